@@ -1,0 +1,1 @@
+"""Lowering, passes, verification and memory planning."""

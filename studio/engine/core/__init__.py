@@ -1,0 +1,1 @@
+"""Data types, shape descriptors, tensors, errors, change signals, counter-based random numbers."""

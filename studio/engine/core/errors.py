@@ -1,0 +1,103 @@
+"""Errors a user may see: each says who refused, the rule, what came, and what to do."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StudioError(Exception):
+    """Base of every error meant for the user.
+
+    Args:
+        message: the rule, what was expected and what came, in one sentence.
+        who: the layer, instruction, file or part that refuses, as the user named it.
+        hint: what to do about it, empty when there is nothing better to say than the message.
+        origin: where in the user's work it began (layer name, ``file:row``, instruction index).
+    """
+
+    code: ClassVar[str] = "studio"
+
+    def __init__(self, message: str, *, who: str = "", hint: str = "", origin: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.who = who
+        self.hint = hint
+        self.origin = origin
+
+    def __str__(self) -> str:
+        text = f"[{self.who}] {self.message}" if self.who else self.message
+        if self.origin:
+            text = f"{text} ({self.origin})"
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class ShapeError(StudioError):
+    """Shapes or dtypes of operands do not fit the instruction or layer."""
+
+    code = "shape"
+
+
+class GraphError(StudioError):
+    """The network graph itself is wrong: a cycle, an unconnected input, a duplicate name."""
+
+    code = "graph"
+
+
+class ParameterError(StudioError):
+    """A layer, instruction, optimiser or setting got a value outside its range or type."""
+
+    code = "parameter"
+
+
+class CompileError(StudioError):
+    """A program could not be built from the graph."""
+
+    code = "compile"
+
+
+class VerifyError(StudioError):
+    """A compiler pass produced a program that breaks an invariant; names the pass."""
+
+    code = "verify"
+
+
+class GradientError(StudioError):
+    """An instruction on the way to the loss has no gradient."""
+
+    code = "gradient"
+
+
+class FormatError(StudioError):
+    """A file is damaged, hostile, too new, or not of the kind its name says."""
+
+    code = "format"
+
+
+class DataError(StudioError):
+    """The user's data cannot be used; names file, row and column."""
+
+    code = "data"
+
+
+class BackendError(StudioError):
+    """A device cannot run the program: no OpenGL, too old, out of memory, a driver error."""
+
+    code = "backend"
+
+
+class ShaderError(BackendError):
+    """A kernel did not compile; names the kernel file and line."""
+
+    code = "shader"
+
+
+class NumericError(StudioError):
+    """Check mode met a NaN or an infinity; names instruction, layer and operands."""
+
+    code = "numeric"
+
+
+class CheckpointError(StudioError):
+    """A checkpoint does not fit the project it is resumed into."""
+
+    code = "checkpoint"

@@ -1,0 +1,1 @@
+"""The OpenGL 4.3 compute backend."""

@@ -1,0 +1,1 @@
+"""The instruction set, declared once; text and binary forms and the manual."""

@@ -1,0 +1,1 @@
+"""The layer catalogue (Keras names); each layer lowers to instructions."""

@@ -1,0 +1,1 @@
+"""Optimisers, schedules, losses and metrics as instructions."""

@@ -1,0 +1,1 @@
+"""Events, totals and traces of what ran."""

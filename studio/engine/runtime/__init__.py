@@ -1,0 +1,1 @@
+"""The backend protocol, sessions, executables and asynchronous reads."""

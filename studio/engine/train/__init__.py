@@ -1,0 +1,1 @@
+"""Data sets, models, the training loop, callbacks, checkpoints and runs."""
