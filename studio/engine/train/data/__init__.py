@@ -1,0 +1,1 @@
+"""Data sets: the record every loader returns, the loaders, splits, batch order and streaming."""

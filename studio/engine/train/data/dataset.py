@@ -1,0 +1,216 @@
+"""The data set record: samples as stored, labels or targets, and where they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.data.normalization import Array
+from studio.engine.train.data.splitting import (
+    random_split_indices,
+    stratified_split_indices,
+    tail_split_indices,
+)
+
+DatasetKind: TypeAlias = Literal["images", "table", "points"]
+
+STORAGE_TYPES = ("uint8", "int32", "float32")
+"""The element types samples are kept in, on the host and on the device."""
+
+_HASH_BYTES = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples with class indices or regression targets; arrays are read-only views.
+
+    Args:
+        x: samples [n, …, c] as uint8, int32 or float32; images are [n, height, width, channels].
+        y: int32[n] class indices, or float32[n, k] targets.
+        name: what to call it in messages and summaries.
+        kind: ``images`` (rank 4), ``table`` (rank 2 or more) or ``points`` (x is [n, 2]).
+        class_names: one per class; empty for regression.
+        feature_names: one per trailing index of x, or empty.
+        attribution: who made the data, as its licence asks to be named.
+        licence: short name of the licence, empty when unknown.
+        value_range: lowest and highest raw value where the kind of data states them (pixels).
+        held_out: the part the source itself sets aside for testing, if it does.
+        notes: what the loader decided or skipped, one sentence each.
+
+    Raises:
+        DataError: the parts do not fit together, named by the data set.
+    """
+
+    x: Array
+    y: npt.NDArray[np.int32] | npt.NDArray[np.float32]
+    name: str
+    kind: DatasetKind
+    class_names: tuple[str, ...] = ()
+    feature_names: tuple[str, ...] = ()
+    attribution: str = ""
+    licence: str = ""
+    value_range: tuple[float, float] | None = None
+    held_out: Dataset | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y"):
+            view = getattr(self, name).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+        self._check_samples()
+        self._check_labels()
+        if self.held_out is not None and (
+            self.held_out.sample_shape != self.sample_shape
+            or self.held_out.class_names != self.class_names
+        ):
+            raise DataError(
+                "training and test part must be of the same kind: expected samples "
+                f"{list(self.sample_shape)} of {len(self.class_names)} classes, got "
+                f"{list(self.held_out.sample_shape)} of {len(self.held_out.class_names)}",
+                who=self.name,
+            )
+
+    def _check_samples(self) -> None:
+        if self.x.dtype.name not in STORAGE_TYPES:
+            raise DataError(
+                f"samples must be {', '.join(STORAGE_TYPES)}: got {self.x.dtype}", who=self.name
+            )
+        rank = {"images": self.x.ndim == 4, "table": self.x.ndim >= 2}.get(
+            self.kind, self.x.ndim == 2 and self.x.shape[1] == 2
+        )
+        if not rank or 0 in self.x.shape:
+            raise DataError(
+                f"{self.kind} have a shape of another form: got {list(self.x.shape)}",
+                who=self.name,
+            )
+        if len(self.x) != len(self.y):
+            raise DataError(
+                f"every sample needs a label: got {len(self.x)} samples and {len(self.y)} labels",
+                who=self.name,
+            )
+        if self.feature_names and len(self.feature_names) != self.x.shape[-1]:
+            raise DataError(
+                f"every feature needs a name: got {self.x.shape[-1]} features and "
+                f"{len(self.feature_names)} names",
+                who=self.name,
+            )
+
+    def _check_labels(self) -> None:
+        if not self.class_names:
+            if self.y.dtype != np.float32 or self.y.ndim != 2 or 0 in self.y.shape:
+                raise DataError(
+                    f"regression targets must be float32[n, k]: got {self.y.dtype} "
+                    f"{list(self.y.shape)}",
+                    who=self.name,
+                )
+            return
+        if self.y.dtype != np.int32 or self.y.ndim != 1:
+            raise DataError(
+                f"class labels must be int32[n]: got {self.y.dtype} {list(self.y.shape)}",
+                who=self.name,
+            )
+        outside = np.flatnonzero((self.y < 0) | (self.y >= len(self.class_names)))
+        if outside.size:
+            row = int(outside[0])
+            raise DataError(
+                f"class indices must be 0 to {len(self.class_names) - 1}: got {self.y[row]} "
+                f"in sample {row}",
+                who=self.name,
+            )
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def sample_shape(self) -> tuple[int, ...]:
+        """Shape of one sample."""
+        return tuple(self.x.shape[1:])
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether y holds class indices rather than regression targets."""
+        return bool(self.class_names)
+
+    @property
+    def sample_bytes(self) -> int:
+        """Bytes of one sample and its label as stored."""
+        return (self.x.nbytes + self.y.nbytes) // len(self.x)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex hash of the content: types, shapes, values, class and feature names of all parts."""
+        digest = sha256()
+        for array in (self.x, self.y):
+            digest.update(f"{array.dtype.name}{list(array.shape)}".encode())
+            step = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
+            for begin in range(0, len(array), step):
+                block = np.ascontiguousarray(array[begin : begin + step])
+                digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
+        digest.update(repr((self.class_names, self.feature_names)).encode())
+        if self.held_out is not None:
+            digest.update(self.held_out.sha256.encode())
+        return digest.hexdigest()
+
+    def class_counts(self) -> dict[str, int]:
+        """Samples per class, in the order of the classes; empty for regression."""
+        if not self.class_names:
+            return {}
+        counts = np.bincount(self.y.astype(np.int64), minlength=len(self.class_names))
+        return dict(zip(self.class_names, counts.tolist(), strict=True))
+
+    def summary(self) -> str:
+        """A few lines for a person: shape, type, classes or targets, origin, notes."""
+        shape = "x".join(str(size) for size in self.sample_shape)
+        lines = [f"{self.name}: {len(self)} {self.kind}, {shape} {self.x.dtype}"]
+        if self.is_classification:
+            counts = self.class_counts()
+            shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:12])
+            more = ", …" if len(counts) > 12 else ""
+            lines.append(f"{len(counts)} classes: {shown}{more}")
+        else:
+            lines.append(f"{self.y.shape[1]} regression target(s)")
+        if self.held_out is not None:
+            lines.append(f"own test part: {len(self.held_out)}")
+        lines.extend(self.notes)
+        lines.extend(part for part in (self.attribution, self.licence) if part)
+        return "\n".join(lines)
+
+    def subset(self, indices: npt.NDArray[np.int32], name: str = "") -> Dataset:
+        """The samples at ``indices``, copied in that order; the own test part is left off."""
+        return replace(
+            self,
+            x=self.x[indices],
+            y=self.y[indices],
+            name=name or self.name,
+            held_out=None,
+        )
+
+    def split(self, fraction: float, seed: int, stratify: bool = True) -> tuple[Dataset, Dataset]:
+        """Training part and held-out part by a Philox permutation of the seed.
+
+        The training part has ``floor(n * (1 - fraction))`` samples. With ``stratify`` each class
+        gives the same share (regression is never stratified).
+        """
+        if stratify and self.is_classification:
+            kept, held = stratified_split_indices(self.y.astype(np.int32), fraction, seed)
+        else:
+            kept, held = random_split_indices(len(self), fraction, seed)
+        return self.subset(kept), self.subset(held)
+
+    def tail_split(self, fraction: float) -> tuple[Dataset, Dataset]:
+        """The first ``floor(n * (1 - fraction))`` samples and the rest, as Keras splits."""
+        kept, held = tail_split_indices(len(self), fraction)
+        return self.subset(kept), self.subset(held)
+
+    def parts(self, fraction: float, seed: int, stratify: bool = True) -> tuple[Dataset, Dataset]:
+        """Training and test part: the source's own where it has one, else `split`."""
+        if self.held_out is None:
+            return self.split(fraction, seed, stratify)
+        return replace(self, held_out=None), self.held_out

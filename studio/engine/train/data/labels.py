@@ -1,0 +1,180 @@
+"""From raw labels (text, whole numbers, one-hot rows, real numbers) to class indices or targets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.train.data.normalization import Array
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
+
+Task: TypeAlias = Literal["auto", "classes", "regression"]
+
+MAX_GUESSED_CLASSES = 20
+"""Whole-number columns of a table with more distinct values are taken for regression targets."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Class indices int32[n] with class names, or targets float32[n, k] with none."""
+
+    y: npt.NDArray[np.int32] | npt.NDArray[np.float32]
+    class_names: tuple[str, ...]
+
+
+def parse_task(value: object) -> Task:
+    """``value`` if it names a task, else ParameterError listing the names."""
+    if value not in get_args(Task):
+        raise ParameterError(
+            f"unknown task: expected one of {', '.join(get_args(Task))}, got {value!r}", who="data"
+        )
+    return cast(Task, value)
+
+
+def index_classes(
+    values: Sequence[str],
+    rows: Sequence[int],
+    who: str,
+    class_names: Sequence[str] = (),
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Labels:
+    """Class indices of text labels; classes are sorted unless ``class_names`` gives the order.
+
+    Names that are all whole numbers sort as numbers, so that class 10 comes after class 9.
+
+    Args:
+        values: one label per sample.
+        rows: where each stands in the file, for messages.
+        who: the file's name.
+        class_names: all classes in order, or empty to take those that occur.
+        limits: cap on the number of classes.
+    """
+    names = tuple(class_names) or tuple(_sorted_names(set(values)))
+    if len(names) > limits.classes:
+        raise DataError(
+            f"too many classes: at most {limits.classes}, got {len(names)} distinct labels",
+            who=who,
+            hint="is this the label column? numeric targets need task regression",
+        )
+    index = {name: position for position, name in enumerate(names)}
+    if len(index) != len(names):
+        raise DataError("class names must differ from one another", who=who)
+    try:
+        return Labels(np.array([index[value] for value in values], dtype=np.int32), names)
+    except KeyError:
+        place = next(i for i, value in enumerate(values) if value not in index)
+        raise DataError(
+            f"row {rows[place]}: label {quoted(values[place])} is none of the "
+            f"{len(names)} stated classes",
+            who=who,
+        ) from None
+
+
+def _sorted_names(names: set[str]) -> list[str]:
+    if all(name.isascii() and name.removeprefix("-").isdigit() for name in names):
+        return sorted(names, key=lambda name: (int(name) if len(name) < 400 else 0, name))
+    return sorted(names)
+
+
+def labels_from_array(
+    y: Array,
+    who: str,
+    task: Task = "auto",
+    class_names: Sequence[str] = (),
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Labels:
+    """Labels of an array file.
+
+    Text and whole-number types are classes, float types are targets unless every row is one-hot or
+    ``task`` is ``classes``. Whole numbers are the class indices themselves (0 to the largest).
+
+    Args:
+        y: [n], [n, 1] or [n, k]; int, uint, bool, float or text.
+        who: the file's name.
+        task: overrides the guess.
+        class_names: names of the classes in order, or empty for ``"0"``, ``"1"``, …
+        limits: cap on the number of classes.
+    """
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim not in (1, 2) or y.size == 0:
+        raise DataError(f"labels must have shape [n] or [n, k]: got {list(y.shape)}", who=who)
+    if y.dtype.kind == "U":
+        if y.ndim == 2 or task == "regression":
+            raise DataError("text labels must be one class per sample", who=who)
+        texts = [str(value) for value in y]
+        return index_classes(texts, range(len(texts)), who, class_names, limits)
+    _check_finite(y, who)
+    if task != "regression" and y.ndim == 2 and _is_one_hot(y):
+        return _named(y.argmax(axis=1).astype(np.int64), y.shape[1], who, class_names, limits)
+    if task == "regression" or (task == "auto" and y.dtype.kind == "f"):
+        return Labels(to_float32(y.reshape(len(y), -1), who), ())
+    if y.ndim == 2:
+        raise DataError(
+            f"labels of shape {list(y.shape)} must be one-hot rows for classes",
+            who=who,
+            hint="set task regression if these are targets",
+        )
+    return _whole_classes(y, who, class_names, limits)
+
+
+def _whole_classes(y: Array, who: str, class_names: Sequence[str], limits: DataLimits) -> Labels:
+    values = y.astype(np.float64)
+    wrong = np.flatnonzero((values != np.floor(values)) | (values < 0) | (values >= limits.classes))
+    if wrong.size:
+        row = int(wrong[0])
+        raise DataError(
+            f"class labels must be whole numbers from 0 to {limits.classes - 1}: got {y[row]} "
+            f"in sample {row}",
+            who=who,
+        )
+    index = values.astype(np.int64)
+    return _named(index, int(index.max()) + 1, who, class_names, limits)
+
+
+def _named(
+    index: npt.NDArray[np.int64],
+    count: int,
+    who: str,
+    class_names: Sequence[str],
+    limits: DataLimits,
+) -> Labels:
+    names = tuple(class_names) or tuple(str(i) for i in range(count))
+    if count > len(names) or len(names) > limits.classes:
+        raise DataError(
+            f"the labels need {count} classes (at most {limits.classes}), got {len(names)} names",
+            who=who,
+        )
+    return Labels(index.astype(np.int32), names)
+
+
+def _is_one_hot(y: Array) -> bool:
+    ones = np.count_nonzero(y == 1, axis=1)
+    return bool((ones == 1).all() and (np.count_nonzero(y, axis=1) == 1).all())
+
+
+def _check_finite(values: Array, who: str) -> None:
+    if values.dtype.kind == "f":
+        finite = np.isfinite(values.astype(np.float64)).reshape(len(values), -1).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise DataError(f"the label of sample {row} is not a finite number", who=who)
+
+
+def to_float32(values: Array, who: str) -> npt.NDArray[np.float32]:
+    """``values`` [n, …] as float32; DataError with the place of a NaN, infinity or overflow."""
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(values, dtype=np.float32)
+    finite = np.isfinite(result)
+    if not finite.all():
+        place = np.unravel_index(int(np.argmin(finite)), result.shape)
+        where = ", ".join(str(int(i)) for i in place[1:])
+        raise DataError(
+            f"sample {int(place[0])}, element [{where}] must be a finite number within float32: "
+            f"got {values[place]}",
+            who=who,
+        )
+    return result

@@ -1,0 +1,156 @@
+"""Opening the user's data files: caps before reading, regular files only, paths kept in bounds."""
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+from typing import BinaryIO, Protocol
+
+import numpy as np
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.data.normalization import Array
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class DataLimits:
+    """Caps that hold before anything is allocated; sizes in bytes unless named otherwise.
+
+    Args:
+        file_bytes: largest file opened, and largest file inside an archive.
+        array_bytes: largest array made from a file.
+        free_bytes: what an archive may expand to without its ratio being questioned.
+        ratio: highest expansion of a compressed file above ``free_bytes``.
+        members: files inside an archive.
+        columns: columns of a table.
+        row_chars: characters of one table row.
+        classes: distinct classes.
+        images: files of an image folder.
+        image_bytes: one image file.
+        image_pixels: width times height of one image.
+    """
+
+    file_bytes: int = (1 << 32) - 1
+    array_bytes: int = 1 << 32
+    free_bytes: int = 1 << 26
+    ratio: int = 200
+    members: int = 1024
+    columns: int = 65_536
+    row_chars: int = 1 << 22
+    classes: int = 65_536
+    images: int = 1_000_000
+    image_bytes: int = 1 << 28
+    image_pixels: int = 1 << 26
+
+
+DEFAULT_LIMITS = DataLimits()
+
+
+class ReadsInto(Protocol):
+    """What fills a buffer from a file or an archive member."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; empty at the end."""
+        ...
+
+
+def quoted(value: object) -> str:
+    """A value from a file, safe to show: ASCII, at most 40 characters, in quotes."""
+    text = value if isinstance(value, str) else str(value)
+    return ascii(text if len(text) <= 40 else text[:37] + "...")
+
+
+def size_text(count: int) -> str:
+    """A byte count for a person: ``512 bytes``, ``1.5 MiB``."""
+    if count < 1024:
+        return f"{count} bytes"
+    size, unit = count / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB", "PiB", "EiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.1f} {unit}"
+
+
+def open_regular(path: Path, cap: int = DEFAULT_LIMITS.file_bytes) -> tuple[BinaryIO, int]:
+    """The file opened for reading and its size; the caller closes it.
+
+    Raises:
+        DataError: it is missing, unreadable, empty, larger than ``cap`` bytes, or not a regular
+            file (a folder, a device, a pipe).
+    """
+    who = path.name or str(path)
+    try:
+        # Looked at before opening: opening a pipe would wait for its other end.
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+            raise DataError(f"expected a file: {path} is {kind}", who=who)
+        if found.st_size == 0:
+            raise DataError("the file is empty", who=who)
+        if found.st_size > cap:
+            raise DataError(
+                f"the file is too large: at most {size_text(cap)}, got {size_text(found.st_size)}",
+                who=who,
+            )
+        return open(path, "rb"), found.st_size
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}", who=who) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"cannot be opened: {reason}", who=who) from None
+
+
+def fill(array: Array, stream: ReadsInto, on_short: Callable[[int], DataError]) -> None:
+    """Read exactly the bytes of a contiguous ``array`` from ``stream``, in pieces.
+
+    Args:
+        array: not empty; overwritten.
+        stream: where the bytes come from.
+        on_short: makes the error from the count of bytes that were there, if the stream ends early.
+    """
+    target = array.reshape(-1).view(np.uint8).data
+    position = 0
+    while position < len(target):
+        piece = stream.read(min(_CHUNK, len(target) - position))
+        if not piece:
+            raise on_short(position)
+        target[position : position + len(piece)] = piece
+        position += len(piece)
+
+
+def resolve_source(base: Path, text: str) -> Path:
+    """The file or folder a project means: absolute as typed, else inside the project's folder.
+
+    Args:
+        base: the project's folder.
+        text: the path as the project file has it.
+
+    Raises:
+        DataError: the path is empty, malformed, or relative and leaves the folder (by ``..`` or
+            through a symbolic link).
+    """
+    if not text or len(text) > 4096 or "\0" in text:
+        raise DataError(f"malformed path {quoted(text)}", who="data")
+    path = Path(text)
+    if path.is_absolute():
+        return path
+    if PureWindowsPath(text).drive:
+        raise DataError(
+            f"expected a path inside the project's folder or an absolute one, got {quoted(text)}",
+            who="data",
+        )
+    try:
+        folder, resolved = base.resolve(), (base / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise DataError(f"path {quoted(text)} cannot be followed: {error}", who="data") from None
+    if not resolved.is_relative_to(folder):
+        raise DataError(
+            f"a relative path must stay inside the project's folder: {quoted(text)} leaves it",
+            who="data",
+            hint="copy the data beside the project, or give its absolute path",
+        )
+    return resolved
