@@ -9,7 +9,7 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, StudioError
 from studio.engine.train.data.normalization import Array
 
 _CHUNK = 1 << 20
@@ -104,7 +104,7 @@ def open_regular(path: Path, cap: int = DEFAULT_LIMITS.file_bytes) -> tuple[Bina
         raise DataError(f"cannot be opened: {reason}", who=who) from None
 
 
-def fill(array: Array, stream: ReadsInto, on_short: Callable[[int], DataError]) -> None:
+def fill(array: Array, stream: ReadsInto, on_short: Callable[[int], StudioError]) -> None:
     """Read exactly the bytes of a contiguous ``array`` from ``stream``, in pieces.
 
     Args:

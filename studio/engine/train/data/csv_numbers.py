@@ -1,0 +1,113 @@
+"""Cells of a table to a float32 matrix, with the row and column of any that is not a number."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.data.csv_rows import Row, looks_like_number
+from studio.engine.train.data.source_files import quoted
+
+_BLOCK_CELLS = 1 << 18
+
+
+class NumberColumns:
+    """Collects chosen columns of rows into blocks of float32; `matrix` joins them.
+
+    Args:
+        columns: indices of the columns to take.
+        names: names of all columns, for messages.
+        who: the file's name.
+        positions: where the columns stand in the file, if the rows given hold only some of them.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[int],
+        names: Sequence[str],
+        who: str,
+        positions: Sequence[int] | None = None,
+    ) -> None:
+        self._columns = tuple(columns)
+        self._positions = positions
+        self._names = names
+        self._who = who
+        self._rows: list[npt.NDArray[np.float64]] = []
+        self._lines: list[int] = []
+        self._blocks: list[npt.NDArray[np.float32]] = []
+        self._block_rows = max(1, _BLOCK_CELLS // max(1, len(self._columns)))
+
+    def append(self, row: Row) -> None:
+        """Parse the columns of one row; DataError names the first bad cell."""
+        cells = [row.cells[i] for i in self._columns]
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            values = None
+        # float() reads "1_000"; no table means a number by that.
+        if values is None or "_" in "".join(cells):
+            bad = next(i for i in self._columns if not looks_like_number(row.cells[i]))
+            raise self._error(row.line, bad, row.cells[bad])
+        self._rows.append(values)
+        self._lines.append(row.line)
+        if len(self._rows) == self._block_rows:
+            self._close_block()
+
+    def _close_block(self) -> None:
+        block = np.stack(self._rows)
+        with np.errstate(over="ignore"):
+            narrow = block.astype(np.float32)
+        finite = np.isfinite(narrow)
+        if not finite.all():
+            place = int(np.argmin(finite))
+            at, column = divmod(place, len(self._columns))
+            raise self._error(self._lines[at], self._columns[column], str(block[at, column]))
+        self._blocks.append(narrow)
+        self._rows, self._lines = [], []
+
+    def _error(self, line: int, column: int, cell: str) -> DataError:
+        position = column if self._positions is None else self._positions[column]
+        where = f"row {line}, column {position + 1} ({quoted(self._names[column])})"
+        if not cell:
+            return DataError(
+                f"{where}: the cell is empty where a number is expected",
+                who=self._who,
+                hint="fill it in, remove the row, or leave the column out with 'drop'",
+            )
+        hint = "leave a column of text out with 'drop'"
+        if looks_like_number(cell.replace(",", ".", 1)) and "," in cell:
+            hint = "write decimals with a point: 1.5"
+        return DataError(
+            f"{where}: expected a finite number within float32, got {quoted(cell)}",
+            who=self._who,
+            hint=hint,
+        )
+
+    def matrix(self) -> npt.NDArray[np.float32]:
+        """All rows so far as float32 [rows, columns]; empties the collector."""
+        if self._rows:
+            self._close_block()
+        blocks, self._blocks = self._blocks, []
+        if not blocks:
+            return np.zeros((0, len(self._columns)), np.float32)
+        result = np.empty((sum(map(len, blocks)), len(self._columns)), np.float32)
+        position = 0
+        blocks.reverse()
+        while blocks:
+            block = blocks.pop()
+            result[position : position + len(block)] = block
+            position += len(block)
+        return result
+
+
+def check_width(row: Row, width: int, who: str) -> None:
+    """DataError where a row has not the number of cells the table began with."""
+    if len(row.cells) != width:
+        shown = ", ".join(quoted(cell) for cell in islice(row.cells, 3))
+        raise DataError(
+            f"row {row.line}: expected {width} cells as in the first row, got {len(row.cells)} "
+            f"({shown}{', …' if len(row.cells) > 3 else ''})",
+            who=who,
+        )

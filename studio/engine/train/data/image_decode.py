@@ -1,0 +1,120 @@
+"""One image file to pixels: bounded before decoding, first frame, grey or colour, alpha on white."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
+"""File names that are taken for images; what a file really is, is decided by its content."""
+
+Pixels: TypeAlias = npt.NDArray[np.uint8]
+
+Channels: TypeAlias = Literal[1, 3]
+
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF")
+_GREY_MODES = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16L", "I;16B", "I;16N")
+
+
+@contextmanager
+def _opened(path: Path, who: str, limits: DataLimits) -> Iterator[Image.Image]:
+    """The image with its header read and its size checked; whatever fails inside is a DataError."""
+    stream, _ = open_regular(path, limits.image_bytes)
+    with stream:
+        content = stream.read(limits.image_bytes)
+    try:
+        with warnings.catch_warnings():
+            # A picture so large that Pillow warns is beyond our own cap as well.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = Image.open(BytesIO(content), formats=_FORMATS)
+        with image:
+            if image.width * image.height > limits.image_pixels:
+                raise DataError(
+                    f"the image is too large: at most {limits.image_pixels} pixels, got "
+                    f"{image.width}x{image.height}",
+                    who=who,
+                )
+            yield image
+    except DataError:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise DataError(
+            f"the image is too large: at most {limits.image_pixels} pixels", who=who
+        ) from None
+    except Image.UnidentifiedImageError:
+        raise DataError("this is not a PNG, JPEG, BMP or GIF image", who=who) from None
+    except Exception as error:
+        # Decoders raise nearly anything on damaged input: SyntaxError, struct.error, IndexError …
+        reason = str(error).split("\n", 1)[0][:120] or type(error).__name__
+        raise DataError(f"the image is damaged: {reason}", who=who) from None
+
+
+def peek_image(
+    path: Path, who: str = "", limits: DataLimits = DEFAULT_LIMITS
+) -> tuple[tuple[int, int], Channels]:
+    """Height and width, and 1 channel if it is grey or else 3, from the header alone.
+
+    A picture marked as turned by its camera has its size after turning.
+
+    Raises:
+        DataError: it is no image, is damaged, or too large.
+    """
+    with _opened(path, who or path.name, limits) as image:
+        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        size = (image.width, image.height) if turned else (image.height, image.width)
+        return size, 1 if image.mode in _GREY_MODES else 3
+
+
+def decode_image(
+    path: Path,
+    channels: Channels,
+    size: tuple[int, int] | None = None,
+    who: str = "",
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Pixels:
+    """The pixels of an image file, uint8 [height, width, channels].
+
+    The first frame counts; transparent parts show white; 16-bit grey keeps its upper eight bits;
+    colour becomes grey by the luma of ITU-R 601; a picture of another size is resampled
+    bilinearly.
+
+    Args:
+        path: the file.
+        channels: 1 for grey, 3 for red, green, blue.
+        size: height and width, or None for its own.
+        who: name for messages.
+        limits: caps.
+
+    Raises:
+        DataError: it is no image, is damaged, or too large.
+    """
+    with _opened(path, who or path.name, limits) as image:
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+        flat = _flatten(upright).convert("L" if channels == 1 else "RGB")
+        if size is not None and (flat.height, flat.width) != size:
+            flat = flat.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+        pixels = np.asarray(flat, dtype=np.uint8)
+        return pixels.reshape(flat.height, flat.width, channels)
+
+
+def _flatten(image: Image.Image) -> Image.Image:
+    """The image in mode L or RGB, transparency laid on white."""
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        values = np.asarray(image).astype(np.float64)
+        deep = image.mode != "F" and values.max() > 255
+        return Image.fromarray(np.clip(values / 256 if deep else values, 0, 255).astype(np.uint8))
+    if image.has_transparency_data:
+        over = image.convert("RGBA")
+        under = Image.new("RGBA", over.size, (255, 255, 255, 255))
+        return Image.alpha_composite(under, over).convert("RGB")
+    return image
