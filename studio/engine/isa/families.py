@@ -1,0 +1,81 @@
+"""Families of instructions that share operands and shape rules."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import BATCH, Shape, TensorType, shape_text
+from studio.engine.isa.fields import reads, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
+
+
+def broadcast_shapes(who: str, a: Shape, b: Shape) -> Shape:
+    """NumPy's broadcasting rule, with a symbolic dimension matching itself or 1."""
+    rank = max(len(a), len(b))
+    left = (1,) * (rank - len(a)) + a
+    right = (1,) * (rank - len(b)) + b
+    out = []
+    for p, q in zip(left, right, strict=True):
+        if p != q and p != 1 and q != 1:
+            raise ShapeError(
+                f"shapes must broadcast: got {shape_text(a)} and {shape_text(b)}",
+                who=who,
+                hint="make the differing dimensions equal, or 1 on one side",
+            )
+        out.append(q if p == 1 else p)
+    return tuple(out)
+
+
+class Unary(Instruction, category="function"):
+    """One operand in, one result of the same shape out, element by element."""
+
+    elementwise = True
+
+    x = reads("Input, any shape.")
+    y = writes("Result, shape and dtype of the input.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The type of x."""
+        return (of(self.x),)
+
+
+class Binary(Instruction, category="arithmetic"):
+    """Two operands in, one result of their broadcast shape out, element by element."""
+
+    elementwise = True
+
+    a = reads("Left operand.")
+    b = reads("Right operand, broadcast against the left one by NumPy's rule.")
+    y = writes("Result of the broadcast shape.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The broadcast shape of a and b, in the dtype of a."""
+        a, b = of(self.a), of(self.b)
+        return (TensorType(broadcast_shapes(self.mnemonic, a.shape, b.shape), a.dtype),)
+
+
+def require_rank(who: str, what: str, found: TensorType, rank: int) -> None:
+    """Raise ShapeError unless ``found`` has the given rank."""
+    if len(found.shape) != rank:
+        raise ShapeError(
+            f"{what} must have rank {rank}: got {shape_text(found.shape)}", who=who
+        )
+
+
+def require_equal(who: str, what: str, found: Shape, expected: Shape) -> None:
+    """Raise ShapeError unless two shapes are equal."""
+    if found != expected:
+        raise ShapeError(
+            f"{what} must be {shape_text(expected)}: got {shape_text(found)}", who=who
+        )
+
+
+def rest(shape: Shape) -> int:
+    """Number of elements behind dimension 0."""
+    return prod(shape[1:])
+
+
+def is_batched(shape: Shape) -> bool:
+    """Whether dimension 0 is the batch symbol."""
+    return bool(shape) and shape[0] == BATCH

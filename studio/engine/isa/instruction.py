@@ -1,0 +1,318 @@
+"""The base of all instructions: everything that can be derived from a declaration is derived here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.tensor import ABSENT, Ref, TensorType
+from studio.engine.isa.fields import Access, Attr, Operand, names
+
+GRADIENT_OFFSET = 1000
+"""A gradient instruction's opcode is its forward instruction's plus this."""
+
+TypeOf = Callable[[Ref], TensorType]
+
+_BY_CODE: dict[int, type[Instruction]] = {}
+_BY_MNEMONIC: dict[str, type[Instruction]] = {}
+
+
+class Effects(NamedTuple):
+    """The storages an instruction touches. ``accumulates`` is a subset of ``writes``."""
+
+    reads: frozenset[Ref]
+    writes: frozenset[Ref]
+    accumulates: frozenset[Ref]
+
+
+class Instruction:
+    """One frozen line of a program.
+
+    A subclass states ``code``, ``mnemonic`` and ``category`` on its class line and its operands and
+    attributes as fields, in printing order. Its docstring is the manual entry: one line, then the
+    formula, then behaviour at the edges. ``twin`` names the operands whose *data* the gradient
+    instruction reads; a class without ``twin`` has no gradient of its own.
+    """
+
+    code: ClassVar[int] = -1
+    mnemonic: ClassVar[str] = ""
+    category: ClassVar[str] = ""
+    synopsis: ClassVar[str] = ""
+    elementwise: ClassVar[bool] = False
+    random: ClassVar[bool] = False
+    twin: ClassVar[type[Twin] | None] = None
+    operand_fields: ClassVar[tuple[Operand, ...]] = ()
+    attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
+
+    __slots__ = ("_attrs", "_operands", "owners")
+
+    def __init_subclass__(
+        cls,
+        *,
+        code: int = -1,
+        mnemonic: str = "",
+        category: str = "",
+        twin: tuple[str, ...] | None = None,
+    ) -> None:
+        super().__init_subclass__()
+        if code < 0:
+            if category:
+                cls.category = category
+            return
+        fields = _fields_of(cls)
+        cls.code, cls.mnemonic = code, mnemonic
+        cls.category = category or cls.category
+        cls.operand_fields = tuple(f for f in fields if isinstance(f, Operand))
+        cls.attr_fields = tuple(f for f in fields if isinstance(f, Attr))
+        if sum(f.variadic for f in cls.operand_fields) > 1:
+            raise TypeError(f"{mnemonic}: at most one operand list")
+        _register(cls)
+        if twin is not None:
+            cls.twin = _make_twin(cls, twin)
+
+    def __init__(self, *, owners: tuple[str, ...] = (), **fields: Any) -> None:
+        operands: dict[str, tuple[Ref, ...]] = {}
+        for spec in self.operand_fields:
+            given = fields.pop(spec.name, ABSENT if spec.optional else None)
+            if given is None:
+                raise ParameterError(f"operand {spec.name!r} is missing", who=self.mnemonic)
+            operands[spec.name] = (
+                tuple(_as_ref(g) for g in given) if spec.variadic else (_as_ref(given),)
+            )
+            if not operands[spec.name]:
+                raise ParameterError(f"operand list {spec.name!r} is empty", who=self.mnemonic)
+        attrs: dict[str, Any] = {
+            a.name: a.check(fields.pop(a.name, a.default), self.mnemonic) for a in self.attr_fields
+        }
+        if fields:
+            raise ParameterError(f"unknown field {next(iter(fields))!r}", who=self.mnemonic)
+        self._operands = operands
+        self._attrs = attrs
+        self.owners = owners
+
+    # -- access ---------------------------------------------------------------------------------
+
+    def ref(self, name: str) -> Ref:
+        """The single operand of that field name."""
+        return self._operands[name][0]
+
+    def refs(self, name: str) -> tuple[Ref, ...]:
+        """All operands of that field name (one, unless the field is a list)."""
+        return self._operands[name]
+
+    def value(self, name: str) -> Any:
+        """The attribute of that name."""
+        return self._attrs[name]
+
+    @property
+    def operands(self) -> tuple[Ref, ...]:
+        """All operands in printing order."""
+        return tuple(r for refs in self._operands.values() for r in refs)
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """Attributes by name, in declaration order."""
+        return self._attrs
+
+    def named_operands(self) -> Iterator[tuple[Operand, Ref]]:
+        """Pairs of operand declaration and operand; lists yield one pair per operand."""
+        for spec in self.operand_fields:
+            for ref in self._operands[spec.name]:
+                yield spec, ref
+
+    def replace(self, **changes: Any) -> Instruction:
+        """A copy with some operands, attributes or ``owners`` changed."""
+        fields: dict[str, Any] = {
+            spec.name: self._operands[spec.name] if spec.variadic else self._operands[spec.name][0]
+            for spec in self.operand_fields
+        }
+        fields.update(self._attrs)
+        fields["owners"] = self.owners
+        fields.update(changes)
+        return type(self)(**fields)
+
+    def map_refs(self, change: Callable[[Ref], Ref]) -> Instruction:
+        """A copy with every present operand passed through ``change``."""
+        changed: dict[str, Any] = {}
+        for spec in self.operand_fields:
+            refs = tuple(change(r) if r.present else r for r in self._operands[spec.name])
+            changed[spec.name] = refs if spec.variadic else refs[0]
+        return self.replace(**changed)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, Instruction)
+            and self._operands == other._operands
+            and self._attrs == other._attrs
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.operands, tuple(self._attrs.values())))
+
+    def __repr__(self) -> str:
+        shown = " ".join(str(r) for r in self.operands)
+        return f"<{self.mnemonic} {shown} {self._attrs}>"
+
+    # -- meaning --------------------------------------------------------------------------------
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """Types of the written operands, in order; raises ShapeError when the reads do not fit."""
+        return ()
+
+    def flops(self, of: TypeOf) -> int:
+        """Arithmetic operations, with the symbols of ``of`` bound; default one per result."""
+        return sum(of(ref).numel for ref in self._touched(Access.WRITE))
+
+    def effects(self) -> Effects:
+        """Storages read, written and accumulated into."""
+        updated = self._touched(Access.UPDATE)
+        return Effects(
+            frozenset(self._touched(Access.READ)) | frozenset(updated),
+            frozenset(self._touched(Access.WRITE)) | frozenset(updated),
+            frozenset(),
+        )
+
+    def traffic(self, of: TypeOf) -> int:
+        """Bytes read plus bytes written, each storage once per direction."""
+        effects = self.effects()
+        touched = [*effects.reads, *effects.writes]
+        return sum(of(r).numel * of(r).dtype.itemsize for r in touched)
+
+    @classmethod
+    def of_twin(cls, twin: Twin) -> Instruction:
+        """The forward instruction a gradient instruction belongs to."""
+        fields: dict[str, Any] = {
+            spec.name: twin.refs(spec.name) if spec.variadic else twin.ref(spec.name)
+            for spec in cls.operand_fields
+        }
+        fields.update({a.name: twin.value(a.name) for a in cls.attr_fields})
+        return cls(owners=twin.owners, **fields)
+
+    @classmethod
+    def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
+        """Storages the gradient reads besides dY and the operands named by ``twin``."""
+        return frozenset()
+
+    @classmethod
+    def grad_flops(cls, twin: Twin, of: TypeOf) -> int:
+        """Cost of the gradient: by default the forward cost once per gradient computed."""
+        return cls.of_twin(twin).flops(of) * max(1, len(twin.targets()))
+
+    def _touched(self, access: Access) -> tuple[Ref, ...]:
+        return tuple(r for spec, r in self.named_operands() if spec.access is access and r.present)
+
+
+class Twin(Instruction):
+    """A gradient instruction: same operands and scalars as its forward instruction.
+
+    Reads the gradients of what the forward instruction wrote (and the data named in ``saves``) and
+    accumulates into the gradients of its differentiable operands. ``set`` lists operands whose
+    gradient is overwritten instead; ``skip`` lists those that are not computed.
+    """
+
+    forward: ClassVar[type[Instruction]]
+    saves: ClassVar[tuple[str, ...]] = ()
+
+    __slots__ = ()
+
+    def targets(self) -> tuple[tuple[str, Ref], ...]:
+        """Field name and gradient storage of every gradient this line computes."""
+        skip = self.value("skip")
+        return tuple(
+            (spec.name, ref.gradient)
+            for spec, ref in self.named_operands()
+            if spec.access is Access.READ
+            and spec.differentiable
+            and ref.present
+            and spec.name not in skip
+        )
+
+    def sets(self, name: str) -> bool:
+        """Whether the gradient of that operand is overwritten rather than accumulated."""
+        return name in self.value("set")
+
+    def effects(self) -> Effects:
+        """Reads dY and saved data; writes the gradients not skipped."""
+        reads = {r.gradient for r in self._touched(Access.WRITE)}
+        for name in self.saves:
+            reads.update(r for r in self.refs(name) if r.present)
+        reads.update(self.forward.saved_statistics(self))
+        targets = self.targets()
+        accumulated = frozenset(r for n, r in targets if not self.sets(n))
+        return Effects(
+            frozenset(reads) | accumulated, frozenset(r for _, r in targets), accumulated
+        )
+
+    def flops(self, of: TypeOf) -> int:
+        """Declared by the forward class; default its own cost once per gradient computed."""
+        return self.forward.grad_flops(self, of)
+
+
+def _as_ref(given: Ref | int) -> Ref:
+    if isinstance(given, Ref):
+        return given
+    if isinstance(given, int) and not isinstance(given, bool):
+        return Ref(given)
+    raise ParameterError(f"an operand is a tensor reference: got {given!r}")
+
+
+def _fields_of(cls: type) -> list[Operand | Attr[Any]]:
+    fields: dict[str, Operand | Attr[Any]] = {}
+    for base in reversed(cls.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, Operand | Attr):
+                fields[name] = value
+    return sorted(fields.values(), key=lambda f: f.tail)
+
+
+def _register(cls: type[Instruction]) -> None:
+    for table, key in ((_BY_CODE, cls.code), (_BY_MNEMONIC, cls.mnemonic)):
+        if key in table:  # type: ignore[comparison-overlap]
+            other = table[key]  # type: ignore[index]
+            raise TypeError(f"{key!r} is taken by {other.__name__}, {cls.__name__} needs its own")
+    _BY_CODE[cls.code] = cls
+    _BY_MNEMONIC[cls.mnemonic] = cls
+
+
+def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
+    targets = tuple(
+        f.name for f in cls.operand_fields if f.access is Access.READ and f.differentiable
+    )
+    namespace: dict[str, Any] = {f.name: f for f in (*cls.operand_fields, *cls.attr_fields)}
+    namespace["set"] = names("Gradients overwritten instead of accumulated into.", targets)
+    namespace["skip"] = names("Gradients that are not computed.", targets)
+    for name in ("set", "skip"):
+        namespace[name].__set_name__(Twin, name)
+    namespace |= {
+        "forward": cls,
+        "saves": saves,
+        "elementwise": cls.elementwise,
+        "random": cls.random,
+        "synopsis": f"gradient of {cls.synopsis}" if cls.synopsis else "",
+        "__module__": cls.__module__,
+        "__doc__": f"Gradient of {cls.mnemonic}.\n\nReads the gradient of what {cls.mnemonic} "
+        "wrote and adds to the gradients of what it read.",
+        "__slots__": (),
+    }
+    options = {"code": cls.code + GRADIENT_OFFSET, "mnemonic": f"GRADS_{cls.mnemonic}"}
+    made: type[Twin] = type(Twin)(
+        f"Grads{cls.__name__}", (Twin,), namespace, category=cls.category, **options
+    )
+    return made
+
+
+def by_code(code: int) -> type[Instruction] | None:
+    """The instruction class of an opcode, or ``None``."""
+    return _BY_CODE.get(code)
+
+
+def by_mnemonic(mnemonic: str) -> type[Instruction] | None:
+    """The instruction class of a mnemonic, or ``None``."""
+    return _BY_MNEMONIC.get(mnemonic)
+
+
+def all_instructions() -> tuple[type[Instruction], ...]:
+    """Every declared instruction class by opcode, twins included."""
+    return tuple(_BY_CODE[c] for c in sorted(_BY_CODE))

@@ -1,0 +1,121 @@
+"""Data: gathering batches on the device, the step block, the metrics ring, normalisation."""
+
+from __future__ import annotations
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import BATCH, TensorType
+from studio.engine.isa.families import broadcast_shapes
+from studio.engine.isa.fields import reads, reads_many, updates, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
+
+STEP_WORDS = 8
+"""Length of a step block: int32 words, see ``StepWord``."""
+
+
+class StepWord:
+    """Index of each word of a step block."""
+
+    STEP = 0
+    EPOCH = 1
+    CURSOR = 2
+    UPDATES = 3
+    RECORD = 4
+    SEED_LOW = 5
+    SEED_HIGH = 6
+    SPARE = 7
+
+
+class DataMove(Instruction, category="data"):
+    """Instructions that feed a step cost no arithmetic."""
+
+    def flops(self, of: TypeOf) -> int:
+        """None."""
+        return 0
+
+
+class GatherBatch(DataMove, code=320, mnemonic="GATHER_BATCH"):
+    """Copy the next batch out of the resident data set.
+
+    y[i] = data[order[cursor + i]] for i in 0..N-1, cursor from the step block. Indices past the end
+    of order wrap round.
+    """
+
+    synopsis = "{y} = {data}[{order}[cursor:]]"
+    data = reads("The resident data set [D,…].", differentiable=False)
+    order = reads("Order of the samples [D], int32.", differentiable=False)
+    step = reads("Step block.", differentiable=False)
+    y = writes("The batch [N,…].")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """N rows of the data set."""
+        data = of(self.data)
+        if not data.shape:
+            raise ShapeError("a data set needs rows", who=self.mnemonic)
+        return (TensorType((BATCH, *data.shape[1:]), data.dtype),)
+
+
+class TakeRows(DataMove, code=321, mnemonic="TAKE"):
+    """Look rows up in a table.
+
+    y[…] = table[i[…]]; an index outside the table gives NaN. No gradient.
+    """
+
+    synopsis = "{y} = {table}[{i}]"
+    table = reads("Table [rows,…], float32.", differentiable=False)
+    i = reads("Indices, int32.", differentiable=False)
+    y = writes("Rows.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of i followed by that of a row."""
+        table = of(self.table)
+        return (TensorType((*of(self.i).shape, *table.shape[1:]), table.dtype),)
+
+
+class Normalize(Instruction, code=322, mnemonic="NORMALIZE", category="data"):
+    """Turn raw input into what the network sees.
+
+    y = float(x)·scale + shift; scale and shift broadcast. x may be of any storage type. The
+    gradient is not taken.
+    """
+
+    synopsis = "{y} = {x}·{scale} + {shift}"
+    x = reads("Raw input, any dtype.", differentiable=False)
+    scale = reads("Factor, float32.", differentiable=False)
+    shift = reads("Offset, float32.", differentiable=False)
+    y = writes("Normalised input, float32.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x, as float32."""
+        x = of(self.x)
+        for ref in (self.scale, self.shift):
+            if broadcast_shapes(self.mnemonic, x.shape, of(ref).shape) != x.shape:
+                raise ShapeError(f"scale and shift must broadcast to {x}", who=self.mnemonic)
+        return (TensorType(x.shape, DType.float32),)
+
+    def flops(self, of: TypeOf) -> int:
+        """A product and a sum per element."""
+        return 2 * of(self.y).numel
+
+
+class Record(DataMove, code=323, mnemonic="RECORD", category="metric"):
+    """Write this step's numbers into the metrics ring.
+
+    ring[record mod R] = [v0, v1, …], record from the step block.
+    """
+
+    synopsis = "{ring}[record] = {values}"
+    values = reads_many("Scalars.", differentiable=False)
+    ring = updates("Metrics ring [R,k].")
+    step = reads("Step block.", differentiable=False)
+
+
+class Advance(DataMove, code=324, mnemonic="ADVANCE"):
+    """Move the step block on by one step.
+
+    step, record += 1; cursor += N, the batch length of x.
+    """
+
+    synopsis = "{step} += 1 step of {x}"
+    x = reads("A tensor of the batch; only its length counts.", differentiable=False)
+    step = updates("Step block.")

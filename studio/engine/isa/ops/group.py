@@ -1,0 +1,23 @@
+"""Markers round a fused kernel: the ordinary instructions between them run as one."""
+
+from __future__ import annotations
+
+from studio.engine.isa.fields import choice
+from studio.engine.isa.instruction import Instruction
+
+
+class Fuse(Instruction, code=380, mnemonic="FUSE", category="group"):
+    """Begin a fused kernel.
+
+    kind=epilogue: one producer followed by element-wise instructions on its result; kind=chain:
+    element-wise instructions only; kind=update: one update instruction per parameter, all alike.
+    """
+
+    synopsis = "begin fused kernel"
+    kind = choice("What is fused.", "epilogue", "chain", "update")
+
+
+class End(Instruction, code=381, mnemonic="END", category="group"):
+    """End a fused kernel."""
+
+    synopsis = "end fused kernel"

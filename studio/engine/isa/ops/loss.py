@@ -1,0 +1,149 @@
+"""Losses: one number per batch, the mean over its entries."""
+
+from __future__ import annotations
+
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import TensorType
+from studio.engine.isa.families import require_equal
+from studio.engine.isa.fields import choice, flag, number, reads, side_input, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
+
+
+class Loss(Instruction, category="loss"):
+    """Operands and shape rule of losses that compare predictions with targets.
+
+    The value is Σ_n weight_n·loss_n / N where loss_n is the mean over the entry's own positions
+    (all dimensions between batch and last; and the last one too for binary cross-entropy, MSE and
+    MAE). Without ``weights`` every weight is 1.
+    """
+
+    p = reads("Predictions [N,…,K].")
+    t = reads("Targets.", differentiable=False)
+    y = writes("The loss, a scalar.")
+    weights = side_input("Weight of each entry [N].")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 scalar, when targets and weights fit the predictions."""
+        p, t = of(self.p), of(self.t)
+        if len(p.shape) < 2:
+            raise ShapeError(f"predictions need a batch and a last dimension: got {p}",
+                             who=self.mnemonic)  # fmt: skip
+        self.check_targets(p, t)
+        if self.weights.present:
+            require_equal(self.mnemonic, "weights", of(self.weights).shape, p.shape[:1])
+        return (TensorType(()),)
+
+    def check_targets(self, p: TensorType, t: TensorType) -> None:
+        """Targets have the shape of the predictions."""
+        require_equal(self.mnemonic, "targets", t.shape, p.shape)
+
+    def flops(self, of: TypeOf) -> int:
+        """Five operations per prediction."""
+        return 5 * of(self.p).numel
+
+
+class LossCE(Loss, code=300, mnemonic="LOSS_CE", twin=("p", "t")):
+    """Categorical cross-entropy.
+
+    ``source=probs``: -Σ_k t·ln(clip(p/Σp, 1e-7, 1 - 1e-7)), as Keras. ``source=logits``:
+    Σ_k t·(logsumexp(p) - p_k). ``source=softmax``: p comes from SOFTMAX_CE; the value is as for
+    probs, and the gradient written is (p·Σt - t)·weight/N with respect to the logits. With
+    ``seed_sum`` the gradient is not divided by N (the seed's convention); the value still is.
+    """
+
+    synopsis = "{y} = cross_entropy({p}, {t})"
+    source = choice("What the predictions are.", "probs", "logits", "softmax")
+    seed_sum = flag("Leave the division by N out of the gradient.")
+
+
+class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", twin=("p", "t")):
+    """Cross-entropy against class indices.
+
+    As LOSS_CE with t the index of the class [N,…] (int32) instead of a row per entry. An index
+    outside 0..K-1 gives NaN.
+    """
+
+    synopsis = "{y} = sparse_cross_entropy({p}, {t})"
+    source = choice("What the predictions are.", "probs", "logits", "softmax")
+    seed_sum = flag("Leave the division by N out of the gradient.")
+
+    def check_targets(self, p: TensorType, t: TensorType) -> None:
+        """Targets have the shape of the predictions without the last dimension."""
+        require_equal(self.mnemonic, "targets", t.shape, p.shape[:-1])
+
+
+class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", twin=("p", "t")):
+    """Binary cross-entropy.
+
+    ``source=probs``: -(t·ln q + (1-t)·ln(1-q)) with q = clip(p, 1e-7, 1 - 1e-7).
+    ``source=logits``: max(p,0) - p·t + ln(1 + e^-|p|).
+    """
+
+    synopsis = "{y} = binary_cross_entropy({p}, {t})"
+    source = choice("What the predictions are.", "probs", "logits")
+
+
+class LossMSE(Loss, code=303, mnemonic="LOSS_MSE", twin=("p", "t")):
+    """Mean squared error.
+
+    (p - t)² averaged over the entry. With ``seed_sum``: Σ (p - t)²/2 over everything, gradient p - t.
+    """
+
+    synopsis = "{y} = mse({p}, {t})"
+    seed_sum = flag("The seed's sum of half squares instead of the mean.")
+
+
+class LossMAE(Loss, code=304, mnemonic="LOSS_MAE", twin=("p", "t")):
+    """Mean absolute error.
+
+    |p - t| averaged over the entry; the derivative where they are equal is 0.
+    """
+
+    synopsis = "{y} = mae({p}, {t})"
+
+
+class LossL1L2(Instruction, code=305, mnemonic="LOSS_L1L2", category="loss", twin=("w",)):
+    """Weight penalty.
+
+    y = l1·Σ|w| + l2·Σw²; the derivative of |w| at 0 is 0.
+    """
+
+    synopsis = "{y} = {l1}·sum|{w}| + {l2}·sum({w}²)"
+    w = reads("Weights, any shape.")
+    y = writes("The penalty, a scalar.")
+    l1 = number("Factor of the sum of absolute values.", 0.0, low=0.0)
+    l2 = number("Factor of the sum of squares.", 0.01, low=0.0)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 scalar."""
+        return (TensorType(()),)
+
+    def flops(self, of: TypeOf) -> int:
+        """Four operations per weight."""
+        return 4 * of(self.w).numel
+
+
+class Accuracy(Instruction, code=310, mnemonic="ACCURACY", category="metric"):
+    """Share of entries predicted right.
+
+    categorical: argmax p == argmax t; sparse: argmax p == t; binary: (p > threshold) == t, averaged
+    over the last dimension too. The first of equal maxima counts. No gradient.
+    """
+
+    synopsis = "{y} = accuracy({p}, {t})"
+    p = reads("Predictions [N,…,K].", differentiable=False)
+    t = reads("Targets: rows, class indices, or 0/1 in the shape of p.", differentiable=False)
+    y = writes("The share, a scalar.")
+    kind = choice("How predictions and targets are compared.", "categorical", "sparse", "binary")
+    threshold = number("Where a binary prediction becomes 1.", 0.5, tail=True)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 scalar."""
+        p, t = of(self.p), of(self.t)
+        wanted = p.shape[:-1] if self.kind == "sparse" else p.shape
+        require_equal(self.mnemonic, "targets", t.shape, wanted)
+        return (TensorType(()),)
+
+    def flops(self, of: TypeOf) -> int:
+        """One comparison per prediction."""
+        return of(self.p).numel

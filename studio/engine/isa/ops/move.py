@@ -1,0 +1,263 @@
+"""Moves: copies, shapes, slices, padding, joins and fills."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import BATCH, Shape, TensorType, shape_text
+from studio.engine.isa.families import Unary, broadcast_shapes
+from studio.engine.isa.fields import choice, integer, integers, number, reads, reads_many, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
+
+
+class Move(Instruction, category="move"):
+    """Moves cost no arithmetic."""
+
+    def flops(self, of: TypeOf) -> int:
+        """None."""
+        return 0
+
+
+class Join(Move):
+    """Operands and shape rule of both concatenations."""
+
+    xs = reads_many("Parts, equal but for the joined dimension.")
+    y = writes("Joined tensor.")
+
+    def axis_of(self, rank: int) -> int:
+        """The joined dimension, counted from the front."""
+        return rank - 1
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of the parts with the joined dimension summed."""
+        types = [of(x) for x in self.xs]
+        axis = self.axis_of(len(types[0].shape))
+        if axis == 0 and any(t.shape[0] == BATCH for t in types):
+            raise ShapeError("the batch dimension cannot be joined", who=self.mnemonic)
+        for t in types[1:]:
+            if _without(t.shape, axis) != _without(types[0].shape, axis):
+                raise ShapeError(
+                    f"parts must agree but for dimension {axis}: got {types[0]} and {t}",
+                    who=self.mnemonic,
+                )
+        total = sum(t.shape[axis] for t in types)
+        first = types[0]
+        return (
+            TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype),
+        )
+
+
+class ConcatChannel(Join, code=9, mnemonic="CONCAT_CHANNEL", twin=()):
+    """Join tensors along the channels.
+
+    y = [x0, x1, …] along the last dimension.
+    """
+
+    synopsis = "{y} = concat({xs})"
+    count = integer("Number of parts.", 1, low=1)
+
+
+class Concat(Join, code=250, mnemonic="CONCAT", twin=()):
+    """Join tensors along any dimension.
+
+    y = [x0, x1, …] along ``axis``; negative axes count from the end.
+    """
+
+    synopsis = "{y} = concat({xs}, axis {axis})"
+    axis = integer("Joined dimension.", -1, low=-6, high=5)
+
+    def axis_of(self, rank: int) -> int:
+        """The joined dimension, counted from the front."""
+        axis = self.axis + rank if self.axis < 0 else self.axis
+        if not 0 <= axis < rank:
+            raise ShapeError(f"axis {self.axis} is outside rank {rank}", who=self.mnemonic)
+        return axis
+
+
+class Flatten(Move, code=11, mnemonic="FLATTEN", twin=()):
+    """Lay each entry of the batch out as one row.
+
+    y[n] = x[n] in row-major order.
+    """
+
+    synopsis = "{y} = flatten({x})"
+    x = reads("Input [N,…].")
+    y = writes("Output [N,elements].")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """[N, product of the rest]."""
+        x = of(self.x)
+        if not x.shape:
+            raise ShapeError("a scalar has no batch dimension", who=self.mnemonic)
+        return (TensorType((x.shape[0], prod(x.shape[1:])), x.dtype),)
+
+
+class Reshape(Move, code=251, mnemonic="RESHAPE", twin=()):
+    """Give a tensor another shape.
+
+    y = x in row-major order; ``shape`` may hold -1 in front for the batch.
+    """
+
+    synopsis = "{y} = reshape({x})"
+    x = reads("Input.")
+    y = writes("Output of the same number of elements.")
+    shape = integers("The new shape.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The new shape, when it holds as many elements."""
+        x = of(self.x)
+        if _symbolic_numel(self.shape) != _symbolic_numel(x.shape):
+            raise ShapeError(
+                f"the element count must not change: got {shape_text(x.shape)} to "
+                f"{shape_text(self.shape)}",
+                who=self.mnemonic,
+            )
+        return (TensorType(self.shape, x.dtype),)
+
+
+class Transpose(Move, code=252, mnemonic="TRANSPOSE", twin=()):
+    """Permute dimensions.
+
+    y[i_perm[0], …] = x[i_0, …]; the batch dimension must stay in front.
+    """
+
+    synopsis = "{y} = transpose({x})"
+    x = reads("Input.")
+    y = writes("Output.")
+    perm = integers("For each output dimension, the input dimension it takes.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The permuted shape."""
+        x = of(self.x)
+        if sorted(self.perm) != list(range(len(x.shape))):
+            raise ShapeError(f"perm {self.perm} must permute rank {len(x.shape)}", who=self.mnemonic)
+        return (TensorType(tuple(x.shape[p] for p in self.perm), x.dtype),)
+
+
+class Slice(Move, code=253, mnemonic="SLICE", twin=()):
+    """Cut a box out of a tensor.
+
+    y = x[begin : begin + size] in every dimension; a size of -1 keeps a whole dimension.
+    """
+
+    synopsis = "{y} = {x}[{begin}:+{size}]"
+    x = reads("Input.")
+    y = writes("Output.")
+    begin = integers("First index of every dimension.")
+    size = integers("Length of every dimension, -1 for all of it.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The size of the box."""
+        x = of(self.x)
+        if not len(self.begin) == len(self.size) == len(x.shape):
+            raise ShapeError(f"begin and size need one number for each of {x}", who=self.mnemonic)
+        out = []
+        for dim, begin, size in zip(x.shape, self.begin, self.size, strict=True):
+            if size == -1 and begin == 0:
+                out.append(dim)
+            elif dim < 0 or begin < 0 or size < 0 or begin + size > dim:
+                raise ShapeError(
+                    f"the box {self.begin} + {self.size} must lie inside {x}", who=self.mnemonic
+                )
+            else:
+                out.append(size)
+        return (TensorType(tuple(out), x.dtype),)
+
+
+class Pad(Move, code=254, mnemonic="PAD", twin=()):
+    """Surround a tensor with a constant.
+
+    ``pads`` holds (before, after) for every dimension in turn.
+    """
+
+    synopsis = "{y} = pad({x}, {pads})"
+    x = reads("Input.")
+    y = writes("Output.")
+    pads = integers("Cells before and after, dimension by dimension.")
+    fill = number("Value of the new cells.", 0.0, tail=True)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The grown shape."""
+        x = of(self.x)
+        if len(self.pads) != 2 * len(x.shape) or any(p < 0 for p in self.pads):
+            raise ShapeError(f"pads needs two counts for each of {x}", who=self.mnemonic)
+        grow = [a + b for a, b in zip(self.pads[::2], self.pads[1::2], strict=True)]
+        if x.shape and x.shape[0] < 0 and grow[0]:
+            raise ShapeError("the batch dimension cannot be padded", who=self.mnemonic)
+        return (TensorType(tuple(d + g for d, g in zip(x.shape, grow, strict=True)), x.dtype),)
+
+
+class Broadcast(Move, code=255, mnemonic="BROADCAST", twin=()):
+    """Repeat a tensor along dimensions of length 1.
+
+    y = x broadcast to ``shape`` (-1 in front is the batch); the gradient sums over the repeats.
+    """
+
+    synopsis = "{y} = broadcast({x})"
+    x = reads("Input.")
+    y = writes("Output of the given shape.")
+    shape = integers("The shape broadcast to.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The given shape."""
+        x = of(self.x)
+        if broadcast_shapes(self.mnemonic, x.shape, self.shape) != self.shape:
+            raise ShapeError(
+                f"{x} does not broadcast to {shape_text(self.shape)}", who=self.mnemonic
+            )
+        return (TensorType(self.shape, x.dtype),)
+
+
+class Copy(Unary, Move, code=256, mnemonic="COPY", twin=()):
+    """Copy a tensor.
+
+    y = x.
+    """
+
+    synopsis = "{y} = {x}"
+
+
+class Cast(Unary, Move, code=257, mnemonic="CAST"):
+    """Change the element type.
+
+    y = x as ``dtype``; floats truncate towards 0, bool is x != 0. No gradient.
+    """
+
+    synopsis = "{y} = {dtype}({x})"
+    dtype = choice("Element type of the result.", "float32", "float16", "int32", "uint8", "bool")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x in the new dtype."""
+        return (TensorType(of(self.x).shape, DType.parse(self.dtype)),)
+
+
+class Fill(Move, code=258, mnemonic="FILL"):
+    """Set every element of a storage to one number.
+
+    y = number. The halo of a padded tensor is left alone.
+    """
+
+    synopsis = "{y} = {number}"
+    y = writes("Storage to fill, of any shape.")
+    number = number("The number.", 0.0)
+
+
+class Zero(Move, code=259, mnemonic="ZERO"):
+    """Set a storage to zero, so that gradients can be added into it.
+
+    y = 0.
+    """
+
+    synopsis = "{y} = 0"
+    y = writes("Storage to clear, of any shape.")
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _symbolic_numel(shape: Shape) -> tuple[int, int]:
+    symbol = shape[0] if shape and shape[0] < 0 else 0
+    return (symbol, prod(shape[1:] if symbol else shape))

@@ -1,0 +1,109 @@
+"""Reductions over chosen dimensions."""
+
+from __future__ import annotations
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import TensorType
+from studio.engine.isa.fields import flag, integer, integers, reads, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
+
+
+class Reduce(Instruction, category="reduction"):
+    """Operands and shape rule of reductions; no axes means all of them."""
+
+    x = reads("Input.")
+    y = writes("Result without the reduced dimensions (length 1 with keepdims).")
+    axes = integers("Dimensions reduced, ascending; none means all.")
+    keepdims = flag("Keep reduced dimensions with length 1.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape without the reduced dimensions."""
+        x = of(self.x)
+        rank = len(x.shape)
+        if list(self.axes) != sorted(set(self.axes)) or any(
+            not 0 <= a < rank for a in self.axes
+        ):
+            raise ShapeError(
+                f"axes must be ascending, inside rank {rank}: got {self.axes}", who=self.mnemonic
+            )
+        axes = set(self.axes or range(rank))
+        kept = [1 if i in axes else d for i, d in enumerate(x.shape)]
+        if not self.keepdims:
+            kept = [d for i, d in enumerate(x.shape) if i not in axes]
+        return (TensorType(tuple(kept), x.dtype),)
+
+    def flops(self, of: TypeOf) -> int:
+        """One operation per input element."""
+        return of(self.x).numel
+
+
+class ReduceSum(Reduce, code=270, mnemonic="REDUCE_SUM", twin=()):
+    """Sum over dimensions.
+
+    y = Σ x.
+    """
+
+    synopsis = "{y} = sum({x})"
+
+
+class ReduceMean(Reduce, code=271, mnemonic="REDUCE_MEAN", twin=()):
+    """Mean over dimensions.
+
+    y = Σ x / count.
+    """
+
+    synopsis = "{y} = mean({x})"
+
+
+class ReduceMax(Reduce, code=272, mnemonic="REDUCE_MAX", twin=("x", "y")):
+    """Maximum over dimensions.
+
+    y = max x; NaN wins. At ties the gradient goes to the first in row-major order.
+    """
+
+    synopsis = "{y} = max({x})"
+
+
+class ReduceMin(Reduce, code=273, mnemonic="REDUCE_MIN", twin=("x", "y")):
+    """Minimum over dimensions.
+
+    y = min x; NaN wins. At ties the gradient goes to the first in row-major order.
+    """
+
+    synopsis = "{y} = min({x})"
+
+
+class ArgMax(Instruction, code=274, mnemonic="ARGMAX", category="reduction"):
+    """Index of the largest element along the last dimension.
+
+    y = argmax x as int32; the first of equals; the first NaN wins. No gradient.
+    """
+
+    synopsis = "{y} = argmax({x})"
+    x = reads("Input, rank at least 1.", differentiable=False)
+    y = writes("Indices, without the last dimension.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape without its last dimension, as int32."""
+        return (TensorType(of(self.x).shape[:-1], DType.int32),)
+
+    def flops(self, of: TypeOf) -> int:
+        """One comparison per input element."""
+        return of(self.x).numel
+
+
+class OneHot(Instruction, code=275, mnemonic="ONE_HOT", category="move"):
+    """Rows with a 1 at an index.
+
+    y[…, i] = 1 where i = x[…], else 0; an index outside gives a row of zeros. No gradient.
+    """
+
+    synopsis = "{y} = one_hot({x}, {depth})"
+    x = reads("Indices, int32.", differentiable=False)
+    y = writes("Rows [..., depth], float32.")
+    depth = integer("Length of a row.", 2, low=1)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x with depth behind it, as float32."""
+        return (TensorType((*of(self.x).shape, self.depth)),)

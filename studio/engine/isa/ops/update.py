@@ -1,0 +1,219 @@
+"""Updates: one instruction per optimiser, and gradient clipping, all in place.
+
+``w`` is the parameter, ``g`` its gradient, ``t`` the number of updates begun (word UPDATES of the
+step block, 1 at the first) and lr the entry of the rate table for this step. ``decay`` is decoupled
+weight decay (w -= lr·decay·w first, Loshchilov and Hutter 2019, as Keras); ``shrink`` is the seed's
+L2 (w·(1 - shrink), independent of the learning rate).
+"""
+
+from __future__ import annotations
+
+from studio.engine.core.tensor import Ref, TensorType
+from studio.engine.isa.fields import (
+    choice,
+    flag,
+    number,
+    reads,
+    reads_many,
+    side_input,
+    updates,
+    writes,
+)
+from studio.engine.isa.instruction import Effects, Instruction, TypeOf
+
+
+class Update(Instruction, category="update"):
+    """Operands every optimiser update has."""
+
+    elementwise = True
+
+    w = updates("Parameter.")
+    g = reads("Its gradient.", differentiable=False)
+    step = reads("Step block.", differentiable=False)
+    rates = reads("Learning rates [R]; this step reads rates[step mod R].", differentiable=False)
+    decay = number("Decoupled weight decay.", 0.0, low=0.0, tail=True)
+    shrink = number("Shrinkage of the parameter before the update.", 0.0, low=0.0, tail=True)
+
+    def flops(self, of: TypeOf) -> int:
+        """Four operations per parameter and operand."""
+        return 4 * of(self.w).numel * (len(self.operands) - 2)
+
+
+class UpdateSGD(Update, code=350, mnemonic="UPDATE_SGD"):
+    """Gradient descent.
+
+    w -= lr·g.
+    """
+
+    synopsis = "{w} -= lr·{g}"
+
+
+class UpdateMomentum(Update, code=351, mnemonic="UPDATE_MOMENTUM"):
+    """Gradient descent with momentum.
+
+    form=keras: m = momentum·m - lr·g; w += m, or with ``nesterov`` w += momentum·m - lr·g.
+    form=average (the seed's): m = momentum·m + (1 - momentum)·g; w -= lr·m.
+    """
+
+    synopsis = "{w} += {m}, {m} = {momentum}·{m} - lr·{g}"
+    m = updates("Velocity.")
+    momentum = number("Momentum.", 0.9, low=0.0, high=1.0)
+    nesterov = flag("Look ahead (Nesterov).")
+    form = choice("Which recurrence.", "keras", "average")
+
+
+class UpdateRMSProp(Update, code=352, mnemonic="UPDATE_RMSPROP"):
+    """RMSProp (Tieleman and Hinton 2012).
+
+    v = rho·v + (1 - rho)·g²; with slot ``a`` (centred) a = rho·a + (1 - rho)·g and v - a² replaces
+    v in the root. root = √(v + eps), or √v + eps with ``eps_outside``. Without slot ``m``
+    w -= lr·g/root; with it m = momentum·m + lr·g/root; w -= m.
+    """
+
+    synopsis = "{w} -= lr·{g}/sqrt({v})"
+    v = updates("Mean square of the gradient.")
+    rho = number("Decay of the means.", 0.9, low=0.0, high=1.0)
+    momentum = number("Momentum.", 0.0, low=0.0, high=1.0)
+    eps = number("Stabiliser.", 1e-7, low=0.0)
+    m = side_input("Velocity slot, when momentum is used.")
+    a = side_input("Mean gradient slot, when centred.")
+    eps_outside = flag("Add eps to the root instead of under it.")
+
+    def effects(self) -> Effects:
+        """The optional slots change in place as well."""
+        return _with_slots(super().effects(), self.m, self.a)
+
+
+class UpdateAdam(Update, code=353, mnemonic="UPDATE_ADAM"):
+    """Adam (Kingma and Ba 2015); AdamW with ``decay``.
+
+    m = beta1·m + (1 - beta1)·g; v = beta2·v + (1 - beta2)·g².
+    eps_at=end (Keras): w -= lr·√(1 - beta2^t)/(1 - beta1^t)·m/(√v + eps).
+    eps_at=hat (tfjs, PyTorch): w -= lr·(m/(1 - beta1^t))/(√(v/(1 - beta2^t)) + eps).
+    With slot ``vmax`` (AMSGrad) vmax = max(vmax, v) takes the place of v.
+    """
+
+    synopsis = "{w} -= lr·{m}/sqrt({v})"
+    m = updates("Mean gradient.")
+    v = updates("Mean square of the gradient.")
+    beta1 = number("Decay of the mean.", 0.9, low=0.0, high=1.0)
+    beta2 = number("Decay of the mean square.", 0.999, low=0.0, high=1.0)
+    eps = number("Stabiliser.", 1e-7, low=0.0)
+    vmax = side_input("Largest mean square so far, for AMSGrad.")
+    eps_at = choice("Where eps joins.", "end", "hat")
+
+    def effects(self) -> Effects:
+        """The optional slot changes in place as well."""
+        return _with_slots(super().effects(), self.vmax)
+
+
+class UpdateAdagrad(Update, code=354, mnemonic="UPDATE_ADAGRAD"):
+    """Adagrad (Duchi et al. 2011).
+
+    a += g²; w -= lr·g/√(a + eps), or lr·g/(√a + eps) with ``eps_outside``.
+    """
+
+    synopsis = "{w} -= lr·{g}/sqrt({a})"
+    a = updates("Sum of squares.")
+    eps = number("Stabiliser.", 1e-7, low=0.0)
+    eps_outside = flag("Add eps to the root instead of under it.")
+
+
+class UpdateAdadelta(Update, code=355, mnemonic="UPDATE_ADADELTA"):
+    """Adadelta (Zeiler 2012).
+
+    a = rho·a + (1 - rho)·g²; d = g·√(u + eps)/√(a + eps); u = rho·u + (1 - rho)·d²; w -= lr·d.
+    With ``old`` the root uses a from before this step (deeplearn.js).
+    """
+
+    synopsis = "{w} -= lr·{g}·sqrt({u})/sqrt({a})"
+    a = updates("Mean square of the gradient.")
+    u = updates("Mean square of the change.")
+    rho = number("Decay of the means.", 0.95, low=0.0, high=1.0)
+    eps = number("Stabiliser.", 1e-7, low=0.0)
+    old = flag("Divide by the previous mean square.")
+
+
+class UpdateAdamax(Update, code=356, mnemonic="UPDATE_ADAMAX"):
+    """Adamax (Kingma and Ba 2015, section 7).
+
+    m = beta1·m + (1 - beta1)·g; u = max(beta2·u, |g|); w -= lr/(1 - beta1^t)·m/(u + eps).
+    """
+
+    synopsis = "{w} -= lr·{m}/{u}"
+    m = updates("Mean gradient.")
+    u = updates("Largest recent gradient.")
+    beta1 = number("Decay of the mean.", 0.9, low=0.0, high=1.0)
+    beta2 = number("Decay of the maximum.", 0.999, low=0.0, high=1.0)
+    eps = number("Stabiliser.", 1e-7, low=0.0)
+
+
+class Begin(Instruction, code=357, mnemonic="BEGIN_UPDATE", category="update"):
+    """Count an update, so that bias corrections know t.
+
+    updates word of the step block += 1.
+    """
+
+    synopsis = "{step}.updates += 1"
+    step = updates("Step block.")
+
+    def flops(self, of: TypeOf) -> int:
+        """None."""
+        return 0
+
+
+class ClipValue(Instruction, code=360, mnemonic="CLIP_VALUE", category="update"):
+    """Limit every element of a gradient.
+
+    g = min(max(g, -limit), limit); NaN stays NaN.
+    """
+
+    synopsis = "{g} = clip({g}, ±{limit})"
+    elementwise = True
+    g = updates("Gradient.")
+    limit = number("Largest magnitude.", 1.0, low=0.0)
+
+    def flops(self, of: TypeOf) -> int:
+        """Two comparisons per element."""
+        return 2 * of(self.g).numel
+
+
+class GlobalNorm(Instruction, code=361, mnemonic="GLOBAL_NORM", category="update"):
+    """Length of all gradients taken together.
+
+    y = √(Σ over all operands Σ g²).
+    """
+
+    synopsis = "{y} = norm({gs})"
+    gs = reads_many("Gradients.", differentiable=False)
+    y = writes("The norm, a scalar.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 scalar."""
+        return (TensorType(()),)
+
+    def flops(self, of: TypeOf) -> int:
+        """A product and a sum per element."""
+        return 2 * sum(of(g).numel for g in self.gs)
+
+
+class ClipNorm(Instruction, code=362, mnemonic="CLIP_NORM", category="update"):
+    """Shorten a gradient whose norm is too large.
+
+    g = g·limit/max(norm, limit).
+    """
+
+    synopsis = "{g} = {g}·{limit}/max({norm}, {limit})"
+    elementwise = True
+    g = updates("Gradient.")
+    norm = reads("Its norm, or the norm of all gradients, a scalar.", differentiable=False)
+    limit = number("Largest norm.", 1.0, low=0.0)
+
+    def flops(self, of: TypeOf) -> int:
+        """One product per element."""
+        return of(self.g).numel
+
+
+def _with_slots(effects: Effects, *slots: Ref) -> Effects:
+    present = frozenset(s for s in slots if s.present)
+    return Effects(effects.reads | present, effects.writes | present, effects.accumulates)

@@ -1,0 +1,173 @@
+"""What every backend offers: sessions that keep tensors, executables that run programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.target import Target
+from studio.engine.core.tensor import Ref, Tensor
+from studio.engine.isa.program import Program
+from studio.engine.profiler.events import Profile
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """Bytes and buffers a backend holds.
+
+    Attributes:
+        persistent_bytes: parameters, slots, statistics, resident data, step blocks.
+        transient_bytes: arenas of executables.
+        pooled_bytes: free buffers kept for reuse.
+        buffers: buffers alive.
+        peak_bytes: most bytes ever held at once.
+        hits: allocations served from the pool.
+        misses: allocations that made a new buffer.
+    """
+
+    persistent_bytes: int = 0
+    transient_bytes: int = 0
+    pooled_bytes: int = 0
+    buffers: int = 0
+    peak_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+
+
+class Session(Protocol):
+    """Persistent tensors by name, shared by all executables bound to it.
+
+    Calls are ordered: a write or read takes its place behind the work queued before it.
+    """
+
+    def ensure(self, tensors: Iterable[Tensor], rows: int = 0) -> None:
+        """Allocate persistent tensors that are not there yet, zero-filled.
+
+        ``rows`` binds the ``ROWS`` symbol of the tensors given. A tensor that is there with another
+        shape or dtype raises BackendError, except data and order tensors, which are replaced.
+        """
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether a tensor of that name is held."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all tensors held, in order of allocation."""
+        ...
+
+    def write(self, name: str, values: Array, row: int = 0) -> None:
+        """Copy ``values`` in, from row ``row`` on; dtype and row shape must fit."""
+        ...
+
+    def read(self, name: str) -> Future[Array]:
+        """The contents, dense and row-major, when the device has got there."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back."""
+        ...
+
+
+class Executable(Protocol):
+    """A program specialised to a batch length, with its own transient arena."""
+
+    @property
+    def program(self) -> Program:
+        """The program this runs."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Rows the ``BATCH`` symbol is bound to."""
+        ...
+
+    def feed(self, tensor: int, values: Array) -> None:
+        """Copy values into an input tensor."""
+        ...
+
+    def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
+        """Queue whole runs of the program; returns how many were queued.
+
+        ``stop`` is asked between dispatches of the host list and, when true, ends before the next
+        run (never inside one). At most a few runs are in flight.
+        """
+        ...
+
+    def fetch(self, ref: Ref) -> Future[Array]:
+        """The contents of a tensor (or its gradient) after what was queued; dense, row-major.
+
+        BackendError for a ``register`` tensor, which has no storage, and for one whose storage the
+        memory plan has given to another tensor by the end of a run (outputs never are).
+        """
+        ...
+
+    def finish(self) -> None:
+        """Wait until everything queued has run."""
+        ...
+
+    def profile(self, steps: int = 1) -> Profile:
+        """Run instrumented steps and say what each kernel took."""
+        ...
+
+    def check(self) -> None:
+        """Run one step instruction by instruction, unfused, from its start.
+
+        Raises NumericError at the first NaN or infinity, naming instruction, layer and operands.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the arena back."""
+        ...
+
+
+class Backend(Protocol):
+    """A device that runs programs."""
+
+    @property
+    def name(self) -> str:
+        """``cpu`` or ``gl``."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """The device as a person would name it, software renderers marked as such."""
+        ...
+
+    @property
+    def target(self) -> Target:
+        """What passes may know about this kind of device."""
+        ...
+
+    def open_session(self) -> Session:
+        """A session with nothing in it."""
+        ...
+
+    def compile(
+        self,
+        program: Program,
+        session: Session,
+        batch: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Executable:
+        """Specialise a program; persistent tensors are made in the session where missing.
+
+        ``progress`` hears (kernels compiled, kernels in all).
+        """
+        ...
+
+    def memory(self) -> MemoryReport:
+        """What is held now."""
+        ...
+
+    def close(self) -> None:
+        """Release the device; sessions and executables are void after this."""
+        ...
