@@ -2,8 +2,8 @@
 
 There is no hidden state: a number depends only on what it is keyed by, so any part of a sequence
 can be produced anywhere, in any order, and the device produces the same bits. ``docs/random.md``
-states the numbering exactly. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as
-1, 2, 3", SC 2011; constants and known answers from the authors' Random123 library.
+states the numbering exactly. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
+as 1, 2, 3", SC 2011; constants and known answers from the authors' Random123 library.
 """
 
 from __future__ import annotations
