@@ -324,6 +324,11 @@ def pip_progress(line: str) -> None:
 def explain_pip(output: str) -> str:
     """One clear sentence for a failed pip, and where its own words are."""
     log = f"What pip said is in {NOTES / 'setup.log'}."
+    if "CERTIFICATE_VERIFY_FAILED" in output:
+        return (
+            "The package index shows a certificate that this system does not trust; behind a "
+            f"company's proxy, set PIP_CERT to the company's certificate file. {log}"
+        )
     if is_offline(output):
         return f"The packages could not be downloaded: no way to the package index. {log}"
     if "No space left on device" in output:
