@@ -12,7 +12,6 @@ import numpy as np
 
 from studio.engine.core.dtypes import NumpyDType
 from studio.engine.core.errors import DataError, FormatError
-from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import labels_from_array
 from studio.engine.train.data.normalization import Array

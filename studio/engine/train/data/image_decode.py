@@ -1,4 +1,4 @@
-"""One image file to pixels: bounded before decoding, first frame, grey or colour, alpha on white."""
+"""One image file to pixels: bounded before decoding, first frame, transparency on white."""
 
 import warnings
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
@@ -37,12 +37,7 @@ def _opened(path: Path, who: str, limits: DataLimits) -> Iterator[Image.Image]:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = Image.open(BytesIO(content), formats=_FORMATS)
         with image:
-            if image.width * image.height > limits.image_pixels:
-                raise DataError(
-                    f"the image is too large: at most {limits.image_pixels} pixels, got "
-                    f"{image.width}x{image.height}",
-                    who=who,
-                )
+            _check_size(image, who, limits)
             yield image
     except DataError:
         raise
@@ -50,12 +45,21 @@ def _opened(path: Path, who: str, limits: DataLimits) -> Iterator[Image.Image]:
         raise DataError(
             f"the image is too large: at most {limits.image_pixels} pixels", who=who
         ) from None
-    except Image.UnidentifiedImageError:
+    except UnidentifiedImageError:
         raise DataError("this is not a PNG, JPEG, BMP or GIF image", who=who) from None
     except Exception as error:
         # Decoders raise nearly anything on damaged input: SyntaxError, struct.error, IndexError …
         reason = str(error).split("\n", 1)[0][:120] or type(error).__name__
         raise DataError(f"the image is damaged: {reason}", who=who) from None
+
+
+def _check_size(image: Image.Image, who: str, limits: DataLimits) -> None:
+    if image.width * image.height > limits.image_pixels:
+        raise DataError(
+            f"the image is too large: at most {limits.image_pixels} pixels, got "
+            f"{image.width}x{image.height}",
+            who=who,
+        )
 
 
 def peek_image(
@@ -69,7 +73,8 @@ def peek_image(
         DataError: it is no image, is damaged, or too large.
     """
     with _opened(path, who or path.name, limits) as image:
-        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        # Asking a PNG for this would decode it; cameras write JPEG.
+        turned = image.format == "JPEG" and image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         size = (image.width, image.height) if turned else (image.height, image.width)
         return size, 1 if image.mode in _GREY_MODES else 3
 

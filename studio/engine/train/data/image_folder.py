@@ -19,7 +19,7 @@ from studio.engine.train.data.image_decode import (
 )
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted, size_text
 
-ColourChoice: TypeAlias = Literal["auto", "grey", "rgb"]
+ColorMode: TypeAlias = Literal["auto", "grayscale", "rgb"]
 
 _TRAIN, _TEST = "train", ("test", "val", "validation", "valid")
 
@@ -31,12 +31,12 @@ class FolderOptions:
     Args:
         size: height and width of every sample, or None for the commonest (the smaller on a tie);
             others are resampled.
-        colour: grey, rgb, or ``auto``: grey if every image is.
+        color_mode: grayscale, rgb, or ``auto``: grayscale if every image is grey.
         class_names: class folders in the order of their indices, or empty for the sorted names.
     """
 
     size: tuple[int, int] | None = None
-    colour: ColourChoice = "auto"
+    color_mode: ColorMode = "auto"
     class_names: tuple[str, ...] = ()
 
 
@@ -76,7 +76,7 @@ def load_image_folder(
         train = _load_part(root / _TRAIN, options, limits)
         height, width, channels = train.sample_shape
         same: FolderOptions = FolderOptions(
-            (height, width), "grey" if channels == 1 else "rgb", train.class_names
+            (height, width), "grayscale" if channels == 1 else "rgb", train.class_names
         )
         held_out = _load_part(root / test[0], same, limits)
         return replace(train, name=root.name, held_out=held_out)
@@ -86,11 +86,11 @@ def load_image_folder(
 def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Dataset:
     found = _find_images(root, options.class_names, limits)
     sizes: Counter[tuple[int, int]] = Counter()
-    channels: Channels = 3 if options.colour == "rgb" else 1
+    channels: Channels = 3 if options.color_mode == "rgb" else 1
     for path in found.files:
         size, own_channels = peek_image(path, found.name_of(path), limits)
         sizes[size] += 1
-        if options.colour == "auto" and own_channels == 3:
+        if options.color_mode == "auto" and own_channels == 3:
             channels = 3
     size = options.size or min(sizes, key=lambda key: (-sizes[key], key[0] * key[1], key))
     total = len(found.files) * size[0] * size[1] * channels
