@@ -1,0 +1,78 @@
+"""What importing the engine loads, seen from fresh interpreters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+QT = {"PySide6", "shiboken6", "pyqtgraph"}
+OPENGL = {"moderngl", "glcontext"}
+
+# Imports the modules one by one and answers, for each watched package, who first brought it in.
+CHILD = """
+import importlib, json, sys
+modules, watched = json.loads(sys.argv[1])
+brought = {}
+for module in modules:
+    importlib.import_module(module)
+    for package in watched:
+        if package in sys.modules:
+            brought.setdefault(package, module)
+sys.stdout.write(json.dumps(brought))
+"""
+
+
+def modules_below(package: str) -> list[str]:
+    folder = ROOT.joinpath(*package.split("."))
+    names = []
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return names
+
+
+def brought_in(modules: list[str], watched: set[str]) -> dict[str, str]:
+    answer = subprocess.run(
+        [sys.executable, "-c", CHILD, json.dumps([modules, sorted(watched)])],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return dict(json.loads(answer.stdout))
+
+
+def test_importing_the_engine_loads_neither_qt_nor_opengl() -> None:
+    assert brought_in(["studio.engine"], QT | OPENGL) == {}
+
+
+def test_no_module_of_engine_or_command_line_loads_qt() -> None:
+    modules = modules_below("studio.engine") + modules_below("studio.cli")
+    assert brought_in(modules, QT) == {}
+
+
+def test_only_the_gl_backend_loads_moderngl() -> None:
+    modules = modules_below("studio.engine") + modules_below("studio.cli")
+    rest = [name for name in modules if not name.startswith("studio.engine.gl")]
+    assert brought_in(rest, OPENGL) == {}
+
+
+def test_the_watch_sees_what_a_module_brings_in() -> None:
+    assert brought_in(["studio.engine", "moderngl"], OPENGL | QT) == {"moderngl": "moderngl"}
+
+
+@pytest.mark.parametrize("hidden", ["PySide6", "moderngl"])
+def test_engine_imports_where_a_graphics_package_is_not_installed(hidden: str) -> None:
+    code = f"import sys; sys.modules[{hidden!r}] = None; import studio.engine, studio.samples"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr

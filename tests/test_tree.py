@@ -1,0 +1,129 @@
+"""The shape of the tree: sizes, first sentences, and what no file may hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+FILE_LINES, KERNEL_LINES, FUNCTION_LINES, CLASS_LINES = 600, 150, 70, 400
+CATCH_ALL = {"utils", "util", "helpers", "helper", "misc", "common", "stuff"}
+# Spelled in two halves, so that this file does not hold the words.
+LEFT_OPEN = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+TEXT = {".py", ".glsl", ".md", ".toml", ".gbasm"}
+
+
+def files(*suffixes: str, below: tuple[str, ...] = ("studio", "tests", "benchmarks")) -> list[Path]:
+    found = [path for name in below for path in (ROOT / name).rglob("*") if path.is_file()]
+    found += [path for path in ROOT.iterdir() if path.is_file()]
+    return sorted(
+        path
+        for path in found
+        if path.suffix in suffixes and not {"golden", "__pycache__"} & set(path.parts)
+    )
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def lines_in(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def too_long(kind: type[ast.AST] | tuple[type[ast.AST], ...], limit: int) -> list[str]:
+    found = []
+    for path in files(".py"):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, kind):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > limit:
+                    found.append(f"{shown(path)}:{node.lineno} {node.name}: {length} lines")
+    return found
+
+
+def test_no_python_file_exceeds_the_limit() -> None:
+    long = [f"{shown(path)}: {lines_in(path)}" for path in files(".py")]
+    assert [line for line in long if int(line.rpartition(" ")[2]) > FILE_LINES] == []
+
+
+def test_no_kernel_exceeds_the_limit() -> None:
+    long = [f"{shown(path)}: {lines_in(path)}" for path in files(".glsl")]
+    assert [line for line in long if int(line.rpartition(" ")[2]) > KERNEL_LINES] == []
+
+
+def test_no_function_exceeds_the_limit() -> None:
+    assert too_long((ast.FunctionDef, ast.AsyncFunctionDef), FUNCTION_LINES) == []
+
+
+def test_no_class_exceeds_the_limit() -> None:
+    assert too_long(ast.ClassDef, CLASS_LINES) == []
+
+
+def test_every_module_begins_with_a_sentence() -> None:
+    wrong = []
+    for path in files(".py", below=("studio", "benchmarks")):
+        text = ast.get_docstring(tree_of(path))
+        if not text or not text.split("\n\n")[0].rstrip().endswith((".", ":")):
+            wrong.append(shown(path))
+    assert wrong == []
+
+
+def test_nothing_is_left_open() -> None:
+    found = []
+    for path in files(*TEXT, below=("studio", "tests", "benchmarks", "docs", "projects")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if LEFT_OPEN.search(line):
+                found.append(f"{shown(path)}:{number}")
+    assert found == []
+
+
+def test_no_file_has_a_catch_all_name() -> None:
+    assert [shown(path) for path in files(".py", ".glsl") if path.stem in CATCH_ALL] == []
+
+
+def test_nothing_is_declared_but_not_implemented() -> None:
+    found = []
+    for path in files(".py", below=("studio",)):
+        for node in ast.walk(tree_of(path)):
+            name = node.exc if isinstance(node, ast.Raise) else None
+            name = name.func if isinstance(name, ast.Call) else name
+            if isinstance(name, ast.Name) and name.id == "NotImplementedError":
+                found.append(f"{shown(path)}:{node.lineno}")
+    assert found == []
+
+
+def test_no_module_of_the_studio_unpickles() -> None:
+    found = []
+    for path in files(".py", below=("studio",)):
+        for node in ast.walk(tree_of(path)):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+                allowed = not (isinstance(node.value, ast.Constant) and node.value.value is False)
+                names = ["pickle"] if allowed else []
+            if {name.partition(".")[0] for name in names} & {"pickle", "dill", "shelve", "marshal"}:
+                found.append(f"{shown(path)}:{getattr(node, 'lineno', 0)}")
+    assert found == []
+
+
+def test_every_test_file_mirrors_a_place_in_the_studio() -> None:
+    tests = ROOT / "tests"
+    free = {"conformance", "golden", "recorded", "end_to_end", "peers", "fuzz", "soak", "data"}
+    wrong = []
+    for folder in {path.parent for path in tests.rglob("test_*.py")}:
+        inside = folder.relative_to(tests)
+        if not free & set(inside.parts) and not (ROOT / "studio" / inside).is_dir():
+            wrong.append(shown(folder))
+    assert wrong == []
