@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from studio.engine.core.errors import BackendError
+from studio.engine.gl import context as context_module
+from studio.engine.gl.context import StandaloneProvider
+from studio.engine.gl.engine_thread import EngineThread
+from studio.engine.gl.preflight import Preflight
+
+
+def test_missing_libraries_are_reported_before_anything_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Preflight(ok=False, problem="libEGL.so.1 is not installed", hint="sudo apt-get …")
+    monkeypatch.setattr(context_module, "check_libraries", lambda: found)
+    with pytest.raises(BackendError, match=r"libEGL\.so\.1 is not installed"):
+        StandaloneProvider().create()
+
+
+@pytest.mark.gl
+def test_device_that_is_not_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setenv("GLCONTEXT_DEVICE_INDEX", "77")
+    with pytest.raises(BackendError, match="names a device that is not there"):
+        EngineThread().start()
+
+
+def test_device_index_from_the_environment_must_be_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context_module, "check_libraries", lambda: Preflight(ok=True))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("GLCONTEXT_DEVICE_INDEX", "first")
+    with pytest.raises(BackendError, match="whole number, got 'first'"):
+        StandaloneProvider().create()
+
+
+@pytest.mark.gl
+def test_moderngl_can_draw_in_the_same_context() -> None:
+    provider = StandaloneProvider()
+
+    class Recording:
+        def create(self) -> object:
+            self.made = provider.create()
+            return self.made
+
+    recording = Recording()
+    with EngineThread(recording) as engine:  # type: ignore[arg-type]
+
+        def through_moderngl() -> bytes:
+            shared = recording.made.moderngl_context()  # type: ignore[attr-defined]
+            buffer = shared.buffer(b"abcd")
+            data: bytes = buffer.read()
+            buffer.release()
+            return data
+
+        assert engine.call(through_moderngl) == b"abcd"
+
+
+@pytest.mark.gl
+def test_two_engines_do_not_see_each_other() -> None:
+    with EngineThread() as one, EngineThread() as two:
+        assert one.gl.owner_thread != two.gl.owner_thread
+        assert one.call(one.gl.create_program) == two.call(two.gl.create_program)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from studio.engine.core.errors import BackendError
+from studio.engine.gl import constants as const
+from studio.engine.gl.engine_thread import EngineThread
+from studio.engine.gl.fences import Fence, StepThrottle
+
+
+class _SlowDevice:
+    """Entry points of a device that passes a fence only when told to."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.deleted: list[int] = []
+        self.passed = 0
+        self.waits = 0
+        self.pass_after_waits: int | None = None
+
+    def fence_sync(self, _condition: int, _flags: int) -> int:
+        self.made += 1
+        return self.made
+
+    def flush(self) -> None:
+        pass
+
+    def delete_sync(self, handle: int) -> None:
+        self.deleted.append(handle)
+
+    def client_wait_sync(self, handle: int, _flags: int, _nanoseconds: int) -> int:
+        self.waits += 1
+        if self.pass_after_waits is not None and self.waits > self.pass_after_waits:
+            self.passed = self.made
+        return const.CONDITION_SATISFIED if handle <= self.passed else const.TIMEOUT_EXPIRED
+
+
+@pytest.mark.gl
+def test_fence_passes_on_the_device_and_counts_as_done_ever_after(engine: EngineThread) -> None:
+    def fence_and_wait() -> tuple[bool, bool]:
+        fence = Fence(engine.gl)
+        return fence.wait(timeout=30), fence.done
+
+    assert engine.call(fence_and_wait) == (True, True)
+    engine.call(engine.gl.check, "fencing")
+
+
+def test_wait_hears_a_stop_within_a_slice() -> None:
+    device = _SlowDevice()
+    fence = Fence(device)  # type: ignore[arg-type]
+    stopping = threading.Event()
+    stopping.set()
+    assert not fence.wait(stopping)
+    assert device.waits == 1
+    assert device.deleted == []
+
+
+def test_wait_gives_up_at_its_timeout() -> None:
+    fence = Fence(_SlowDevice())  # type: ignore[arg-type]
+    assert not fence.wait(timeout=0.0)
+
+
+def test_refused_wait_is_an_error() -> None:
+    device = _SlowDevice()
+    device.client_wait_sync = lambda *_: const.WAIT_FAILED  # type: ignore[method-assign]
+    device.check = lambda _what: None  # type: ignore[attr-defined]
+    with pytest.raises(BackendError, match="refused to wait"):
+        Fence(device).wait()  # type: ignore[arg-type]
+
+
+def test_throttle_keeps_at_most_the_given_steps_in_flight() -> None:
+    device = _SlowDevice()
+    throttle = StepThrottle(device, max_in_flight=2)  # type: ignore[arg-type]
+    assert throttle.step_issued()
+    assert throttle.step_issued()
+    assert device.waits == 0
+    device.pass_after_waits = 3
+    assert throttle.step_issued()
+    assert device.waits == 4
+    assert throttle.in_flight == 2
+    assert device.deleted == [1]
+
+
+def test_throttle_gives_up_when_stopped_and_releases_every_fence() -> None:
+    device = _SlowDevice()
+    throttle = StepThrottle(device, max_in_flight=1)  # type: ignore[arg-type]
+    stopping = threading.Event()
+    stopping.set()
+    assert throttle.step_issued(stopping)
+    assert not throttle.step_issued(stopping)
+    assert not throttle.drain(stopping)
+    throttle.release()
+    assert sorted(device.deleted) == [1, 2]
+    assert throttle.in_flight == 0
+
+
+@pytest.mark.gl
+def test_throttle_drains_on_the_device(engine: EngineThread) -> None:
+    def steps() -> int:
+        throttle = StepThrottle(engine.gl, max_in_flight=3)
+        assert all(throttle.step_issued() for _ in range(10))
+        assert throttle.drain()
+        return throttle.in_flight
+
+    assert engine.call(steps) == 0
