@@ -21,6 +21,7 @@ NormalizationKind: TypeAlias = Literal["none", "unit", "symmetric", "standard"]
 KINDS: tuple[str, ...] = get_args(NormalizationKind)
 
 _CHUNK_ELEMENTS = 1 << 20
+_LARGEST = 3e38
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,17 +110,15 @@ class Normalization:
 
 def _numbers(fields: Mapping[str, object], name: str) -> Floats:
     value = fields.get(name)
-    numbers = (
-        [float(item) for item in value if isinstance(item, int | float)]
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else []
-    )
-    result = np.array(numbers, dtype=np.float32)
-    if not numbers or len(numbers) != len(cast("list[object]", value)):
-        raise DataError(f"{name} must be a list of numbers", who="normalization")
-    if not np.isfinite(result).all():
-        raise DataError(f"{name} must hold finite numbers", who="normalization")
-    return result
+    items = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+    numbers = [
+        float(item)
+        for item in items
+        if isinstance(item, int | float) and not isinstance(item, bool) and abs(item) < _LARGEST
+    ]
+    if not numbers or len(numbers) != len(items):
+        raise DataError(f"{name} must be a list of finite numbers", who="normalization")
+    return np.array(numbers, dtype=np.float32)
 
 
 def parse_kind(value: object) -> NormalizationKind:
