@@ -248,6 +248,8 @@ def create_environment(advice: str) -> None:
     if VENV.exists():
         say("Removing a .venv that was left unfinished or belongs to another Python.")
         shutil.rmtree(VENV)
+    if not has_module("ensurepip") and not has_module("pip"):
+        raise SetupError(no_venv_text(advice))
     say(f"Creating {VENV} ...")
     VENV.mkdir()
     unfinished_path().touch()
@@ -255,8 +257,6 @@ def create_environment(advice: str) -> None:
     python = getattr(sys, "_base_executable", None) or sys.executable
     command = [python, "-m", "venv", str(VENV)]
     if not has_module("ensurepip"):
-        if pip_from_outside() is None:
-            raise SetupError(no_venv_text(advice))
         command.insert(3, "--without-pip")
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
@@ -401,7 +401,7 @@ def set_up_system(level: str, *, needs_venv: bool) -> str:
         return f"Missing on this system, please install: {', '.join(wanted)}."
     prefix = root_prefix()
     if prefix is None:
-        return f"Some libraries of the system are missing. Type this once:\n  {apt_line(wanted)}"
+        return f"Some parts of the system are missing. Type this once:\n  {apt_line(wanted)}"
     say(f"Installing {len(wanted)} packages of the system with apt-get ...")
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
     apt += ["-q", "-o", "DPkg::Lock::Timeout=120"]
