@@ -1,12 +1,15 @@
-"""Tensors as a program sees them: an id, a name, a type and the part they play in the tensor map."""
+"""Tensors as a program sees them: an id, a name, a type and their part in the tensor map."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
 
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.dtypes import DType
@@ -125,7 +128,8 @@ class Tensor:
         pad: halo cells ``(before, after)`` per dimension, empty when not padded.
         view_of: id of the tensor whose storages this one shares (a reshape), or ``None``.
         register: lives only inside a fused group and has no data storage.
-        value: contents of a constant, as nested data in row-major order; else ``None``.
+        value: contents of a constant in row-major order, as float32-representable numbers; else
+            ``None``.
         layer: stable id of the layer whose port this tensor is, empty for housekeeping.
         port: name of that port (``output``, ``kernel``, ...).
     """
@@ -143,18 +147,23 @@ class Tensor:
     view_of: int | None = None
     register: bool = False
     value: tuple[float, ...] | None = None
-    layer: str = field(default="", compare=True)
+    layer: str = ""
     port: str = ""
 
     def __post_init__(self) -> None:
         if len(self.shape) > MAX_RANK:
             raise ShapeError(
-                f"instructions take rank 0 to {MAX_RANK}: got {shape_text(self.shape)}", who=self.name
+                f"instructions take rank 0 to {MAX_RANK}: got {shape_text(self.shape)}",
+                who=self.name,
             )
         if any(d < 0 for d in self.shape[1:]):
             raise ShapeError(
                 f"only dimension 0 may be symbolic: got {shape_text(self.shape)}", who=self.name
             )
+        if self.value is not None:
+            # The text form prints float32, so nothing else may be kept.
+            rounded = np.asarray(self.value, np.float32).astype(np.float64)
+            object.__setattr__(self, "value", tuple(rounded.tolist()))
 
     @property
     def type(self) -> TensorType:
@@ -194,9 +203,11 @@ class TensorMap(Mapping[int, Tensor]):
         self._by_id = {t.id: t for t in tensors}
         self._by_name = {t.name: t for t in self._by_id.values()}
         if len(self._by_name) != len(self._by_id):
-            names = [t.name for t in self._by_id.values()]
-            twice = next(n for n in names if names.count(n) > 1)
-            raise ShapeError(f"tensor names must be unique: {twice!r} occurs twice", who="tensor map")
+            counts = Counter(t.name for t in self._by_id.values())
+            twice = counts.most_common(1)[0][0]
+            raise ShapeError(
+                f"tensor names must be unique: {twice!r} occurs twice", who="tensor map"
+            )
 
     def __getitem__(self, key: int) -> Tensor:
         return self._by_id[key]

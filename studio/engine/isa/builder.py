@@ -128,6 +128,7 @@ class ProgramBuilder:
         sections = {
             name: tuple(ins.map_refs(settle) for ins in found)
             for name, found in self._sections.items()
+            if found
         }
         return Program(
             self.name,

@@ -58,17 +58,13 @@ class Binary(Instruction, category="arithmetic"):
 def require_rank(who: str, what: str, found: TensorType, rank: int) -> None:
     """Raise ShapeError unless ``found`` has the given rank."""
     if len(found.shape) != rank:
-        raise ShapeError(
-            f"{what} must have rank {rank}: got {shape_text(found.shape)}", who=who
-        )
+        raise ShapeError(f"{what} must have rank {rank}: got {shape_text(found.shape)}", who=who)
 
 
 def require_equal(who: str, what: str, found: Shape, expected: Shape) -> None:
     """Raise ShapeError unless two shapes are equal."""
     if found != expected:
-        raise ShapeError(
-            f"{what} must be {shape_text(expected)}: got {shape_text(found)}", who=who
-        )
+        raise ShapeError(f"{what} must be {shape_text(expected)}: got {shape_text(found)}", who=who)
 
 
 def rest(shape: Shape) -> int:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Ref
@@ -58,9 +58,7 @@ class OperandList(Operand):
     def __get__(self, instance: None, owner: type) -> OperandList: ...
     @overload
     def __get__(self, instance: Instruction, owner: type) -> tuple[Ref, ...]: ...
-    def __get__(
-        self, instance: Instruction | None, owner: type
-    ) -> OperandList | tuple[Ref, ...]:
+    def __get__(self, instance: Instruction | None, owner: type) -> OperandList | tuple[Ref, ...]:
         if instance is None:
             return self
         return instance.refs(self.name)
@@ -135,14 +133,18 @@ class Attr(Generic[T]):
     def __get__(self, instance: Instruction | None, owner: type) -> Attr[T] | T:
         if instance is None:
             return self
-        value: T = instance.value(self.name)
-        return value
+        return cast("T", instance.value(self.name))
+
+    def is_default(self, value: Any) -> bool:
+        """Whether a value is the default to the bit, so that a printed line may leave it out."""
+        default: Any = self.default
+        if self.kind is AttrKind.FLOAT and value == default == 0:
+            return math.copysign(1, value) == math.copysign(1, default)
+        return bool(value == default)
 
     def check(self, value: Any, who: str) -> T:
         """The value in its stored form; ``ParameterError`` when kind or range is wrong."""
-        checked = _CHECKS[self.kind](self, value, f"{who}.{self.name}")
-        result: T = checked
-        return result
+        return cast("T", _CHECKS[self.kind](self, value, f"{who}.{self.name}"))
 
 
 def _check_int(attr: Attr[Any], value: Any, who: str) -> int:
@@ -161,7 +163,7 @@ def _check_float(attr: Attr[Any], value: Any, who: str) -> float:
     return float32_round(float(value))
 
 
-def _check_flag(attr: Attr[Any], value: Any, who: str) -> bool:
+def _check_flag(_attr: Attr[Any], value: Any, who: str) -> bool:
     if value not in (0, 1, False, True):
         raise ParameterError(f"expected 0 or 1, got {value!r}", who=who)
     return bool(value)
@@ -201,7 +203,12 @@ _CHECKS = {
 
 
 def integer(
-    doc: str, default: int = 0, *, low: float = -(2**31), high: float = 2**32 - 1, tail: bool = False
+    doc: str,
+    default: int = 0,
+    *,
+    low: float = -(2**31),
+    high: float = 2**32 - 1,
+    tail: bool = False,
 ) -> Attr[int]:
     """A whole-number attribute."""
     return Attr(AttrKind.INT, doc, default, low, high, tail=tail)
@@ -225,7 +232,9 @@ def choice(doc: str, *choices: str, tail: bool = True) -> Attr[str]:
     return Attr(AttrKind.CHOICE, doc, choices[0], choices=choices, tail=tail)
 
 
-def integers(doc: str, default: tuple[int, ...] = (), *, tail: bool = True) -> Attr[tuple[int, ...]]:
+def integers(
+    doc: str, default: tuple[int, ...] = (), *, tail: bool = True
+) -> Attr[tuple[int, ...]]:
     """A short list of whole numbers such as axes or asymmetric pads."""
     return Attr(AttrKind.INTS, doc, default, tail=tail)
 

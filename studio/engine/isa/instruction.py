@@ -1,7 +1,8 @@
-"""The base of all instructions: everything that can be derived from a declaration is derived here."""
+"""The base of all instructions: what can be derived from a declaration is derived here."""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -259,19 +260,21 @@ def _as_ref(given: Ref | int) -> Ref:
 
 
 def _fields_of(cls: type) -> list[Operand | Attr[Any]]:
-    fields: dict[str, Operand | Attr[Any]] = {}
-    for base in reversed(cls.__mro__):
-        for name, value in vars(base).items():
-            if isinstance(value, Operand | Attr):
-                fields[name] = value
+    fields = {
+        name: value
+        for base in reversed(cls.__mro__)
+        for name, value in vars(base).items()
+        if isinstance(value, Operand | Attr)
+    }
     return sorted(fields.values(), key=lambda f: f.tail)
 
 
 def _register(cls: type[Instruction]) -> None:
-    for table, key in ((_BY_CODE, cls.code), (_BY_MNEMONIC, cls.mnemonic)):
-        if key in table:  # type: ignore[comparison-overlap]
-            other = table[key]  # type: ignore[index]
-            raise TypeError(f"{key!r} is taken by {other.__name__}, {cls.__name__} needs its own")
+    taken = _BY_CODE.get(cls.code) or _BY_MNEMONIC.get(cls.mnemonic)
+    if taken is not None:
+        raise TypeError(
+            f"opcode {cls.code} or {cls.mnemonic} of {cls.__name__} is taken by {taken.__name__}"
+        )
     _BY_CODE[cls.code] = cls
     _BY_MNEMONIC[cls.mnemonic] = cls
 
@@ -280,7 +283,8 @@ def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
     targets = tuple(
         f.name for f in cls.operand_fields if f.access is Access.READ and f.differentiable
     )
-    namespace: dict[str, Any] = {f.name: f for f in (*cls.operand_fields, *cls.attr_fields)}
+    namespace: dict[str, Any] = {f.name: f for f in cls.operand_fields}
+    namespace |= {a.name: a for a in cls.attr_fields}
     namespace["set"] = names("Gradients overwritten instead of accumulated into.", targets)
     namespace["skip"] = names("Gradients that are not computed.", targets)
     for name in ("set", "skip"):
@@ -296,11 +300,16 @@ def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
         "wrote and adds to the gradients of what it read.",
         "__slots__": (),
     }
-    options = {"code": cls.code + GRADIENT_OFFSET, "mnemonic": f"GRADS_{cls.mnemonic}"}
-    made: type[Twin] = type(Twin)(
-        f"Grads{cls.__name__}", (Twin,), namespace, category=cls.category, **options
+    return types.new_class(
+        f"Grads{cls.__name__}",
+        (Twin,),
+        {
+            "code": cls.code + GRADIENT_OFFSET,
+            "mnemonic": f"GRADS_{cls.mnemonic}",
+            "category": cls.category,
+        },
+        lambda body: body.update(namespace),
     )
-    return made
 
 
 def by_code(code: int) -> type[Instruction] | None:

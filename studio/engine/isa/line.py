@@ -86,7 +86,7 @@ def format_line(ins: Instruction) -> str:
         value = ins.value(attr.name)
         if not attr.tail:
             words.append(value_text(attr, value))
-        elif value != attr.default:
+        elif not attr.is_default(value):
             tail.append(f"{attr.name}={value_text(attr, value)}")
     if tail:
         words.append("{" + " ".join(tail) + "}")

@@ -86,7 +86,8 @@ class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", twin=("p", "t")):
 class LossMSE(Loss, code=303, mnemonic="LOSS_MSE", twin=("p", "t")):
     """Mean squared error.
 
-    (p - t)² averaged over the entry. With ``seed_sum``: Σ (p - t)²/2 over everything, gradient p - t.
+    (p - t)² averaged over the entry. With ``seed_sum``: Σ (p - t)²/2 over everything, and the
+    gradient is p - t.
     """
 
     synopsis = "{y} = mse({p}, {t})"

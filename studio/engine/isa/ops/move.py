@@ -44,9 +44,7 @@ class Join(Move):
                 )
         total = sum(t.shape[axis] for t in types)
         first = types[0]
-        return (
-            TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype),
-        )
+        return (TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype),)
 
 
 class ConcatChannel(Join, code=9, mnemonic="CONCAT_CHANNEL", twin=()):
@@ -132,7 +130,9 @@ class Transpose(Move, code=252, mnemonic="TRANSPOSE", twin=()):
         """The permuted shape."""
         x = of(self.x)
         if sorted(self.perm) != list(range(len(x.shape))):
-            raise ShapeError(f"perm {self.perm} must permute rank {len(x.shape)}", who=self.mnemonic)
+            raise ShapeError(
+                f"perm {self.perm} must permute rank {len(x.shape)}", who=self.mnemonic
+            )
         return (TensorType(tuple(x.shape[p] for p in self.perm), x.dtype),)
 
 

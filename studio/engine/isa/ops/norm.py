@@ -45,7 +45,7 @@ class BatchNormBase(Instruction, category="normalisation"):
         return (shape[-1],)
 
     def effects(self) -> Effects:
-        """Running statistics are only read when frozen; otherwise they change and batch ones are kept."""
+        """Running statistics are only read when frozen; else they change, batch ones are kept."""
         base = super().effects()
         state = frozenset({self.mean, self.var})
         if self.frozen:

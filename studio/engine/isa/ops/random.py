@@ -1,8 +1,8 @@
 """Random instructions: dropout, noise and augmentation from the counter-based generator.
 
 Uniforms come from Philox 4x32-10 keyed by the seed in the step block. Per-step instructions use
-counter (element/4, step, stream, 0); augmentation uses counter (word/4, epoch, stream, 1 + sample) so
-that a sample gets the same treatment in an epoch whatever batch it falls in.
+counter (element/4, step, stream, 0); augmentation uses counter (word/4, epoch, stream, 1 + sample)
+so that a sample gets the same treatment in an epoch whatever batch it falls in.
 """
 
 from __future__ import annotations
@@ -139,4 +139,3 @@ class AugmentStandardize(Augment, code=335, mnemonic="AUGMENT_STANDARDIZE"):
     low = number("Lower end, or the new mean.", 0.0)
     high = number("Upper end, or the new deviation.", 1.0)
     moments = flag("Use mean and deviation instead of the extremes.")
-

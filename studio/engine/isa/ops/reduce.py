@@ -21,9 +21,7 @@ class Reduce(Instruction, category="reduction"):
         """The shape without the reduced dimensions."""
         x = of(self.x)
         rank = len(x.shape)
-        if list(self.axes) != sorted(set(self.axes)) or any(
-            not 0 <= a < rank for a in self.axes
-        ):
+        if list(self.axes) != sorted(set(self.axes)) or any(not 0 <= a < rank for a in self.axes):
             raise ShapeError(
                 f"axes must be ascending, inside rank {rank}: got {self.axes}", who=self.mnemonic
             )

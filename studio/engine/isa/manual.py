@@ -1,0 +1,155 @@
+"""The instruction manual, derived from the declarations: one entry per instruction, as Markdown."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.isa.fields import Attr, AttrKind
+from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
+from studio.engine.isa.line import value_text
+
+_PREFACE = """# The instruction manual
+
+Made from the declarations by `glassbox isa --markdown`; a test keeps it current.
+
+A line is `MNEMONIC ids scalars {key=value …}`. Ids are hexadecimal places in the tensor map, `0x-`
+is an absent operand and `0x9.grad` the gradient storage of `0x9`. Tail entries are printed only
+where they differ from the default.
+
+A gradient instruction has the opcode of its forward instruction plus 1000, the prefix `GRADS_`,
+the same operands and scalars, and two more tail entries: `set=` names operands whose gradient is
+overwritten instead of accumulated into, `skip=` those that are not computed.
+"""
+
+
+@dataclass(frozen=True)
+class FieldEntry:
+    """One operand or attribute of an entry."""
+
+    name: str
+    kind: str
+    doc: str
+    default: str = ""
+    bounds: str = ""
+
+
+@dataclass(frozen=True)
+class ManualEntry:
+    """Everything a reader of listings wants to know about one instruction."""
+
+    mnemonic: str
+    code: int
+    category: str
+    form: str
+    text: str
+    operands: tuple[FieldEntry, ...]
+    attributes: tuple[FieldEntry, ...]
+    gradient: str
+
+
+def entry(mnemonic: str) -> ManualEntry:
+    """The entry of a mnemonic (any case); ParameterError with near names when there is none."""
+    cls = by_mnemonic(mnemonic.upper())
+    if cls is None:
+        near = [c.mnemonic for c in all_instructions() if mnemonic.upper() in c.mnemonic]
+        raise ParameterError(
+            f"there is no instruction {mnemonic!r}",
+            who="isa",
+            hint=f"did you mean {', '.join(near[:5])}?" if near else "`glassbox isa` lists all",
+        )
+    return entry_of(cls)
+
+
+def entry_of(cls: type[Instruction]) -> ManualEntry:
+    """The entry of an instruction class."""
+    if issubclass(cls, Twin):
+        gradient = f"is the gradient of {cls.forward.mnemonic}"
+    elif cls.twin is not None:
+        gradient = cls.twin.mnemonic
+    else:
+        gradient = "none"
+    return ManualEntry(
+        cls.mnemonic,
+        cls.code,
+        cls.category,
+        _form(cls),
+        inspect.cleandoc(cls.__doc__ or ""),
+        tuple(
+            FieldEntry(
+                f.name,
+                f.access.value + (", optional" if f.optional else "") + (", list" * f.variadic),
+                f.doc,
+            )
+            for f in cls.operand_fields
+        ),
+        tuple(
+            FieldEntry(a.name, _kind(a), a.doc, value_text(a, a.default), _bounds(a))
+            for a in cls.attr_fields
+        ),
+        gradient,
+    )
+
+
+def markdown(found: ManualEntry) -> str:
+    """One entry as Markdown."""
+    lines = [
+        f"### {found.mnemonic}",
+        "",
+        f"`{found.form}`",
+        "",
+        f"Opcode {found.code}, {found.category}. Gradient: {found.gradient}.",
+        "",
+        found.text,
+        "",
+    ]
+    lines += [f"- `{field.name}` ({field.kind}): {field.doc}" for field in found.operands]
+    for field in found.attributes:
+        facts = ", ".join(t for t in (field.kind, field.bounds, f"default {field.default}") if t)
+        lines.append(f"- `{field.name}` ({facts}): {field.doc}")
+    return "\n".join([*lines, ""])
+
+
+def manual() -> str:
+    """The whole manual as Markdown: forward instructions by category, then how twins read."""
+    forward = [c for c in all_instructions() if not issubclass(c, Twin)]
+    parts = [_PREFACE]
+    for category in dict.fromkeys(c.category for c in forward):
+        parts.append(f"## {category.capitalize()}\n")
+        parts += [markdown(entry_of(c)) for c in forward if c.category == category]
+    return "\n".join(parts)
+
+
+def _form(cls: type[Instruction]) -> str:
+    words = [cls.mnemonic]
+    words += [f.name + ("…" if f.variadic else "") for f in cls.operand_fields if not f.tail]
+    words += [a.name for a in cls.attr_fields if not a.tail]
+    tail = [f.name for f in cls.operand_fields if f.tail]
+    tail += [a.name for a in cls.attr_fields if a.tail]
+    if tail:
+        words.append("{" + " ".join(f"{name}=" for name in tail) + "}")
+    return " ".join(words)
+
+
+def _kind(attr: Attr[Any]) -> str:
+    if attr.kind is AttrKind.CHOICE:
+        return " | ".join(attr.choices)
+    return {
+        AttrKind.INT: "whole number",
+        AttrKind.FLOAT: "number",
+        AttrKind.FLAG: "0 or 1",
+        AttrKind.INTS: "whole numbers",
+        AttrKind.NAMES: "operand names",
+    }[attr.kind]
+
+
+def _bounds(attr: Attr[Any]) -> str:
+    if attr.kind not in (AttrKind.INT, AttrKind.FLOAT):
+        return ""
+    whole = attr.kind is AttrKind.INT
+    low = "" if math.isinf(attr.low) or (whole and attr.low <= -(2**31)) else f"from {attr.low:g}"
+    high = "" if math.isinf(attr.high) or (whole and attr.high >= 2**31) else f"to {attr.high:g}"
+    return " ".join(t for t in (low, high) if t)
