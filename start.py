@@ -179,7 +179,10 @@ def set_up(groups: Sequence[str], level: str) -> None:
         with only_one_set_up():
             stamp = read_stamp()
             if not is_set_up(groups, level, stamp):
-                bring_up_to_date(groups, level, stamp)
+                try:
+                    bring_up_to_date(groups, level, stamp)
+                except OSError as error:
+                    raise SetupError(cannot_write(error)) from None
 
 
 def is_set_up(groups: Sequence[str], level: str, stamp: dict[str, str]) -> bool:
@@ -223,10 +226,7 @@ def only_one_set_up() -> Iterator[None]:
         NOTES.mkdir(exist_ok=True)
         handle = open(NOTES / "lock", "a+b")  # noqa: SIM115
     except OSError as error:
-        raise SetupError(
-            f"Glassbox keeps its packages in its own folder, and {ROOT} cannot be written to "
-            f"({error.strerror}). Copy the folder to a place of yours and start it there."
-        ) from None
+        raise SetupError(cannot_write(error)) from None
     with handle:
         if sys.platform == "win32":
             import msvcrt
@@ -237,6 +237,14 @@ def only_one_set_up() -> Iterator[None]:
 
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+def cannot_write(error: OSError) -> str:
+    """One clear sentence for a folder that is read-only, full or somebody else's."""
+    return (
+        f"Glassbox keeps its packages in its own folder, and {error.filename or ROOT} cannot be "
+        f"written to ({error.strerror}). Copy {ROOT} to a place of yours and start it there."
+    )
 
 
 def create_environment(advice: str) -> None:

@@ -321,6 +321,19 @@ def test_folder_that_cannot_be_written_is_one_sentence(start: ModuleType) -> Non
     assert len(answer.stderr.strip().splitlines()) == 1
 
 
+def test_remains_that_cannot_be_removed_are_one_sentence(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    start.VENV.mkdir()
+    start.unfinished_path().touch()
+    monkeypatch.setattr(start.shutil, "rmtree", refuse)
+    with pytest.raises(start.SetupError, match=r"\.venv cannot be written to \(Permission denied"):
+        start.set_up(("run",), "terminal")
+
+
 def test_help_needs_no_set_up(start: ModuleType) -> None:
     answer = run_start(start.ROOT, "--help")
     assert answer.returncode == 0
