@@ -1,0 +1,150 @@
+"""Plain-data settings whose whole state is their declared options, and their JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import Option, Plain
+
+
+class Configured:
+    """Something whose whole state is its declared options.
+
+    A subclass with ``family=True`` on its class line begins a closed list of kinds; the subclasses
+    behind it are its members, found by class name or one of their ``aliases``. Instances compare
+    by kind and options, and go to JSON as ``{"type": …, "config": {…}}``. The first ``positional``
+    options may be given without a name, a class's own before inherited ones.
+    """
+
+    options: ClassVar[tuple[Option[Any], ...]] = ()
+    positional: ClassVar[int | None] = None
+    members: ClassVar[dict[str, type[Configured]]] = {}
+    aliases: ClassVar[dict[str, type[Configured]]] = {}
+    family_name: ClassVar[str] = ""
+
+    option_values: dict[str, object]
+
+    def __init_subclass__(
+        cls, *, family: str = "", abstract: bool = False, aliases: tuple[str, ...] = ()
+    ) -> None:
+        super().__init_subclass__()
+        found: dict[str, Option[Any]] = {}
+        for base in cls.__mro__:
+            for name, value in vars(base).items():
+                if isinstance(value, Option):
+                    found.setdefault(name, value)
+        cls.options = tuple(found.values())
+        if family:
+            cls.family_name, cls.members, cls.aliases = family, {}, {}
+        elif not abstract:
+            cls.members[cls.__name__] = cls
+            for alias in (cls.__name__, *aliases):
+                cls.aliases[alias] = cls
+
+    def __init__(self, *args: object, **given: object) -> None:
+        limit = len(self.options) if self.positional is None else self.positional
+        if len(args) > limit:
+            raise ParameterError(
+                f"at most {limit} values may be given without a name: got {len(args)}", who=self.who
+            )
+        named = dict(zip((o.name for o in self.options), args, strict=False))
+        twice = named.keys() & given.keys()
+        if twice:
+            raise ParameterError(f"{min(twice)} is given twice", who=self.who)
+        self.option_values = self.check_options({**named, **given})
+
+    @property
+    def who(self) -> str:
+        """How errors name this."""
+        return type(self).__name__
+
+    def check_options(self, given: Mapping[str, object]) -> dict[str, object]:
+        """All options in stored form; ParameterError for a missing, unknown or wrong one."""
+        known = {o.name for o in self.options}
+        for name in given:
+            if name not in known:
+                raise ParameterError(
+                    f"unknown option {name[:60]!r}",
+                    who=self.who,
+                    hint=f"known options: {', '.join(sorted(known)) or 'none'}",
+                )
+        values: dict[str, object] = {}
+        for option in self.options:
+            if option.name in given:
+                values[option.name] = option.check(given[option.name], self.who)
+            elif option.required:
+                raise ParameterError(f"{option.name} must be given: {option.doc}", who=self.who)
+            else:
+                values[option.name] = option.default
+        return values
+
+    def config(self) -> dict[str, Plain]:
+        """Options that differ from their defaults, as plain data."""
+        return {
+            o.name: o.plain(self.option_values[o.name])
+            for o in self.options
+            if o.required or self.option_values[o.name] != o.default
+        }
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, object]) -> Self:
+        """The instance that `config` describes; unknown options are refused."""
+        return cls(**config)
+
+    def replace(self, **changes: object) -> Self:
+        """A copy with some options changed."""
+        return type(self)(**{**self.option_values, **changes})
+
+    def to_json(self) -> dict[str, Plain]:
+        """``{"type": class name, "config": options}``."""
+        return {"type": type(self).__name__, "config": self.config()}
+
+    @classmethod
+    def from_json(cls, data: object) -> Self:
+        """The member of this family that `to_json` described; ParameterError for anything else."""
+        if not isinstance(data, Mapping) or not set(data) <= {"type", "config"}:
+            raise ParameterError(
+                f"a {cls.family_name} is described by type and config: got {str(data)[:60]!r}",
+                who=cls.family_name,
+            )
+        config = data.get("config", {})
+        if not isinstance(config, Mapping) or not all(isinstance(k, str) for k in config):
+            raise ParameterError("config must be an object", who=cls.family_name)
+        return cls.member(data.get("type")).from_config(config)
+
+    @classmethod
+    def member(cls, name: object) -> type[Self]:
+        """The class of that name or alias; ParameterError when the family has none."""
+        found = cls.aliases.get(name) if isinstance(name, str) else None
+        if found is None or not issubclass(found, cls):
+            raise ParameterError(
+                f"unknown {cls.family_name} {str(name)[:60]!r}",
+                who=cls.family_name,
+                hint=f"known: {', '.join(sorted(cls.members))}",
+            )
+        return found
+
+    @classmethod
+    def resolve(cls, given: object) -> Self:
+        """An instance from itself, from a name with all defaults, or from its JSON form."""
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, str):
+            return cls.member(given)()
+        return cls.from_json(given)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(self) is type(other)
+            and isinstance(other, Configured)
+            and self.option_values == other.option_values
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, tuple(self.option_values.values())))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k}={v!r}" for k, v in self.config().items())
+        return f"{type(self).__name__}({shown})"

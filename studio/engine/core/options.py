@@ -1,0 +1,284 @@
+"""One declared option of a layer, an optimiser or another plain-data setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
+
+from studio.engine.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from studio.engine.core.configured import Configured
+
+T = TypeVar("T")
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+"""What JSON can hold."""
+
+MAX_INTEGER = 2**31 - 1
+
+
+class OptionKind(Enum):
+    """What sort of value an option takes; an inspector picks its editor by this."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    FLAG = "flag"
+    CHOICE = "choice"
+    PAIR = "pair"
+    INTEGERS = "integers"
+    NUMBERS = "numbers"
+    SPEC = "spec"
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = _Required()
+"""Marks an option without a default."""
+
+
+@dataclass(eq=False)
+class Option(Generic[T]):
+    """One declared option; on an instance of the declaring class it reads as its value.
+
+    Attributes:
+        kind: sort of value.
+        doc: one sentence for the inspector.
+        default: value when not given, or ``REQUIRED``.
+        low: smallest number allowed.
+        high: largest number allowed.
+        choices: words allowed, for choices and where a spec has a closed list.
+        optional: whether ``None`` is allowed.
+        read: checks a value and returns its stored form.
+        write: turns a stored value into plain data.
+    """
+
+    kind: OptionKind
+    doc: str
+    default: T | _Required
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    read: Callable[[object, str], T] | None = None
+    write: Callable[[T], Plain] | None = None
+    name: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Option[T]: ...
+    @overload
+    def __get__(self, instance: Configured, owner: type) -> T: ...
+    def __get__(self, instance: Configured | None, owner: type) -> Option[T] | T:
+        if instance is None:
+            return self
+        return cast("T", instance.option_values[self.name])
+
+    @property
+    def required(self) -> bool:
+        """Whether a value must be given."""
+        return isinstance(self.default, _Required)
+
+    def check(self, value: object, who: str) -> T:
+        """The value in stored form; ParameterError naming ``who`` when kind or range is wrong."""
+        if value is None and self.optional:
+            return cast("T", None)
+        found = _READERS[self.kind](self, value, who)
+        return cast("T", found)
+
+    def plain(self, value: T) -> Plain:
+        """A stored value as JSON data."""
+        if value is None or self.write is None:
+            return _plain(value)
+        return self.write(value)
+
+
+def _plain(value: object) -> Plain:
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    return cast("Plain", value)
+
+
+def _wrong(option: Option[Any], value: object, who: str, wanted: str) -> ParameterError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
+    return ParameterError(f"{option.name}: expected {wanted}, got {shown}", who=who)
+
+
+def _range_text(option: Option[Any]) -> str:
+    if math.isinf(option.high):
+        return "" if math.isinf(option.low) else f" of at least {option.low:g}"
+    return f" from {option.low:g} to {option.high:g}"
+
+
+def _integer(option: Option[Any], value: object, who: str) -> int:
+    wanted = f"a whole number{_range_text(option)}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong(option, value, who, wanted)
+    if not max(option.low, -MAX_INTEGER) <= value <= min(option.high, MAX_INTEGER):
+        raise _wrong(option, value, who, wanted)
+    return value
+
+
+def _number(option: Option[Any], value: object, who: str) -> float:
+    wanted = f"a number{_range_text(option)}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(option, value, who, wanted)
+    try:
+        found = float(value)
+    except OverflowError:
+        raise _wrong(option, value, who, wanted) from None
+    if not math.isfinite(found) or not option.low <= found <= option.high:
+        raise _wrong(option, value, who, wanted)
+    return found
+
+
+def _flag(option: Option[Any], value: object, who: str) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(option, value, who, "true or false")
+    return value
+
+
+def _choice(option: Option[Any], value: object, who: str) -> str:
+    if not isinstance(value, str) or value not in option.choices:
+        raise _wrong(option, value, who, f"one of {', '.join(option.choices)}")
+    return value
+
+
+def _items(option: Option[Any], value: object, who: str, wanted: str) -> Sequence[object]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise _wrong(option, value, who, wanted)
+    return value
+
+
+def _pair(option: Option[Any], value: object, who: str) -> tuple[int, int]:
+    wanted = f"a whole number{_range_text(option)}, or two of them"
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = (value, value)
+    found = _items(option, value, who, wanted)
+    if len(found) != 2:
+        raise _wrong(option, value, who, wanted)
+    first, second = (_integer(option, v, who) for v in found)
+    return first, second
+
+
+def _integers(option: Option[Any], value: object, who: str) -> tuple[int, ...]:
+    wanted = f"a list of whole numbers{_range_text(option)}"
+    return tuple(_integer(option, v, who) for v in _items(option, value, who, wanted))
+
+
+def _numbers(option: Option[Any], value: object, who: str) -> tuple[float, ...]:
+    wanted = f"a list of numbers{_range_text(option)}"
+    return tuple(_number(option, v, who) for v in _items(option, value, who, wanted))
+
+
+def _spec(option: Option[Any], value: object, who: str) -> object:
+    if option.read is None:
+        raise TypeError(f"option {option.name!r} of kind SPEC declares no reader")
+    try:
+        return option.read(value, who)
+    except ParameterError as error:
+        if not error.who:
+            error.who = who
+        raise
+
+
+_READERS: dict[OptionKind, Callable[[Option[Any], object, str], object]] = {
+    OptionKind.INTEGER: _integer,
+    OptionKind.NUMBER: _number,
+    OptionKind.FLAG: _flag,
+    OptionKind.CHOICE: _choice,
+    OptionKind.PAIR: _pair,
+    OptionKind.INTEGERS: _integers,
+    OptionKind.NUMBERS: _numbers,
+    OptionKind.SPEC: _spec,
+}
+
+
+def integer(
+    doc: str, default: int | _Required = REQUIRED, *, low: float = -MAX_INTEGER,
+    high: float = MAX_INTEGER,
+) -> Option[int]:  # fmt: skip
+    """A whole-number option."""
+    return Option(OptionKind.INTEGER, doc, default, low, high)
+
+
+def optional_integer(
+    doc: str, *, low: float = -MAX_INTEGER, high: float = MAX_INTEGER
+) -> Option[int | None]:
+    """A whole number or ``None``, which is the default."""
+    return Option(OptionKind.INTEGER, doc, None, low, high, optional=True)
+
+
+def number(
+    doc: str, default: float | _Required = REQUIRED, *, low: float = -math.inf,
+    high: float = math.inf,
+) -> Option[float]:  # fmt: skip
+    """A finite number option."""
+    return Option(OptionKind.NUMBER, doc, default, low, high)
+
+
+def optional_number(
+    doc: str, *, low: float = -math.inf, high: float = math.inf
+) -> Option[float | None]:
+    """A finite number or ``None``, which is the default."""
+    return Option(OptionKind.NUMBER, doc, None, low, high, optional=True)
+
+
+def flag(doc: str, default: bool = False) -> Option[bool]:
+    """A yes-or-no option."""
+    return Option(OptionKind.FLAG, doc, default)
+
+
+def choice(doc: str, *choices: str) -> Option[str]:
+    """One word out of a few; the first is the default."""
+    return Option(OptionKind.CHOICE, doc, choices[0], choices=choices)
+
+
+def pair(
+    doc: str, default: tuple[int, int] | _Required = REQUIRED, *, low: float = 1
+) -> Option[tuple[int, int]]:
+    """Two whole numbers, rows then columns; one number stands for both."""
+    return Option(OptionKind.PAIR, doc, default, low, 2**15)
+
+
+def optional_pair(doc: str, *, low: float = 1) -> Option[tuple[int, int] | None]:
+    """Two whole numbers or ``None``, which is the default."""
+    return Option(OptionKind.PAIR, doc, None, low, 2**15, optional=True)
+
+
+def integers(
+    doc: str, default: tuple[int, ...] | _Required = REQUIRED, *, low: float = -MAX_INTEGER
+) -> Option[tuple[int, ...]]:
+    """A list of whole numbers."""
+    return Option(OptionKind.INTEGERS, doc, default, low, MAX_INTEGER)
+
+
+def numbers(
+    doc: str, default: tuple[float, ...] | _Required = REQUIRED, *, low: float = -math.inf
+) -> Option[tuple[float, ...]]:
+    """A list of finite numbers."""
+    return Option(OptionKind.NUMBERS, doc, default, low)
+
+
+def spec(
+    doc: str,
+    default: T | _Required,
+    read: Callable[[object, str], T],
+    write: Callable[[T], Plain],
+    *,
+    optional: bool = False,
+    choices: tuple[str, ...] = (),
+) -> Option[T]:
+    """An option with a reader and writer of its own, such as an initialiser in text form."""
+    return Option(
+        OptionKind.SPEC, doc, default, optional=optional, choices=choices, read=read, write=write
+    )
