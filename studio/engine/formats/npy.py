@@ -9,20 +9,17 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats.atomic import write_atomic
-from studio.engine.formats.byte_source import FileOrBytes, Reader, open_source, read_array
+from studio.engine.formats.byte_source import Array, FileOrBytes, Reader, open_source, read_array
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-Array: TypeAlias = npt.NDArray[np.generic]
 
 _MAGIC = b"\x93NUMPY"
 _HEADER_BYTES = 4096

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats.atomic import write_atomic
-from studio.engine.formats.byte_source import FileOrBytes, open_source
+from studio.engine.formats.byte_source import Array, FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
-from studio.engine.formats.npy import Array, npy_bytes, read_npy
+from studio.engine.formats.npy import npy_bytes, read_npy
 from studio.engine.formats.safe_zip import MemberReader, list_members, safe_name
 
 if TYPE_CHECKING:

@@ -11,22 +11,25 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from math import prod
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats.atomic import write_atomic
-from studio.engine.formats.byte_source import ByteSource, FileOrBytes, open_source, read_array
+from studio.engine.formats.byte_source import (
+    Array,
+    ByteSource,
+    FileOrBytes,
+    open_source,
+    read_array,
+)
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 from studio.engine.formats.safe_json import JsonValue, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-Array: TypeAlias = npt.NDArray[np.generic]
 
 _METADATA = "__metadata__"
 _RANKED = (
