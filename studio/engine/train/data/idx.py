@@ -13,7 +13,7 @@ import numpy as np
 from studio.engine.core.dtypes import NumpyDType
 from studio.engine.core.errors import DataError, FormatError
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.labels import labels_from_array
+from studio.engine.train.data.labels import check_counts, labels_from_array
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.numpy_files import as_samples
 from studio.engine.train.data.source_files import (
@@ -162,6 +162,7 @@ def _load_pair(
             hint="is this the images file?",
         )
     found = labels_from_array(raw, labels.name, "classes", class_names, limits)
+    check_counts(x, found, f"{images.name}, {labels.name}")
     return Dataset(
         x=x,
         y=found.y,

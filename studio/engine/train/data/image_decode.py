@@ -28,7 +28,7 @@ _GREY_MODES = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16L", "I;16B", "I;16N"
 @contextmanager
 def _opened(path: Path, who: str, limits: DataLimits) -> Iterator[Image.Image]:
     """The image with its header read and its size checked; whatever fails inside is a DataError."""
-    stream, _ = open_regular(path, limits.image_bytes)
+    stream, _ = open_regular(path, limits.image_bytes, who)
     with stream:
         content = stream.read(limits.image_bytes)
     try:

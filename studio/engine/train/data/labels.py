@@ -164,6 +164,15 @@ def _check_finite(values: Array, who: str) -> None:
             raise DataError(f"the label of sample {row} is not a finite number", who=who)
 
 
+def check_counts(samples: Array, labels: Labels, who: str) -> None:
+    """DataError where there are not as many labels as samples."""
+    if len(samples) != len(labels.y):
+        raise DataError(
+            f"every sample needs a label: got {len(samples)} samples and {len(labels.y)} labels",
+            who=who,
+        )
+
+
 def to_float32(values: Array, who: str) -> npt.NDArray[np.float32]:
     """``values`` [n, …] as float32; DataError with the place of a NaN, infinity or overflow."""
     with np.errstate(over="ignore"):

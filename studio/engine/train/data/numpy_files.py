@@ -11,7 +11,7 @@ from studio.engine.core.errors import DataError
 from studio.engine.train.data.array_files import ArrayArchive, open_npz, read_npy
 from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.labels import Labels, Task, labels_from_array
+from studio.engine.train.data.labels import Labels, Task, check_counts, labels_from_array
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
 
@@ -67,6 +67,7 @@ def load_npz(
             test = (archive.read(test_keys[0]), archive.read(test_keys[1]))
     labels = labels_from_array(y, f"{who}/{y_key}", options.task, names, limits)
     samples, kind = as_samples(x, f"{who}/{x_key}")
+    check_counts(samples, labels, who)
     held_out = None
     if test is not None:
         test_x, test_kind = as_samples(test[0], f"{who}/{test_keys[0]}")
@@ -74,6 +75,7 @@ def load_npz(
         test_labels = labels_from_array(
             test[1], f"{who}/{test_keys[1]}", task, labels.class_names, limits
         )
+        check_counts(test_x, test_labels, f"{who}/{test_keys[0]}")
         held_out = _dataset(path, test_x, test_labels, test_kind, options, None)
     return _dataset(path, samples, labels, kind, options, held_out)
 
@@ -89,6 +91,7 @@ def load_npy_pair(
         read_npy(y_path, limits), y_path.name, options.task, options.class_names, limits
     )
     x, kind = as_samples(read_npy(x_path, limits), x_path.name)
+    check_counts(x, labels, f"{x_path.name}, {y_path.name}")
     return _dataset(x_path, x, labels, kind, options, None)
 
 

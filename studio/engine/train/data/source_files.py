@@ -75,14 +75,21 @@ def size_text(count: int) -> str:
     return f"{size:.1f} {unit}"
 
 
-def open_regular(path: Path, cap: int = DEFAULT_LIMITS.file_bytes) -> tuple[BinaryIO, int]:
+def open_regular(
+    path: Path, cap: int = DEFAULT_LIMITS.file_bytes, who: str = ""
+) -> tuple[BinaryIO, int]:
     """The file opened for reading and its size; the caller closes it.
+
+    Args:
+        path: the file.
+        cap: largest size in bytes.
+        who: name for messages, or empty for the file's own.
 
     Raises:
         DataError: it is missing, unreadable, empty, larger than ``cap`` bytes, or not a regular
             file (a folder, a device, a pipe).
     """
-    who = path.name or str(path)
+    who = who or path.name or str(path)
     try:
         # Looked at before opening: opening a pipe would wait for its other end.
         found = os.stat(path)
