@@ -60,6 +60,7 @@ class _GlcontextContext:
     def __init__(self, raw: Any, origin: str) -> None:
         self._raw = raw
         self._origin = origin
+        self._entered = False
 
     @property
     def origin(self) -> str:
@@ -70,10 +71,13 @@ class _GlcontextContext:
 
     def make_current(self) -> bool:
         self._raw.__enter__()
+        self._entered = True
         return True
 
     def release(self) -> None:
-        self._raw.__exit__(None, None, None)
+        # The X11 loader crashes when it leaves a context that it never entered.
+        if self._entered or self._origin.startswith("EGL"):
+            self._raw.__exit__(None, None, None)
         self._raw.release()
 
     def moderngl_context(self) -> Any:
@@ -112,9 +116,11 @@ class StandaloneProvider:
             found = self._open_egl(failures)
             if found is not None:
                 return found
-        native = _try_open(_open_native, "default device", failures)
-        if native is not None:
-            return native
+        # Whoever asks for one device must not get another, which an X server on :0 would give.
+        if not failures or _index_from_environment(self.device_index) is None:
+            native = _try_open(_open_native, "default device", failures)
+            if native is not None:
+                return native
         verdict = explain_failure(failures[0])
         raise BackendError(verdict.problem, who="gl", hint=verdict.hint)
 
