@@ -20,6 +20,7 @@ from studio.engine.train.data.source_files import (
     fill,
     open_regular,
     quoted,
+    reason_of,
     size_text,
 )
 
@@ -128,9 +129,9 @@ class ArrayArchive:
                 stream.read(1)
                 return values
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
-            raise FormatError(f"the member is damaged: {error}", who=who) from None
+            raise FormatError(f"the member is damaged: {reason_of(error)}", who=who) from None
         except (struct.error, ValueError, RuntimeError) as error:
-            raise FormatError(f"the member cannot be read: {error}", who=who) from None
+            raise FormatError(f"the member cannot be read: {reason_of(error)}", who=who) from None
 
 
 def _check_member(info: zipfile.ZipInfo, who: str, limits: DataLimits) -> None:
@@ -175,7 +176,9 @@ def open_npz(path: Path, limits: DataLimits = DEFAULT_LIMITS) -> Iterator[ArrayA
             struct.error,
             NotImplementedError,
         ) as error:
-            raise FormatError(f"the archive is damaged: {error}", who=path.name) from None
+            raise FormatError(
+                f"the archive is damaged: {reason_of(error)}", who=path.name
+            ) from None
         with archive:
             yield ArrayArchive(archive, path.name, limits)
 

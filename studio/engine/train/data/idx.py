@@ -21,6 +21,7 @@ from studio.engine.train.data.source_files import (
     DataLimits,
     fill,
     open_regular,
+    reason_of,
     size_text,
 )
 
@@ -63,7 +64,9 @@ def read_idx(path: Path, limits: DataLimits = DEFAULT_LIMITS) -> Array:
                 plain = cast(BinaryIO, unpacked)
                 return _read(plain, size * _DEFLATE_RATIO, path.name, limits)
         except (gzip.BadGzipFile, zlib.error, EOFError, struct.error) as error:
-            raise FormatError(f"the gzip stream is damaged: {error}", who=path.name) from None
+            raise FormatError(
+                f"the gzip stream is damaged: {reason_of(error)}", who=path.name
+            ) from None
 
 
 def _read(stream: BinaryIO, available: int, who: str, limits: DataLimits) -> Array:

@@ -12,7 +12,12 @@ import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
+from studio.engine.train.data.source_files import (
+    DEFAULT_LIMITS,
+    DataLimits,
+    open_regular,
+    reason_of,
+)
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
 """File names that are taken for images; what a file really is, is decided by its content."""
@@ -28,9 +33,10 @@ _GREY_MODES = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16L", "I;16B", "I;16N"
 @contextmanager
 def _opened(path: Path, who: str, limits: DataLimits) -> Iterator[Image.Image]:
     """The image with its header read and its size checked; whatever fails inside is a DataError."""
-    stream, _ = open_regular(path, limits.image_bytes, who)
+    stream, size = open_regular(path, limits.image_bytes, who)
     with stream:
-        content = stream.read(limits.image_bytes)
+        # Asking for more than there is would reserve that much.
+        content = stream.read(size)
     try:
         with warnings.catch_warnings():
             # A picture so large that Pillow warns is beyond our own cap as well.
@@ -49,8 +55,7 @@ def _opened(path: Path, who: str, limits: DataLimits) -> Iterator[Image.Image]:
         raise DataError("this is not a PNG, JPEG, BMP or GIF image", who=who) from None
     except Exception as error:
         # Decoders raise nearly anything on damaged input: SyntaxError, struct.error, IndexError …
-        reason = str(error).split("\n", 1)[0][:120] or type(error).__name__
-        raise DataError(f"the image is damaged: {reason}", who=who) from None
+        raise DataError(f"the image is damaged: {reason_of(error)}", who=who) from None
 
 
 def _check_size(image: Image.Image, who: str, limits: DataLimits) -> None:

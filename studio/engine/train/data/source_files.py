@@ -63,6 +63,13 @@ def quoted(value: object) -> str:
     return ascii(text if len(text) <= 40 else text[:37] + "...")
 
 
+def reason_of(error: BaseException) -> str:
+    """What a library said was wrong, on one line of at most 120 safe characters."""
+    text = str(error).split("\n", 1)[0] or type(error).__name__
+    safe = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return safe if len(safe) <= 120 else safe[:117] + "..."
+
+
 def size_text(count: int) -> str:
     """A byte count for a person: ``512 bytes``, ``1.5 MiB``."""
     if count < 1024:
@@ -153,7 +160,9 @@ def resolve_source(base: Path, text: str) -> Path:
     try:
         folder, resolved = base.resolve(), (base / path).resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise DataError(f"path {quoted(text)} cannot be followed: {error}", who="data") from None
+        raise DataError(
+            f"path {quoted(text)} cannot be followed: {reason_of(error)}", who="data"
+        ) from None
     if not resolved.is_relative_to(folder):
         raise DataError(
             f"a relative path must stay inside the project's folder: {quoted(text)} leaves it",
