@@ -1,0 +1,201 @@
+"""Gives every transient storage a place in one arena, shared by those never alive at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from studio.engine.compiler.lifetimes import Span, lifetimes
+from studio.engine.compiler.target import Target
+from studio.engine.core.errors import BackendError
+from studio.engine.isa.line import format_line
+from studio.engine.isa.program import Program, Storage
+
+WORD = 4
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The place of one storage.
+
+    Attributes:
+        offset: first byte in the arena.
+        nbytes: length in bytes, whole words, halo included.
+        first: running index of the first instruction that needs it.
+        last: running index of the last one.
+    """
+
+    offset: int
+    nbytes: int
+    first: int
+    last: int
+
+    @property
+    def end(self) -> int:
+        """The byte behind the storage."""
+        return self.offset + self.nbytes
+
+    @property
+    def span(self) -> Span:
+        """Where it is needed."""
+        return Span(self.first, self.last)
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where the transient storages of a program lie.
+
+    Attributes:
+        program: what was planned.
+        slots: place of every transient storage, in order of first need.
+        total_bytes: length of the arena.
+        peak_bytes: most bytes needed at once; no arena can be smaller.
+        peak_index: running index of the (first) instruction where that is.
+        sum_bytes: bytes without any sharing.
+    """
+
+    program: Program
+    slots: Mapping[Storage, Slot]
+    total_bytes: int
+    peak_bytes: int
+    peak_index: int
+    sum_bytes: int
+
+    def shares(self, storage: Storage) -> bool:
+        """Whether another storage is given some of the same bytes at another time."""
+        mine = self.slots[storage]
+        return any(
+            mine.offset < slot.end and slot.offset < mine.end
+            for other, slot in self.slots.items()
+            if other != storage
+        )
+
+    def kept_at_end(self, storage: Storage) -> bool:
+        """Whether its bytes are still its own after the last instruction of a run."""
+        mine = self.slots.get(storage)
+        return mine is not None and not any(
+            slot.first > mine.last and mine.offset < slot.end and slot.offset < mine.end
+            for slot in self.slots.values()
+        )
+
+    def live_at(self, index: int) -> tuple[Storage, ...]:
+        """Storages needed by the instruction of that running index."""
+        return tuple(s for s, slot in self.slots.items() if slot.first <= index <= slot.last)
+
+    def table(self) -> str:
+        """The plan for reading: a line per storage, then the sums and where the peak is."""
+        head = ("storage", "tensor", "bytes", "offset", "lines")
+        rows = [head, *(self._row(storage, slot) for storage, slot in self.slots.items())]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        lines = [
+            f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  "
+            f"{row[3]:>{widths[3]}}  {row[4]}".rstrip()
+            for row in rows
+        ]
+        lines.append(f"arena {self.total_bytes} bytes; unshared {self.sum_bytes} bytes")
+        instructions = list(self.program)
+        if instructions:
+            lines.append(
+                f"peak {self.peak_bytes} bytes at line {self.peak_index}: "
+                f"{format_line(instructions[self.peak_index])}"
+            )
+        return "\n".join(lines) + "\n"
+
+    def _row(self, storage: Storage, slot: Slot) -> tuple[str, str, str, str, str]:
+        name = self.program.tensors[storage.root].name
+        lines = f"{slot.first}..{slot.last}"
+        return (str(storage), name, str(slot.nbytes), f"{slot.offset:#x}", lines)
+
+
+def plan_memory(
+    program: Program, batch: int, rows: int, target: Target, *, keep_all: bool = False
+) -> MemoryPlan:
+    """Place the transient storages of a program specialised to a batch length.
+
+    The largest storages are placed first, each into the smallest gap that is free during its whole
+    life (greedy by size with best fit, Pisarchyk and Lee 2020).
+
+    Args:
+        program: what runs; fused groups count as one instruction.
+        batch: rows the ``BATCH`` symbol stands for.
+        rows: rows the ``ROWS`` symbol stands for.
+        target: says alignment and the largest storage.
+        keep_all: give every storage bytes of its own for the whole run, so that all of them can be
+            looked at afterwards (check mode, debugging).
+
+    Raises BackendError naming the tensor where one is above the device's limit.
+    """
+    spans = lifetimes(program)
+    if keep_all:
+        end = max(len(program) - 1, 0)
+        spans = dict.fromkeys(spans, Span(0, end))
+    sizes = {s: storage_bytes(program, s, batch, rows, target) for s in spans}
+    for storage, nbytes in sizes.items():
+        if nbytes > target.max_storage_bytes:
+            raise BackendError(
+                f"a tensor may take at most {target.max_storage_bytes} bytes on this device, "
+                f"it needs {nbytes}",
+                who=program.tensors[storage.root].name,
+                hint="use smaller batches or a smaller layer",
+            )
+    slots = _placed(spans, sizes, target.offset_alignment)
+    ordered = sorted(slots, key=lambda s: (slots[s].first, s))
+    peak, index = _peak(slots.values(), len(program))
+    return MemoryPlan(
+        program,
+        MappingProxyType({s: slots[s] for s in ordered}),
+        max((slot.end for slot in slots.values()), default=0),
+        peak,
+        index,
+        sum(sizes.values()),
+    )
+
+
+def storage_bytes(program: Program, storage: Storage, batch: int, rows: int, target: Target) -> int:
+    """Bytes one storage takes on the target: whole words, at least one, halo included."""
+    descriptor = program.tensors[storage.root].descriptor(batch, rows)
+    itemsize = (
+        descriptor.dtype.device_itemsize if target.name == "gl" else descriptor.dtype.itemsize
+    )
+    return _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
+
+
+def _placed(
+    spans: Mapping[Storage, Span], sizes: Mapping[Storage, int], alignment: int
+) -> dict[Storage, Slot]:
+    slots: dict[Storage, Slot] = {}
+    for storage in sorted(spans, key=lambda s: (-sizes[s], spans[s].first, s)):
+        span, nbytes = spans[storage], sizes[storage]
+        rivals = sorted((slot.offset, slot.end) for slot in slots.values() if slot.span.meets(span))
+        slots[storage] = Slot(_best_gap(rivals, nbytes, alignment), nbytes, span.first, span.last)
+    return slots
+
+
+def _best_gap(taken: Iterable[tuple[int, int]], nbytes: int, alignment: int) -> int:
+    """Offset of the smallest free gap that holds ``nbytes``, or the place behind all."""
+    best, room = -1, 0
+    free = 0
+    for begin, end in taken:
+        gap = begin - free
+        if gap >= nbytes and (best < 0 or gap < room):
+            best, room = free, gap
+        free = max(free, _round_up(end, alignment))
+    return free if best < 0 else best
+
+
+def _peak(slots: Iterable[Slot], length: int) -> tuple[int, int]:
+    change = [0] * (length + 2)
+    for slot in slots:
+        change[slot.first] += slot.nbytes
+        change[slot.last + 1] -= slot.nbytes
+    live, peak, index = 0, 0, 0
+    for i in range(length + 1):
+        live += change[i]
+        if live > peak:
+            peak, index = live, i
+    return peak, min(index, max(length - 1, 0))
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit

@@ -1,0 +1,187 @@
+"""Five small networks as the lowering would emit them, built line by line."""
+
+from __future__ import annotations
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import BATCH, Ref, Role
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.activation import Relu, Sigmoid, Tanh
+from studio.engine.isa.ops.arithmetic import Add, Mul, Scale
+from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
+from studio.engine.isa.ops.linear import Linear
+from studio.engine.isa.ops.loss import Accuracy, LossCE, LossL1L2, LossMSE
+from studio.engine.isa.ops.move import ConcatChannel, Flatten
+from studio.engine.isa.ops.norm import BatchNorm2D
+from studio.engine.isa.ops.pool import AvgPool2D, GlobalAvgPool2D, MaxPool2D
+from studio.engine.isa.ops.random import Dropout
+from studio.engine.isa.ops.softmax import Softmax, SoftmaxCE
+from studio.engine.isa.program import Program
+
+
+class Net:
+    """Emits layers one by one; every layer owns what it emits."""
+
+    def __init__(self, name: str, mode: str = "train") -> None:
+        self.build = ProgramBuilder(name, mode)
+        self.section = "forward"
+        self.losses: list[Ref] = []
+        self.inputs: list[Ref] = []
+        self.step: Ref | None = None
+
+    def input(self, *shape: int, name: str = "input") -> Ref:
+        ref = self.build.tensor(name, (BATCH, *shape), role=Role.INPUT)
+        self.inputs.append(ref)
+        return ref
+
+    def param(self, name: str, *shape: int, trainable: bool = True) -> Ref:
+        return self.build.tensor(
+            name, shape, role=Role.PARAM, trainable=trainable, weight=len(shape) > 1
+        )
+
+    def emit(self, owner: str, cls: type, section: str = "", **fields: object) -> Ref:
+        with self.build.owned_by(owner, layer=owner):
+            return self.build.emit(section or self.section, cls, **fields)[0]
+
+    def dense(self, owner: str, x: Ref, units: int, *, trainable: bool = True) -> Ref:
+        inputs = self.build.type_of(x).shape[-1]
+        w = self.param(f"{owner}/kernel", units, inputs, trainable=trainable)
+        b = self.param(f"{owner}/bias", units, trainable=trainable)
+        return self.emit(owner, Linear, w=w, b=b, x=x)
+
+    def conv(
+        self, owner: str, x: Ref, filters: int, size: int = 3, stride: int = 1, *, bias: bool = True
+    ) -> Ref:
+        channels = self.build.type_of(x).shape[-1]
+        fields: dict[str, object] = {
+            "w": self.param(f"{owner}/kernel", size, size, channels, filters)
+        }
+        if bias:
+            fields["b"] = self.param(f"{owner}/bias", filters)
+        pad = size // 2
+        return self.emit(
+            owner, Conv2D, x=x, stride_h=stride, stride_w=stride, pad_h=pad, pad_w=pad, **fields
+        )
+
+    def depthwise(self, owner: str, x: Ref, multiplier: int = 1) -> Ref:
+        channels = self.build.type_of(x).shape[-1]
+        w = self.param(f"{owner}/kernel", 3, 3, channels, multiplier)
+        b = self.param(f"{owner}/bias", channels * multiplier)
+        return self.emit(owner, DepthwiseConv2D, w=w, b=b, x=x, pad_h=1, pad_w=1)
+
+    def norm(self, owner: str, x: Ref) -> Ref:
+        channels = self.build.type_of(x).shape[-1]
+        mean = self.build.tensor(f"{owner}/mean", (channels,), role=Role.STATE)
+        var = self.build.tensor(f"{owner}/var", (channels,), role=Role.STATE)
+        gamma = self.param(f"{owner}/gamma", channels)
+        beta = self.param(f"{owner}/beta", channels)
+        return self.emit(
+            owner, BatchNorm2D, x=x, gamma=gamma, beta=beta, mean=mean, var=var,
+            eps=1e-3, factor=0.1, frozen=self.build.mode != "train",
+        )  # fmt: skip
+
+    def dropout(self, owner: str, x: Ref, rate: float, stream: int) -> Ref:
+        if self.step is None:
+            self.step = self.build.tensor("train/step", (8,), DType.int32, Role.STEP, late=True)
+        return self.emit(owner, Dropout, x=x, rate=rate, stream=stream, step=self.step)
+
+    def target(self, *shape: int) -> Ref:
+        ref = self.build.tensor("target", (BATCH, *shape), role=Role.TARGET, late=True)
+        self.inputs.append(ref)
+        return ref
+
+    def finish(self, *outputs: Ref) -> Program:
+        return self.build.finish(tuple(self.inputs), outputs)
+
+
+def mlp(mode: str = "train") -> Program:
+    """Two dense layers, the second behind a softmax whose loss is taken on the logits."""
+    net = Net("mlp", mode)
+    x = net.input(6)
+    hidden = net.emit("relu1", Relu, x=net.dense("dense1", x, 5))
+    y = net.emit("softmax", SoftmaxCE, x=net.dense("dense2", hidden, 3), step=3)
+    return _classified(net, y, 3, source="softmax")
+
+
+def cnn(mode: str = "train") -> Program:
+    """Convolution, pooling, flatten, dense, probabilities."""
+    net = Net("cnn", mode)
+    x = net.input(6, 6, 2)
+    a = net.emit("relu1", Relu, x=net.conv("conv1", x, 4))
+    a = net.emit("pool1", MaxPool2D, x=a)
+    a = net.emit("act2", Tanh, x=net.conv("conv2", a, 3, bias=False))
+    a = net.emit("flatten", Flatten, x=a)
+    if mode == "train":
+        a = net.dropout("drop", a, 0.25, stream=7)
+    y = net.emit("softmax", Softmax, x=net.dense("dense", a, 3), step=3)
+    return _classified(net, y, 3, source="probs")
+
+
+def resnet(mode: str = "train") -> Program:
+    """A stem and an identity block whose first ids are those of the published listing."""
+    net = Net("resnet", mode)
+    x = net.input(5, 5, 2)
+    a = net.emit("relu", Relu, x=net.norm("bn", net.conv("conv", x, 3)))
+    b = net.emit("relu1", Relu, x=net.norm("bn1", net.conv("conv1", a, 3)))
+    b = net.norm("bn2", net.conv("conv2", b, 3))
+    c = net.emit("relu2", Relu, x=net.emit("add", Add, x1=b, x2=a))
+    c = net.emit("gap", GlobalAvgPool2D, x=c)
+    y = net.emit("softmax", SoftmaxCE, x=net.dense("dense", c, 3), step=3)
+    return _classified(net, y, 3, source="softmax")
+
+
+def branches(mode: str = "train") -> Program:
+    """Concatenation, a frozen branch, a shared tensor, a product, a weight penalty."""
+    net = Net("branches", mode)
+    x = net.input(4, 4, 2)
+    left = net.emit("left", Sigmoid, x=net.depthwise("dw", x, 2))
+    right = net.emit("pool", AvgPool2D, x=net.conv("conv", left, 2), window_h=1, window_w=1,
+                     stride_h=1, stride_w=1)  # fmt: skip
+    joined = net.emit("concat", ConcatChannel, xs=(left, right, left), count=3)
+    flat = net.emit("flatten", Flatten, x=joined)
+    gate = net.emit("gate", Sigmoid, x=net.dense("frozen", flat, 4, trainable=False))
+    value = net.emit("tanh", Tanh, x=net.dense("value", flat, 4))
+    y = net.emit("mul", Mul, a=gate, b=value)
+    if mode != "train":
+        return net.finish(y)
+    t = net.target(4)
+    mse = net.emit("loss", LossMSE, "loss", p=y, t=t)
+    kernel = Ref(_id_of(net, "value/kernel"))
+    penalty = net.emit("value", LossL1L2, "loss", w=kernel, l1=0.01, l2=0.02)
+    net.emit("loss", Add, "loss", x1=mse, x2=penalty)
+    return net.finish(y)
+
+
+def expression(mode: str = "train") -> Program:
+    """Y = X1 + softmax(relu(X2 + 3*X3)), the example of the seed's documentation."""
+    net = Net("expression", mode)
+    x1, x2, x3 = (net.param(f"x{i}", 2, 3) for i in (1, 2, 3))
+    scaled = net.emit("scale", Scale, x=x3, alpha=3.0)
+    inner = net.emit("relu", Relu, x=net.emit("add", Add, x1=x2, x2=scaled))
+    y = net.emit("add2", Add, x1=x1, x2=net.emit("softmax", Softmax, x=inner, step=3))
+    if mode != "train":
+        return net.finish(y)
+    t = net.build.tensor("target", (2, 3), role=Role.TARGET, late=True)
+    net.inputs.append(t)
+    net.emit("loss", LossMSE, "loss", p=y, t=t)
+    return net.finish(y)
+
+
+NETWORKS = {
+    "mlp": mlp,
+    "cnn": cnn,
+    "resnet": resnet,
+    "branches": branches,
+    "expression": expression,
+}
+
+
+def _classified(net: Net, y: Ref, classes: int, source: str) -> Program:
+    if net.build.mode == "train":
+        t = net.target(classes)
+        net.emit("loss", LossCE, "loss", p=y, t=t, source=source)
+        net.emit("accuracy", Accuracy, "metrics", p=y, t=t)
+    return net.finish(y)
+
+
+def _id_of(net: Net, name: str) -> int:
+    return net.build.finish((), ()).tensors.named(name).id
