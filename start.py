@@ -503,7 +503,7 @@ def run_tests(arguments: list[str]) -> int:
         "ruff format": ["-m", "ruff", "format", "--check", "."],
         "mypy": ["-m", "mypy"],
         "mypy start.py": ["-m", "mypy", "--strict", "start.py"],
-        "import contracts": ["-c", contracts],
+        "import contracts": ["-c", contracts, "--no-logo"],
         "pytest": ["-m", "pytest", *pytest_options(arguments)],
     }
     began = time.monotonic()
