@@ -143,8 +143,7 @@ def lock_file(group: str) -> Path:
 
 def fingerprint(group: str) -> str:
     """Changes when the group has to be installed again."""
-    text = lock_file(group).read_bytes()
-    return hashlib.sha256(text).hexdigest()
+    return hashlib.sha256(lock_file(group).read_bytes()).hexdigest()
 
 
 def read_stamp() -> dict[str, str]:
@@ -228,15 +227,27 @@ def only_one_set_up() -> Iterator[None]:
     except OSError as error:
         raise SetupError(cannot_write(error)) from None
     with handle:
+        if not try_lock(handle.fileno()):
+            say("Waiting for another set-up of this folder ...")
+            while not try_lock(handle.fileno()):
+                time.sleep(0.2)
+        yield
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock the open file for this process; False while another one holds it."""
+    try:
         if sys.platform == "win32":
             import msvcrt
 
-            msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK, 1)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def cannot_write(error: OSError) -> str:
@@ -276,8 +287,9 @@ def environment_works() -> bool:
     if not venv_python().exists():
         return False
     code = "import sys, pip; sys.stdout.write('%d.%d' % sys.version_info[:2])"
-    command = [str(venv_python()), "-c", code]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [venv_python(), "-c", code], capture_output=True, text=True, check=False
+    )
     return answer.returncode == 0 and answer.stdout == python_tag()
 
 
@@ -518,17 +530,15 @@ def run_tests(arguments: list[str]) -> int:
     say("\n== summary")
     for name, code, seconds in rows:
         say(f"{'ok' if code == 0 else 'FAILED':7} {name:18} {seconds:7.1f} s")
-    failed = [name for name, code, _ in rows if code]
-    verdict = f"FAILED: {', '.join(failed)}" if failed else "All is well"
-    say(f"{verdict} ({time.monotonic() - began:.0f} s)")
+    failed = ", ".join(name for name, code, _ in rows if code)
+    say(f"{f'FAILED: {failed}' if failed else 'All is well'} ({time.monotonic() - began:.0f} s)")
     return 1 if failed else 0
 
 
 def pytest_options(arguments: list[str]) -> list[str]:
     """The user's options for pytest after ours, so that the user's win."""
     ours = ["--hypothesis-profile=ci", *(["--require-gl"] if LINUX else [])]
-    alone = any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in arguments)
-    if not alone:
+    if not any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in arguments):
         ours += ["-n", "2", "--dist", "worksteal"]
     return ours + [word for word in arguments if word != "--hardware"]
 

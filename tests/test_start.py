@@ -10,6 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -319,6 +321,28 @@ def test_folder_that_cannot_be_written_is_one_sentence(start: ModuleType) -> Non
     assert answer.returncode == 2
     assert "cannot be written to" in answer.stderr
     assert len(answer.stderr.strip().splitlines()) == 1
+
+
+@POSIX
+def test_second_set_up_waits_for_the_first(
+    start: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order = []
+
+    def second() -> None:
+        with start.only_one_set_up():
+            order.append("second")
+
+    waiting = threading.Thread(target=second)
+    with start.only_one_set_up():
+        waiting.start()
+        deadline = time.monotonic() + 10.0
+        while "Waiting for another" not in capsys.readouterr().err:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        order.append("first")
+    waiting.join()
+    assert order == ["first", "second"]
 
 
 def test_remains_that_cannot_be_removed_are_one_sentence(
