@@ -28,6 +28,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
+# Written last, so that it vouches for a whole set-up; and what stands there until then.
+STAMP = VENV / "glassbox-setup.json"
+UNFINISHED = VENV / "glassbox-unfinished"
 NOTES = ROOT / ".setup"
 WINDOWS = sys.platform == "win32"
 LINUX = sys.platform.startswith("linux")
@@ -126,16 +129,6 @@ def venv_python(venv: Path = VENV) -> Path:
     return venv / "Scripts" / "python.exe" if WINDOWS else venv / "bin" / "python"
 
 
-def stamp_path() -> Path:
-    """The file written last: with it, the set-up is known to be whole."""
-    return VENV / "glassbox-setup.json"
-
-
-def unfinished_path() -> Path:
-    """The file that stands in the environment as long as its set-up is under way."""
-    return VENV / "glassbox-unfinished"
-
-
 def lock_file(group: str) -> Path:
     """The pinned packages of a group: run, test or peers."""
     return ROOT / "requirements" / f"{group}.lock"
@@ -149,7 +142,7 @@ def fingerprint(group: str) -> str:
 def read_stamp() -> dict[str, str]:
     """What has been set up, by group; empty when nothing whole is there."""
     try:
-        stamp = json.loads(stamp_path().read_text(encoding="utf-8"))
+        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     ours = isinstance(stamp, dict) and stamp.get("python") == python_tag()
@@ -158,9 +151,9 @@ def read_stamp() -> dict[str, str]:
 
 def write_stamp(stamp: dict[str, str]) -> None:
     """Replace the stamp in one step, so that it is never half there."""
-    draft = stamp_path().with_suffix(".part")
+    draft = STAMP.with_suffix(".part")
     draft.write_text(json.dumps(stamp | {"python": python_tag()}, indent=1), encoding="utf-8")
-    draft.replace(stamp_path())
+    draft.replace(STAMP)
 
 
 def python_tag() -> str:
@@ -204,8 +197,8 @@ def bring_up_to_date(groups: Sequence[str], level: str, stamp: dict[str, str]) -
     if stale:
         if not stamp:
             create_environment(advice)
-        unfinished_path().touch()
-        stamp_path().unlink(missing_ok=True)
+        UNFINISHED.touch()
+        STAMP.unlink(missing_ok=True)
         for group in stale:
             install(group)
         link_project()
@@ -213,7 +206,7 @@ def bring_up_to_date(groups: Sequence[str], level: str, stamp: dict[str, str]) -
         say(f"{advice}\nUntil then Glassbox works in the terminal, on the CPU.")
     fresh = {group: fingerprint(group) for group in stale}
     write_stamp(stamp | fresh | {"system": "terminal" if advice else goal})
-    unfinished_path().unlink(missing_ok=True)
+    UNFINISHED.unlink(missing_ok=True)
     if stale:
         say(f"Set up in {time.monotonic() - began:.0f} s.")
 
@@ -260,7 +253,7 @@ def cannot_write(error: OSError) -> str:
 
 def create_environment(advice: str) -> None:
     """A fresh .venv; a half-made one of ours goes, somebody else's healthy one is kept."""
-    ours = unfinished_path().exists() or stamp_path().exists()
+    ours = UNFINISHED.exists() or STAMP.exists()
     if VENV.exists() and not ours and environment_works():
         say("Using the .venv that is there.")
         return
@@ -271,7 +264,7 @@ def create_environment(advice: str) -> None:
         raise SetupError(no_venv_text(advice))
     say(f"Creating {VENV} ...")
     VENV.mkdir()
-    unfinished_path().touch()
+    UNFINISHED.touch()
     # Called from inside a .venv, the interpreter it was made from is the one to build on.
     python = getattr(sys, "_base_executable", None) or sys.executable
     command = [python, "-m", "venv", str(VENV)]

@@ -255,11 +255,11 @@ def test_set_up_survives_interruption_and_is_done_once(start: ModuleType, tmp_pa
     (half_made / "rubbish").touch()
     start.set_up(("run",), "terminal")
     assert not (half_made / "rubbish").exists()
-    assert not start.unfinished_path().exists()
-    stamp = json.loads(start.stamp_path().read_text(encoding="utf-8"))
+    assert not start.UNFINISHED.exists()
+    stamp = json.loads(start.STAMP.read_text(encoding="utf-8"))
     assert stamp["python"] == "{}.{}".format(*sys.version_info)
 
-    before = start.stamp_path().stat().st_mtime_ns
+    before = start.STAMP.stat().st_mtime_ns
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "studio").mkdir(parents=True)
     answer = subprocess.run(
@@ -271,7 +271,7 @@ def test_set_up_survives_interruption_and_is_done_once(start: ModuleType, tmp_pa
     )
     assert answer.stdout == "['train', 'a b', '--json']"
     assert answer.stderr == ""
-    assert start.stamp_path().stat().st_mtime_ns == before
+    assert start.STAMP.stat().st_mtime_ns == before
 
     moved = clone.rename(tmp_path / "moved")
     script = subprocess.run(
@@ -352,7 +352,7 @@ def test_remains_that_cannot_be_removed_are_one_sentence(
         raise PermissionError(13, "Permission denied", str(path))
 
     start.VENV.mkdir()
-    start.unfinished_path().touch()
+    start.UNFINISHED.touch()
     monkeypatch.setattr(start.shutil, "rmtree", refuse)
     with pytest.raises(start.SetupError, match=r"\.venv cannot be written to \(Permission denied"):
         start.set_up(("run",), "terminal")
