@@ -14,12 +14,12 @@ class Configured:
 
     A subclass with ``family=True`` on its class line begins a closed list of kinds; the subclasses
     behind it are its members, found by class name or one of their ``aliases``. Instances compare
-    by kind and options, and go to JSON as ``{"type": …, "config": {…}}``. The first ``positional``
-    options may be given without a name, a class's own before inherited ones.
+    by kind and options, and go to JSON as ``{"type": …, "config": {…}}``. The options
+    named in ``positional`` (all of them where it is ``None``) may be given without a name.
     """
 
     options: ClassVar[tuple[Option[Any], ...]] = ()
-    positional: ClassVar[int | None] = None
+    positional: ClassVar[tuple[str, ...] | None] = None
     members: ClassVar[dict[str, type[Configured]]] = {}
     aliases: ClassVar[dict[str, type[Configured]]] = {}
     family_name: ClassVar[str] = ""
@@ -44,12 +44,14 @@ class Configured:
                 cls.aliases[alias] = cls
 
     def __init__(self, *args: object, **given: object) -> None:
-        limit = len(self.options) if self.positional is None else self.positional
-        if len(args) > limit:
+        order = self.positional
+        order = tuple(o.name for o in self.options) if order is None else order
+        if len(args) > len(order):
             raise ParameterError(
-                f"at most {limit} values may be given without a name: got {len(args)}", who=self.who
+                f"at most {len(order)} values may be given without a name: got {len(args)}",
+                who=self.who,
             )
-        named = dict(zip((o.name for o in self.options), args, strict=False))
+        named = dict(zip(order, args, strict=False))
         twice = named.keys() & given.keys()
         if twice:
             raise ParameterError(f"{min(twice)} is given twice", who=self.who)

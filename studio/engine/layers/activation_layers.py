@@ -1,0 +1,88 @@
+"""Activations as layers of their own."""
+
+from __future__ import annotations
+
+import math
+
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.options import integer, number, optional_number, spec
+from studio.engine.core.tensor import Ref, Shape
+from studio.engine.isa.ops import activation as act
+from studio.engine.isa.ops import move
+from studio.engine.layers.activations import FUNCTIONS, parse_activation
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.layer import Layer
+
+
+class Activation(Layer):
+    """Applies a function to every element (softmax: to every row)."""
+
+    category = "activation"
+    positional = ("activation",)
+
+    activation = spec("Name of the function.", "linear", parse_activation, str,
+                      choices=tuple(FUNCTIONS))  # fmt: skip
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """The function's instructions."""
+        return context.activate(self.activation, inputs[0])
+
+
+class ReLU(Layer):
+    """Cuts off below a threshold, with an optional leak below and a ceiling above."""
+
+    category = "activation"
+    positional = ("max_value", "negative_slope", "threshold")
+
+    max_value = optional_number("Ceiling; none when not given.", low=0.0)
+    negative_slope = number("Slope below the threshold.", 0.0, low=0.0)
+    threshold = number("Where the linear part begins.", 0.0, low=0.0)
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """The plainest instruction that has the options used."""
+        (x,) = inputs
+        if self.threshold == 0.0 and self.negative_slope == 0.0:
+            if self.max_value is None:
+                return context.emit(act.Relu, x=x)
+            return context.emit(act.ClippedRelu, x=x, ceiling=self.max_value)
+        if self.threshold == 0.0 and self.max_value is None:
+            return context.emit(act.LeakyRelu, x=x, alpha=self.negative_slope)
+        return context.emit(
+            act.ThresholdedRelu,
+            x=x,
+            slope=self.negative_slope,
+            threshold=self.threshold,
+            ceiling=math.inf if self.max_value is None else self.max_value,
+        )
+
+
+class Softmax(Layer):
+    """Turns numbers into shares that sum to 1 along one dimension."""
+
+    category = "activation"
+    positional = ("axis",)
+
+    axis = integer("The dimension that sums to 1, counted with the batch; -1 is the last.", -1)
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """The shape of the input."""
+        rank = len(shapes[0]) + 1
+        if not 1 <= (self.axis if self.axis >= 0 else self.axis + rank) < rank:
+            raise ShapeError(
+                f"axis: expected a dimension behind the batch, got {self.axis} for rank {rank}",
+                who=self.who,
+                hint="-1 is the last dimension",
+            )
+        return shapes[0]
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """SOFTMAX; between two TRANSPOSE where the dimension is not the last."""
+        rank = len(context.shape_of(inputs[0])) + 1
+        axis = self.axis % rank
+        if axis == rank - 1:
+            return context.softmax(inputs[0])
+        perm = [*range(rank)]
+        perm[axis], perm[-1] = perm[-1], perm[axis]
+        turned = context.emit(move.Transpose, "turned", x=inputs[0], perm=tuple(perm))
+        shares = context.softmax(turned, "shares")
+        return context.emit(move.Transpose, x=shares, perm=tuple(perm))

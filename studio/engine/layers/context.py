@@ -1,0 +1,137 @@
+"""What a layer sees while it is lowered: a place for tensors and instructions that are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from studio.engine.core.errors import CompileError, ShapeError
+from studio.engine.core.philox import stream_of
+from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.softmax import Softmax, SoftmaxCE, SoftmaxLog
+from studio.engine.layers.activations import FUNCTIONS
+from studio.engine.layers.initializers import Initializer
+from studio.engine.layers.layer import Layer
+from studio.engine.layers.regularizers import Regularizer
+
+
+class Penalty(NamedTuple):
+    """A weight penalty met while lowering, for the loss section."""
+
+    weight: Ref
+    penalty: Regularizer
+    owner: str
+    name: str
+
+
+class LayerContext:
+    """Creates the tensors and instructions of one layer after another.
+
+    Args:
+        builder: receives them.
+        training: whether dropout drops and batch normalisation uses the batch.
+        step: the step block that keys random draws; absent where nothing is drawn.
+    """
+
+    def __init__(self, builder: ProgramBuilder, training: bool, step: Ref = ABSENT) -> None:
+        self.training = training
+        self.step = step
+        self.penalties: list[Penalty] = []
+        self._builder = builder
+        self._owned: dict[Layer, dict[str, Ref]] = {}
+        self._node = ""
+        self._layer: Layer | None = None
+        self._crossed = False
+
+    @contextmanager
+    def inside(self, node: str, layer: Layer, *, crossed: bool = False) -> Iterator[None]:
+        """Emit for ``node`` inside; ``crossed`` makes its softmax a SOFTMAX_CE."""
+        self._node, self._layer, self._crossed = node, layer, crossed
+        with self._builder.owned_by(node, layer=node):
+            yield
+        self._layer = None
+
+    @property
+    def layer(self) -> Layer:
+        """The layer being lowered."""
+        if self._layer is None:
+            raise CompileError("a layer context is used outside of any layer")
+        return self._layer
+
+    def shape_of(self, ref: Ref) -> Shape:
+        """Shape without the batch dimension."""
+        return self._builder.type_of(ref).shape[1:]
+
+    def stream(self, role: str) -> int:
+        """Stream of random numbers for a role of this layer, whatever its place in the program."""
+        return stream_of(f"{self._node}/{role}")
+
+    def own(self, *inputs: Ref) -> dict[str, Ref]:
+        """The layer's parameters by role, made on first use; roles it lacks read as absent.
+
+        A layer used at several nodes has one set of parameters.
+        """
+        layer = self.layer
+        if layer not in self._owned:
+            made: dict[str, Ref] = {}
+            for p in layer.parameters(*(self.shape_of(x) for x in inputs)):
+                made[p.role] = self.param(
+                    p.role, p.shape, p.init, state=p.state, weight=p.weight, penalty=p.penalty
+                )
+            self._owned[layer] = made
+        return self._owned[layer]
+
+    def param(
+        self,
+        role: str,
+        shape: Shape,
+        init: Initializer,
+        *,
+        state: bool = False,
+        weight: bool = False,
+        penalty: Regularizer | None = None,
+    ) -> Ref:
+        """A tensor named ``<layer>/<role>`` that persists; ``state`` ones are never optimised."""
+        trained = self.layer.trainable and not state
+        ref = self._builder.tensor(
+            f"{self.layer.name}/{role}",
+            shape,
+            role=Role.STATE if state else Role.PARAM,
+            port=role,
+            trainable=trained,
+            weight=weight,
+            init=init.text,
+            stream=self.stream(role),
+        )
+        if penalty is not None and trained:
+            self.penalties.append(
+                Penalty(ref, penalty, self._node, f"{self.layer.name}/{role}/penalty")
+            )
+        return ref
+
+    def emit(self, cls: type[Instruction], port: str = "output", /, **fields: Any) -> Ref:
+        """Append an instruction whose result is the layer's ``port``; returns the result."""
+        name = f"{self.layer.name}/{port}"
+        return self._builder.emit("forward", cls, name=name, port=port, **fields)[0]
+
+    def softmax(self, x: Ref, port: str = "output", *, log: bool = False) -> Ref:
+        """Softmax over the last dimension: SOFTMAX_CE where a cross-entropy follows at once."""
+        shape = self.shape_of(x)
+        if not shape:
+            raise ShapeError("softmax needs a dimension behind the batch", who=self.layer.name)
+        step = shape[-1]
+        if log:
+            return self.emit(SoftmaxLog, port, x=x, step=step)
+        return self.emit(SoftmaxCE if self._crossed else Softmax, port, x=x, step=step)
+
+    def activate(self, name: str, x: Ref) -> Ref:
+        """Append the activation of that name; its result is the layer's output."""
+        return FUNCTIONS[name].emit(self, x, "output")
+
+    @staticmethod
+    def port_before(activation: str) -> str:
+        """Port of the result an activation is applied to: the output itself for linear."""
+        return "output" if activation == "linear" else "linear"

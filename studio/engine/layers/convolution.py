@@ -1,0 +1,123 @@
+"""Two-dimensional convolutions: ordinary and depthwise."""
+
+from __future__ import annotations
+
+from studio.engine.core.options import choice, flag, integer, pair
+from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.isa.ops import conv
+from studio.engine.layers.activations import activation
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.initializers import initializer
+from studio.engine.layers.layer import Layer, Parameter
+from studio.engine.layers.regularizers import regularizer
+from studio.engine.layers.windows import Window, output_size, place_window
+
+
+class Convolution(Layer, abstract=True):
+    """What both convolutions share; the input is [height, width, channels]."""
+
+    category = "convolution"
+
+    kernel_size = pair("Rows and columns of the filters.")
+    strides = pair("Step between outputs, rows and columns.", (1, 1))
+    padding = choice("'valid' adds no cells; 'same' keeps the size (divided by the stride).",
+                     "valid", "same")  # fmt: skip
+    data_format = choice("Order of dimensions.", "channels_last")
+    dilation_rate = pair("Distance between filter cells, rows and columns.", (1, 1))
+    activation = activation()
+    use_bias = flag("Add a learned number to each channel.", True)
+    bias_initializer = initializer("How the bias begins.", "zeros")
+    bias_regularizer = regularizer("Penalty on the bias.")
+
+    def place(self, shape: Shape) -> Window:
+        """Zero cells around an input of ``shape``."""
+        size = (shape[0], shape[1])
+        return place_window(size, self.kernel_size, self.strides, self.padding, self.dilation_rate)
+
+    def channels(self, inputs: int) -> int:
+        """Number of output channels for ``inputs`` input channels."""
+        raise TypeError(f"{type(self).__name__} states no channels")
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """[rows, columns, channels]."""
+        (shape,) = shapes
+        self.require_rank(shape, "height", "width", "channels")
+        size = output_size(self, shape, self.kernel_size, self.place(shape), self.dilation_rate)
+        return (*size, self.channels(shape[2]))
+
+    def bias(self, inputs: int) -> tuple[Parameter, ...]:
+        """The bias, if there is one."""
+        if not self.use_bias:
+            return ()
+        shape = (self.channels(inputs),)
+        return (Parameter("bias", shape, self.bias_initializer, penalty=self.bias_regularizer),)
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """The convolution, then the activation."""
+        own = context.own(*inputs)
+        y = context.emit(
+            conv.Conv2D if "kernel" in own else conv.DepthwiseConv2D,
+            context.port_before(self.activation),
+            w=own.get("kernel", own.get("depthwise_kernel", ABSENT)),
+            b=own.get("bias", ABSENT),
+            x=inputs[0],
+            dil_h=self.dilation_rate[0],
+            dil_w=self.dilation_rate[1],
+            **self.place(context.shape_of(inputs[0])).attributes(),
+        )
+        return context.activate(self.activation, y)
+
+
+class Conv2D(Convolution):
+    """Slides learned filters over a picture; each output channel is one filter's answer."""
+
+    positional = ("filters", "kernel_size", "strides", "padding")
+
+    filters = integer("Number of filters, which is the number of output channels.", low=1)
+    kernel_size = pair("Rows and columns of the filters.")
+    kernel_initializer = initializer("How the filters begin.", "glorot_uniform")
+    kernel_regularizer = regularizer("Penalty on the filters.")
+
+    def channels(self, inputs: int) -> int:
+        """One per filter."""
+        del inputs
+        return self.filters
+
+    def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
+        """Kernel [rows, columns, in, filters] and bias."""
+        inputs = shapes[0][2]
+        kernel = Parameter(
+            "kernel",
+            (*self.kernel_size, inputs, self.filters),
+            self.kernel_initializer,
+            weight=True,
+            penalty=self.kernel_regularizer,
+        )
+        return (kernel, *self.bias(inputs))
+
+
+class DepthwiseConv2D(Convolution):
+    """Gives every input channel filters of its own; channels are not mixed."""
+
+    positional = ("kernel_size", "strides", "padding", "depth_multiplier")
+
+    kernel_size = pair("Rows and columns of the filters.")
+    depth_multiplier = integer("Filters for each input channel.", 1, low=1)
+    depthwise_initializer = initializer("How the filters begin.", "glorot_uniform")
+    depthwise_regularizer = regularizer("Penalty on the filters.")
+
+    def channels(self, inputs: int) -> int:
+        """``depth_multiplier`` for each input channel."""
+        return inputs * self.depth_multiplier
+
+    def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
+        """Kernel [rows, columns, in, multiplier] and bias."""
+        inputs = shapes[0][2]
+        kernel = Parameter(
+            "depthwise_kernel",
+            (*self.kernel_size, inputs, self.depth_multiplier),
+            self.depthwise_initializer,
+            weight=True,
+            penalty=self.depthwise_regularizer,
+        )
+        return (kernel, *self.bias(inputs))

@@ -1,0 +1,62 @@
+"""The fully connected layer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.options import flag, integer
+from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.isa.ops.linear import Linear
+from studio.engine.layers.activations import activation
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.initializers import initializer
+from studio.engine.layers.layer import Layer, Parameter
+from studio.engine.layers.regularizers import regularizer
+
+
+class Dense(Layer):
+    """Every output is a weighted sum of all inputs: activation(x·kernel + bias).
+
+    The kernel is stored [units, inputs]; its public form is Keras' [inputs, units].
+    """
+
+    category = "core"
+    transposed: ClassVar[frozenset[str]] = frozenset({"kernel"})
+    positional = ("units", "activation", "use_bias")
+
+    units = integer("Number of outputs.", low=1)
+    activation = activation()
+    use_bias = flag("Add a learned number to each output.", True)
+    kernel_initializer = initializer("How the kernel begins.", "glorot_uniform")
+    bias_initializer = initializer("How the bias begins.", "zeros")
+    kernel_regularizer = regularizer("Penalty on the kernel.")
+    bias_regularizer = regularizer("Penalty on the bias.")
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """The input's shape with the last dimension replaced by ``units``."""
+        (shape,) = shapes
+        if not shape:
+            raise ShapeError("expected an input [features], got single numbers", who=self.who)
+        return (*shape[:-1], self.units)
+
+    def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
+        """Kernel and bias."""
+        kernel = Parameter(
+            "kernel",
+            (self.units, shapes[0][-1]),
+            self.kernel_initializer,
+            weight=True,
+            penalty=self.kernel_regularizer,
+        )
+        bias = Parameter(
+            "bias", (self.units,), self.bias_initializer, penalty=self.bias_regularizer
+        )
+        return (kernel, bias) if self.use_bias else (kernel,)
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """LINEAR, then the activation."""
+        own = context.own(*inputs)
+        port = context.port_before(self.activation)
+        y = context.emit(Linear, port, w=own["kernel"], b=own.get("bias", ABSENT), x=inputs[0])
+        return context.activate(self.activation, y)

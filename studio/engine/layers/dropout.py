@@ -1,0 +1,37 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+from studio.engine.core.options import number, optional_integer
+from studio.engine.core.tensor import Ref
+from studio.engine.isa.ops import random
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.layer import Layer
+
+LARGEST_RATE = 0.999999
+
+
+class Dropout(Layer):
+    """Zeroes a share of its input at random while training and scales up the rest.
+
+    Outside training it is absent (Srivastava et al. 2014).
+    """
+
+    category = "regularization"
+    positional = ("rate",)
+
+    rate = number("Share of elements dropped.", low=0.0, high=LARGEST_RATE)
+    seed = optional_integer("Keeps this layer's draws apart from another with its id.", low=0)
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """DROPOUT in training; nothing otherwise, and nothing at rate 0."""
+        if not context.training or self.rate == 0.0:
+            return inputs[0]
+        role = "mask" if self.seed is None else f"mask/{self.seed}"
+        return context.emit(
+            random.Dropout,
+            x=inputs[0],
+            rate=self.rate,
+            stream=context.stream(role),
+            step=context.step,
+        )

@@ -1,0 +1,236 @@
+"""A network as plain data: nodes, links, inputs and outputs, with checks that name layers."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from studio.engine.core.errors import GraphError
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.inputs import MAX_ELEMENTS, Input
+from studio.engine.layers.layer import Layer, check_name, shape_text
+
+MAX_NODES = 10_000
+"""Most nodes a graph may have."""
+
+
+class Port(NamedTuple):
+    """An output of a node; every layer of today has one, numbered 0."""
+
+    node: str
+    output: int = 0
+
+
+class Node(NamedTuple):
+    """One use of a layer; a layer at several nodes is shared, parameters included."""
+
+    id: str
+    layer: Layer
+    inputs: tuple[Port, ...]
+
+
+class LayerGraph:
+    """Nodes in the order they were added, and which of their outputs are the network's.
+
+    Node ids are stable: random streams, provenance and saved canvases refer to them. Inputs are the
+    ``Input`` layers, in order. Nothing here needs a window, a device or the values of parameters.
+    """
+
+    def __init__(self, name: str = "model") -> None:
+        self.name = name
+        self.nodes: dict[str, Node] = {}
+        self.outputs: tuple[Port, ...] = ()
+
+    def add(self, layer: Layer, *inputs: Port | str, node_id: str = "") -> Port:
+        """Add a layer fed by ``inputs`` (ports, or ids of nodes) and return its output.
+
+        An unnamed layer is named after its class; the node takes the layer's name as id unless
+        told. Links are not checked before `check`, so that a canvas may hold unfinished work.
+        """
+        if len(self.nodes) >= MAX_NODES:
+            raise GraphError(f"a graph has at most {MAX_NODES} layers", who=self.name)
+        if not layer.name:
+            layer.name = self.free_name(layer.default_name())
+        chosen = check_name(node_id, "graph") if node_id else self.free_id(layer.name)
+        if chosen in self.nodes:
+            raise GraphError(f"node id {chosen!r} is taken", who=self.name)
+        ports = tuple(p if isinstance(p, Port) else Port(p) for p in inputs)
+        self.nodes[chosen] = Node(chosen, layer, ports)
+        return Port(chosen)
+
+    def free_name(self, stem: str) -> str:
+        """``stem``, or ``stem_1``, ``stem_2`` … if layers have that name."""
+        taken = {layer.name for layer in self.layers()}
+        return _free(stem, taken)
+
+    def free_id(self, stem: str) -> str:
+        """``stem``, or ``stem_1``, ``stem_2`` … if nodes have that id."""
+        return _free(stem, self.nodes.keys())
+
+    def connect(self, node: str, *inputs: Port | str) -> None:
+        """Feed an existing node from other outputs."""
+        old = self.node(node)
+        ports = tuple(p if isinstance(p, Port) else Port(p) for p in inputs)
+        self.nodes[node] = old._replace(inputs=ports)
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id; GraphError when there is none."""
+        found = self.nodes.get(node_id)
+        if found is None:
+            raise GraphError(f"there is no node {node_id[:60]!r}", who=self.name)
+        return found
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes where data enters, in order."""
+        return tuple(n for n in self.nodes.values() if isinstance(n.layer, Input))
+
+    def layers(self) -> tuple[Layer, ...]:
+        """Every layer once, in order of first use."""
+        return tuple(dict.fromkeys(n.layer for n in self.nodes.values()))
+
+    def layer(self, name: str) -> Layer:
+        """The layer of that name; GraphError when there is none."""
+        for found in self.layers():
+            if found.name == name:
+                return found
+        raise GraphError(f"there is no layer {name[:60]!r}", who=self.name)
+
+    def order(self) -> tuple[Node, ...]:
+        """Nodes so that each stands behind those that feed it; otherwise as they were added.
+
+        Raises:
+            GraphError: a link leads nowhere, or links close a loop.
+        """
+        place = {node_id: index for index, node_id in enumerate(self.nodes)}
+        waiting: dict[str, int] = {}
+        feeds: dict[str, list[str]] = {node_id: [] for node_id in self.nodes}
+        for node in self.nodes.values():
+            self._check_links(node)
+            sources = {port.node for port in node.inputs}
+            waiting[node.id] = len(sources)
+            for source in sources:
+                feeds[source].append(node.id)
+        ready = [place[i] for i, count in waiting.items() if count == 0]
+        heapq.heapify(ready)
+        ids, found = list(self.nodes), []
+        while ready:
+            node = self.nodes[ids[heapq.heappop(ready)]]
+            found.append(node)
+            for follower in feeds[node.id]:
+                waiting[follower] -= 1
+                if waiting[follower] == 0:
+                    heapq.heappush(ready, place[follower])
+        if len(found) < len(self.nodes):
+            raise self._loop_error({node.id for node in found})
+        return tuple(found)
+
+    def shapes(self) -> dict[str, Shape]:
+        """Output shape of every node, without the batch; errors name the layer."""
+        shapes: dict[str, Shape] = {}
+        for node in self.order():
+            given = tuple(shapes[port.node] for port in node.inputs)
+            node.layer.check_inputs(*given)
+            shape = node.layer.output_shape(*given)
+            elements = 1
+            for length in shape:
+                elements *= length
+            if not 1 <= elements <= MAX_ELEMENTS:
+                raise GraphError(
+                    f"expected an output of 1 to {MAX_ELEMENTS} elements, got {shape_text(shape)}",
+                    who=node.layer.name,
+                )
+            shapes[node.id] = shape
+        return shapes
+
+    def check(self) -> None:
+        """Everything a network must fulfil; GraphError or ShapeError naming the layer."""
+        if not self.inputs:
+            raise GraphError("a network needs an Input layer", who=self.name,
+                             hint="add an Input with the shape of one sample")  # fmt: skip
+        if not self.outputs:
+            raise GraphError("a network needs an output", who=self.name,
+                             hint="mark the last layer as output")  # fmt: skip
+        seen: set[str] = set()
+        for layer in self.layers():
+            if layer.name in seen:
+                raise GraphError(
+                    f"layer names must be unique: {layer.name!r} occurs twice", who=self.name,
+                    hint="rename one of them",
+                )  # fmt: skip
+            seen.add(layer.name)
+        shapes = self.shapes()
+        self._check_shared(shapes)
+        for port in self.outputs:
+            if port.node not in self.nodes or port.output != 0:
+                raise GraphError(f"output {port.node[:60]!r} does not exist", who=self.name)
+
+    def parameter_shapes(self) -> dict[str, tuple[Shape, ...]]:
+        """Input shapes of each layer at its first node, by layer name."""
+        shapes = self.shapes()
+        first: dict[str, tuple[Shape, ...]] = {}
+        for node in self.order():
+            first.setdefault(node.layer.name, tuple(shapes[p.node] for p in node.inputs))
+        return first
+
+    def _check_links(self, node: Node) -> None:
+        low = node.layer.arity[0]
+        if len(node.inputs) < low:
+            raise GraphError(
+                f"expected {low} connected input{'s' if low > 1 else ''}, got {len(node.inputs)}",
+                who=node.layer.name,
+                hint="connect the output of another layer to it",
+            )
+        for port in node.inputs:
+            if port.node not in self.nodes:
+                raise GraphError(
+                    f"its input {port.node[:60]!r} does not exist", who=node.layer.name,
+                    hint="connect it to a layer that is there",
+                )  # fmt: skip
+            if port.output != 0:
+                raise GraphError(
+                    f"{port.node!r} has one output, number 0: got {port.output}",
+                    who=node.layer.name,
+                )
+
+    def _check_shared(self, shapes: Mapping[str, Shape]) -> None:
+        first: dict[Layer, tuple[Shape, ...]] = {}
+        for node in self.nodes.values():
+            given = tuple(shapes[port.node] for port in node.inputs)
+            expected = first.setdefault(node.layer, given)
+            if node.layer.parameters(*given) != node.layer.parameters(*expected):
+                raise GraphError(
+                    "a shared layer needs inputs of one size: got "
+                    f"{_shapes_text(expected)} and {_shapes_text(given)}",
+                    who=node.layer.name,
+                    hint="use a layer of its own for one of them",
+                )
+
+    def _loop_error(self, done: set[str]) -> GraphError:
+        """Names the layers of one loop among the nodes that never became ready."""
+        at = next(node_id for node_id in self.nodes if node_id not in done)
+        path: list[str] = []
+        while at not in path:
+            path.append(at)
+            at = next(p.node for p in self.nodes[at].inputs if p.node not in done)
+        loop = [*path[path.index(at) :], at][::-1]
+        names = " → ".join(repr(self.nodes[i].layer.name) for i in loop[:12])
+        return GraphError(
+            f"links close a loop: {names}", who=self.name,
+            hint=f"remove the link {self.nodes[loop[0]].layer.name!r} → "
+                 f"{self.nodes[loop[1]].layer.name!r}",
+        )  # fmt: skip
+
+
+def _free(stem: str, taken: Collection[str]) -> str:
+    if stem not in taken:
+        return stem
+    count = 1
+    while f"{stem}_{count}" in taken:
+        count += 1
+    return f"{stem}_{count}"
+
+
+def _shapes_text(shapes: Sequence[Shape]) -> str:
+    return ", ".join(shape_text(s) for s in shapes)

@@ -1,0 +1,44 @@
+"""Where data enters a network."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import integers
+from studio.engine.core.tensor import MAX_RANK, Ref, Shape
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.layer import Layer, shape_text
+
+MAX_ELEMENTS = 2**31 - 1
+"""Largest number of elements of one sample anywhere in a network."""
+
+
+class Input(Layer):
+    """The network's input: one sample has the given shape."""
+
+    category = "core"
+    arity: ClassVar[tuple[int, int | None]] = (0, 0)
+    positional = ("shape",)
+
+    shape = integers("Shape of one sample, without the batch: height, width, channels.", low=1)
+
+    def __init__(
+        self, *args: object, name: str = "", trainable: bool = True, **given: object
+    ) -> None:
+        super().__init__(*args, name=name, trainable=trainable, **given)
+        if len(self.shape) >= MAX_RANK:
+            raise ParameterError(
+                f"shape: expected at most {MAX_RANK - 1} dimensions, got {shape_text(self.shape)}",
+                who=self.who,
+            )
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """The stated shape."""
+        del shapes
+        return self.shape
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """The tensor the program feeds; there is nothing to compute."""
+        del context
+        return inputs[0]

@@ -1,0 +1,181 @@
+"""The base of all layers: declared options, shapes, parameters, and lowering to instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.options import Plain
+from studio.engine.core.tensor import Ref, Shape
+from studio.engine.layers.initializers import Initializer
+from studio.engine.layers.regularizers import Regularizer
+
+if TYPE_CHECKING:
+    from studio.engine.layers.context import LayerContext
+
+RESERVED_NAMES = frozenset(
+    {"data", "loss", "metrics", "update", "train", "eval", "infer", "backward", "forward"}
+)
+"""Names of housekeeping owners and tensor groups, which no layer may take."""
+
+_NAME = re.compile(r"\w[\w.\-]{0,63}\Z")
+
+
+def check_name(name: object, what: str = "layer") -> str:
+    """The name, if it can name a layer or node; ParameterError otherwise."""
+    if not isinstance(name, str) or not _NAME.match(name) or name in RESERVED_NAMES:
+        raise ParameterError(
+            f"expected a name of 1 to 64 letters, digits, dots, dashes and underscores, got "
+            f"{str(name)[:60]!r}",
+            who=what,
+            hint=f"reserved: {', '.join(sorted(RESERVED_NAMES))}",
+        )
+    return name
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape without the batch, as ``[8,8,1]``."""
+    return "[" + ",".join(str(d) for d in shape) + "]"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tensor a layer owns.
+
+    Attributes:
+        role: its port and the second part of its name (``kernel``).
+        shape: shape as stored.
+        init: how it begins.
+        state: saved but not optimised (running statistics).
+        weight: a kernel or scale, in contrast to a shift.
+        penalty: added to the loss while it is trained.
+    """
+
+    role: str
+    shape: Shape
+    init: Initializer
+    state: bool = False
+    weight: bool = False
+    penalty: Regularizer | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+class Layer(Configured, family="layer"):
+    """One layer with Keras' name, options, defaults and numerics (channels last).
+
+    A subclass declares its options as fields, ``category`` for the palette, ``arity`` (fewest and
+    most inputs, ``None`` for any number), and answers `output_shape`, `parameters` and `lower`.
+    Shapes are without the batch dimension.
+
+    Attributes:
+        name: unique in a graph; empty until a graph names it.
+        trainable: whether its parameters are optimised (and batch normalisation uses the batch).
+    """
+
+    category: ClassVar[str] = ""
+    arity: ClassVar[tuple[int, int | None]] = (1, 1)
+    transposed: ClassVar[frozenset[str]] = frozenset()
+    positional: ClassVar[tuple[str, ...] | None] = ()
+
+    name: str
+    trainable: bool
+
+    def __init__(
+        self, *args: object, name: str = "", trainable: bool = True, **given: object
+    ) -> None:
+        if not isinstance(trainable, bool):
+            raise ParameterError(
+                f"trainable: expected true or false, got {trainable!r}", who=type(self).__name__
+            )
+        self.name = check_name(name, type(self).__name__) if name else ""
+        self.trainable = trainable
+        super().__init__(*args, **given)
+
+    @property
+    def who(self) -> str:
+        """The layer's name, or its class while it has none."""
+        return self.name or type(self).__name__
+
+    @classmethod
+    def default_name(cls) -> str:
+        """Snake-case form of the class name, such as ``global_average_pooling2d``."""
+        spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", cls.__name__)
+        return spaced.lower()
+
+    def config(self) -> dict[str, Plain]:
+        """Name, ``trainable`` where false, and the options that are not default."""
+        named: dict[str, Plain] = {"name": self.name} if self.name else {}
+        if not self.trainable:
+            named["trainable"] = False
+        return {**named, **super().config()}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, object]) -> Self:
+        """The layer that `config` describes; unknown options are refused by name."""
+        given = dict(config)
+        name, trainable = given.pop("name", ""), given.pop("trainable", True)
+        if not isinstance(name, str) or not isinstance(trainable, bool):
+            raise ParameterError("name is text and trainable true or false", who=cls.__name__)
+        return cls(name=name, trainable=trainable, **given)
+
+    def replace(self, **changes: object) -> Self:
+        """An unnamed layer of the same kind with some options changed."""
+        made = super().replace(**changes)
+        made.trainable = self.trainable
+        return made
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """Shape of the output for inputs of ``shapes``; ShapeError when they do not fit."""
+        return shapes[0]
+
+    def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
+        """The tensors the layer owns for inputs of ``shapes``, in the order they are numbered."""
+        del shapes
+        return ()
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """Emit the layer's instructions and return its output; inputs have been checked."""
+        raise TypeError(f"{type(self).__name__} defines no lowering")
+
+    def check_inputs(self, *shapes: Shape) -> None:
+        """ShapeError unless the number of inputs is one the layer takes."""
+        low, high = self.arity
+        if len(shapes) < low or (high is not None and len(shapes) > high):
+            wanted = str(low) if high == low else f"at least {low}"
+            raise ShapeError(
+                f"expected {wanted} input{'' if wanted == '1' else 's'}, got {len(shapes)}",
+                who=self.who,
+                hint="connect an output to each input, and no more",
+            )
+
+    def require_rank(self, shape: Shape, *names: str) -> None:
+        """ShapeError unless ``shape`` has one dimension for each of ``names``."""
+        if len(shape) != len(names):
+            raise ShapeError(
+                f"expected an input [{', '.join(names)}], got {shape_text(shape)}",
+                who=self.who,
+                hint=_rank_hint(shape, len(names)),
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _rank_hint(shape: Shape, wanted: int) -> str:
+    if wanted == 3 and len(shape) == 2:
+        return f"put Reshape(({shape[0]}, {shape[1]}, 1)) in front"
+    if wanted == 3:
+        return "put Reshape((height, width, channels)) in front"
+    return "put Flatten() in front" if len(shape) > wanted else "put Reshape in front"

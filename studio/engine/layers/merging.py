@@ -1,0 +1,102 @@
+"""Layers that join several inputs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.options import integer
+from studio.engine.core.tensor import Ref, Shape
+from studio.engine.isa.ops import arithmetic, move
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.layer import Layer, shape_text
+
+
+class Merge(Layer, abstract=True):
+    """Two or more inputs, joined element by element; lengths of 1 are repeated."""
+
+    category = "merge"
+    arity: ClassVar[tuple[int, int | None]] = (2, None)
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """The shape all inputs broadcast to."""
+        rank = max(len(s) for s in shapes)
+        if any(len(s) != rank for s in shapes):
+            raise self._mismatch(shapes)
+        joined = []
+        for sizes in zip(*shapes, strict=True):
+            wide = {d for d in sizes if d != 1}
+            if len(wide) > 1:
+                raise self._mismatch(shapes)
+            joined.append(wide.pop() if wide else 1)
+        return tuple(joined)
+
+    def _mismatch(self, shapes: tuple[Shape, ...]) -> ShapeError:
+        return ShapeError(
+            f"expected inputs of one shape, got {' and '.join(shape_text(s) for s in shapes)}",
+            who=self.who,
+            hint="make the differing dimensions equal, or 1 on one side",
+        )
+
+
+class Add(Merge):
+    """Sums its inputs."""
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """One ADD less than there are inputs."""
+        total = inputs[0]
+        for index, x in enumerate(inputs[1:], 2):
+            port = "output" if index == len(inputs) else f"sum{index}"
+            total = context.emit(arithmetic.Add, port, x1=total, x2=x)
+        return total
+
+
+class Multiply(Merge):
+    """Multiplies its inputs."""
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """One MUL less than there are inputs."""
+        product = inputs[0]
+        for index, x in enumerate(inputs[1:], 2):
+            port = "output" if index == len(inputs) else f"product{index}"
+            product = context.emit(arithmetic.Mul, port, a=product, b=x)
+        return product
+
+
+class Concatenate(Layer):
+    """Lays its inputs side by side along one dimension."""
+
+    category = "merge"
+    arity: ClassVar[tuple[int, int | None]] = (2, None)
+    positional = ("axis",)
+
+    axis = integer("The joined dimension, counted with the batch; -1 is the last.", -1)
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """The common shape with the joined dimension summed."""
+        rank = len(shapes[0]) + 1
+        axis = self.axis if self.axis >= 0 else self.axis + rank
+        if not 1 <= axis < rank:
+            raise ShapeError(
+                f"axis: expected a dimension behind the batch, got {self.axis} for rank {rank}",
+                who=self.who,
+                hint="-1 joins channels",
+            )
+        at = axis - 1
+        rests = {(len(s), s[:at], s[at + 1 :]) for s in shapes}
+        if len(rests) != 1:
+            raise ShapeError(
+                f"expected inputs that differ in dimension {axis} only, got "
+                f"{' and '.join(shape_text(s) for s in shapes)}",
+                who=self.who,
+                hint="make the other dimensions equal, or join along another one",
+            )
+        first = shapes[0]
+        return (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :])
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """CONCAT_CHANNEL for the last dimension, CONCAT for another."""
+        rank = len(context.shape_of(inputs[0])) + 1
+        if self.axis % rank == rank - 1:
+            return context.emit(move.ConcatChannel, xs=inputs, count=len(inputs))
+        return context.emit(move.Concat, xs=inputs, axis=self.axis % rank)

@@ -1,0 +1,83 @@
+"""Batch normalisation."""
+
+from __future__ import annotations
+
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.options import flag, integer, number
+from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.isa.ops.norm import BatchNorm2D
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.initializers import initializer
+from studio.engine.layers.layer import Layer, Parameter
+from studio.engine.layers.regularizers import regularizer
+
+
+class BatchNormalization(Layer):
+    """Brings every channel to mean 0 and deviation 1 over the batch, then scales and shifts it.
+
+    In training the statistics are those of the batch (biased variance) and running ones follow:
+    running = momentum·running + (1 - momentum)·batch. Evaluation, inference and a layer that is not
+    trainable use the running ones.
+    """
+
+    category = "normalization"
+    positional = ("axis", "momentum", "epsilon", "center", "scale")
+
+    axis = integer("The dimension with statistics of its own; only the last is possible.", -1)
+    momentum = number("Weight of the past in the running statistics.", 0.99, low=0.0, high=1.0)
+    epsilon = number("Added to the variance.", 1e-3, low=0.0)
+    center = flag("Add a learned shift.", True)
+    scale = flag("Multiply by a learned scale.", True)
+    beta_initializer = initializer("How the shift begins.", "zeros")
+    gamma_initializer = initializer("How the scale begins.", "ones")
+    moving_mean_initializer = initializer("How the running mean begins.", "zeros")
+    moving_variance_initializer = initializer("How the running variance begins.", "ones")
+    beta_regularizer = regularizer("Penalty on the shift.")
+    gamma_regularizer = regularizer("Penalty on the scale.")
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """The shape of the input."""
+        (shape,) = shapes
+        if not shape or self.axis not in (-1, len(shape)):
+            raise ShapeError(
+                f"axis: expected the last dimension (-1), got {self.axis} for an input of rank "
+                f"{len(shape) + 1}",
+                who=self.who,
+                hint="leave axis at -1; statistics are per channel",
+            )
+        return shape
+
+    def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
+        """Running mean and variance, scale, shift: one number per channel each."""
+        shape = (shapes[0][-1],)
+        found = [
+            Parameter("moving_mean", shape, self.moving_mean_initializer, state=True),
+            Parameter("moving_variance", shape, self.moving_variance_initializer, state=True),
+        ]
+        if self.scale:
+            found.append(
+                Parameter(
+                    "gamma", shape, self.gamma_initializer, weight=True,
+                    penalty=self.gamma_regularizer,
+                )
+            )  # fmt: skip
+        if self.center:
+            found.append(
+                Parameter("beta", shape, self.beta_initializer, penalty=self.beta_regularizer)
+            )
+        return tuple(found)
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """BATCHNORM2D, frozen unless training."""
+        own = context.own(*inputs)
+        return context.emit(
+            BatchNorm2D,
+            x=inputs[0],
+            gamma=own.get("gamma", ABSENT),
+            beta=own.get("beta", ABSENT),
+            mean=own["moving_mean"],
+            var=own["moving_variance"],
+            eps=self.epsilon,
+            factor=1.0 - self.momentum,
+            frozen=not (context.training and self.trainable),
+        )

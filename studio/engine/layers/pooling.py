@@ -1,0 +1,95 @@
+"""Pooling over windows and over the whole picture."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from studio.engine.core.options import choice, flag, optional_pair, pair
+from studio.engine.core.tensor import BATCH, Ref, Shape
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops import move, pool
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.layer import Layer
+from studio.engine.layers.windows import Window, output_size, place_window
+
+
+class Pooling2D(Layer, abstract=True):
+    """What both window poolings share; the input is [height, width, channels]."""
+
+    category = "pooling"
+    positional = ("pool_size", "strides", "padding")
+    instruction: ClassVar[type[Instruction]]
+
+    pool_size = pair("Rows and columns of the window.", (2, 2))
+    strides = optional_pair("Step between windows; the window's size when not given.")
+    padding = choice(
+        "'valid' adds no cells; 'same' keeps the size (divided by the stride).", "valid", "same"
+    )
+    data_format = choice("Order of dimensions.", "channels_last")
+
+    def place(self, shape: Shape) -> Window:
+        """Cells around an input of ``shape``."""
+        strides = self.strides or self.pool_size
+        return place_window((shape[0], shape[1]), self.pool_size, strides, self.padding)
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """[rows, columns, channels]."""
+        (shape,) = shapes
+        self.require_rank(shape, "height", "width", "channels")
+        return (*output_size(self, shape, self.pool_size, self.place(shape)), shape[2])
+
+    def extra(self, window: Window) -> dict[str, bool]:
+        """Attributes beyond the geometry."""
+        del window
+        return {}
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """One pooling instruction."""
+        window = self.place(context.shape_of(inputs[0]))
+        return context.emit(
+            self.instruction,
+            x=inputs[0],
+            window_h=self.pool_size[0],
+            window_w=self.pool_size[1],
+            **window.attributes(),
+            **self.extra(window),
+        )
+
+
+class MaxPooling2D(Pooling2D):
+    """Keeps the largest value of every window; added cells never win."""
+
+    instruction = pool.MaxPool2D
+
+
+class AveragePooling2D(Pooling2D):
+    """Takes the mean of every window; added cells are left out of it."""
+
+    instruction = pool.AvgPool2D
+
+    def extra(self, window: Window) -> dict[str, bool]:
+        """Added cells leave the divisor, as in Keras."""
+        return {"exclude": True} if window.padded else {}
+
+
+class GlobalAveragePooling2D(Layer):
+    """Takes the mean of every channel over the whole picture."""
+
+    category = "pooling"
+
+    data_format = choice("Order of dimensions.", "channels_last")
+    keepdims = flag("Keep rows and columns, with length 1.")
+
+    def output_shape(self, *shapes: Shape) -> Shape:
+        """[channels], or [1,1,channels]."""
+        (shape,) = shapes
+        self.require_rank(shape, "height", "width", "channels")
+        return (1, 1, shape[2]) if self.keepdims else (shape[2],)
+
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+        """GLOBAL_AVGPOOL2D, and a RESHAPE to keep the dimensions."""
+        if not self.keepdims:
+            return context.emit(pool.GlobalAvgPool2D, x=inputs[0])
+        mean = context.emit(pool.GlobalAvgPool2D, "mean", x=inputs[0])
+        channels = context.shape_of(mean)[0]
+        return context.emit(move.Reshape, x=mean, shape=(BATCH, 1, 1, channels))
