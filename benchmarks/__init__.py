@@ -1,0 +1,1 @@
+"""Benchmarks: measured beside peers in one run, never asserted."""

@@ -1,0 +1,82 @@
+"""Medians with spread, the rows of a table, and what machine they were taken on."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds per step: median of the repeats, fastest, slowest."""
+
+    median_ms: float
+    best_ms: float
+    worst_ms: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system on one workload."""
+
+    work: str
+    batch: int
+    system: str
+    timing: Timing
+    loss: float = float("nan")
+    memory_mib: float = 0.0
+
+
+def measure(block: Callable[[], float], steps: int, repeats: int = 7, warm: int = 2) -> Timing:
+    """Run a block of ``steps`` (it returns its seconds) and keep the median of the repeats."""
+    for _ in range(warm):
+        block()
+    found = sorted(block() / steps * 1e3 for _ in range(repeats))
+    return Timing(statistics.median(found), found[0], found[-1])
+
+
+def machine() -> dict[str, str]:
+    """Date, processor, cores and Python of this machine."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [s for s in cpuinfo.read_text().splitlines() if s.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else model
+    return {
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "cpu": model,
+        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
+                     else os.cpu_count()),
+        "python": platform.python_version(),
+    }  # fmt: skip
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Rows as a Markdown table, the ratio to the first PyTorch row of the same work beside."""
+    rows = list(rows)
+    lines = [
+        "| work | batch | system | ms/step (best-worst) | ratio to PyTorch eager |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        peers = [
+            r for r in rows if (r.work, r.batch, r.system) == (row.work, row.batch, "PyTorch eager")
+        ]
+        ratio = f"{row.timing.median_ms / peers[0].timing.median_ms:.2f}" if peers else ""
+        t = row.timing
+        lines.append(
+            f"| {row.work} | {row.batch} | {row.system} | {t.median_ms:.3f} "
+            f"({t.best_ms:.3f}-{t.worst_ms:.3f}) | {ratio} |"
+        )
+    return "\n".join(lines)
+
+
+def save(path: Path, rows: Iterable[Row], facts: dict[str, str]) -> None:
+    """Rows and facts as JSON."""
+    path.write_text(json.dumps({"machine": facts, "rows": [asdict(r) for r in rows]}, indent=1))
