@@ -55,12 +55,19 @@ class ContextProvider(Protocol):
 
 
 class _GlcontextContext:
-    """A standalone context owned by glcontext, the loader moderngl itself stands on."""
+    """A standalone context owned by glcontext, the loader moderngl itself stands on.
 
-    def __init__(self, raw: Any, origin: str) -> None:
+    Args:
+        raw: what glcontext made, current on this thread.
+        origin: how it was made.
+        unbind: takes it off this thread; glcontext's own way crashes where nothing was current
+            before it.
+    """
+
+    def __init__(self, raw: Any, origin: str, unbind: Callable[[Any], None]) -> None:
         self._raw = raw
         self._origin = origin
-        self._entered = False
+        self._unbind = unbind
 
     @property
     def origin(self) -> str:
@@ -71,13 +78,10 @@ class _GlcontextContext:
 
     def make_current(self) -> bool:
         self._raw.__enter__()
-        self._entered = True
         return True
 
     def release(self) -> None:
-        # The X11 loader crashes when it leaves a context that it never entered.
-        if self._entered or self._origin.startswith("EGL"):
-            self._raw.__exit__(None, None, None)
+        self._unbind(self._raw)
         self._raw.release()
 
     def moderngl_context(self) -> Any:
@@ -112,41 +116,42 @@ class StandaloneProvider:
         if not preflight.ok:
             raise BackendError(preflight.problem, who="gl", hint=preflight.hint)
         failures: list[str] = []
-        if sys.platform.startswith("linux"):
-            found = self._open_egl(failures)
-            if found is not None:
-                return found
-        # Whoever asks for one device must not get another, which an X server on :0 would give.
-        if not failures or _index_from_environment(self.device_index) is None:
-            native = _try_open(_open_native, "default device", failures)
-            if native is not None:
-                return native
+        chosen = _index_from_environment(self.device_index)
+        if not sys.platform.startswith("linux"):
+            found = _try_open(_open_native, "default device", _unbind_nothing, failures)
+        elif chosen is not None:
+            # Who names a device wants that one or an explanation.
+            found = _try_open_egl(chosen, failures)
+        else:
+            found = _search_egl(failures) or _try_open(
+                _open_native, "X11 display", _unbind_glx, failures
+            )
+        if found is not None:
+            return found
         verdict = explain_failure(failures[0])
         raise BackendError(verdict.problem, who="gl", hint=verdict.hint)
 
-    def _open_egl(self, failures: list[str]) -> _GlcontextContext | None:
-        """The first hardware device of EGL, else its first software one."""
-        chosen = _index_from_environment(self.device_index)
-        if chosen is not None:
-            return _try_open(_egl_opener(chosen), f"EGL device {chosen}", failures)
-        software: _GlcontextContext | None = None
-        for index in range(_MAX_DEVICES):
-            candidate = _try_open(_egl_opener(index), f"EGL device {index}", failures)
-            if candidate is None:
-                if "but found" in failures[-1]:
-                    break
-            elif software_renderer(_renderer_of(candidate)) is None:
-                if software is not None:
-                    software.release()
-                    candidate.make_current()
-                return candidate
-            elif software is None:
-                software = candidate
-            else:
-                candidate.release()
-        if software is not None:
-            software.make_current()
-        return software
+
+def _search_egl(failures: list[str]) -> _GlcontextContext | None:
+    """The first hardware device of EGL, else its first software one; current on this thread."""
+    software: _GlcontextContext | None = None
+    for index in range(_MAX_DEVICES):
+        candidate = _try_open_egl(index, failures)
+        if candidate is None:
+            if "but found" in failures[-1]:
+                break
+        elif software_renderer(_renderer_of(candidate)) is None:
+            if software is not None:
+                software.release()
+                candidate.make_current()
+            return candidate
+        elif software is None:
+            software = candidate
+        else:
+            candidate.release()
+    if software is not None:
+        software.make_current()
+    return software
 
 
 def _index_from_environment(default: int | None) -> int | None:
@@ -162,11 +167,11 @@ def _index_from_environment(default: int | None) -> int | None:
     return int(text)
 
 
-def _egl_opener(index: int) -> Callable[[], Any]:
+def _try_open_egl(index: int, failures: list[str]) -> _GlcontextContext | None:
     from glcontext import get_backend_by_name  # type: ignore[import-untyped]
 
     # The sonames are given so that nothing has to search for them with a compiler or ldconfig.
-    return partial(
+    make = partial(
         get_backend_by_name("egl"),
         mode="standalone",
         glversion=REQUIRED_VERSION,
@@ -174,23 +179,50 @@ def _egl_opener(index: int) -> Callable[[], Any]:
         libegl="libEGL.so.1",
         device_index=index,
     )
+    return _try_open(make, f"EGL device {index}", _unbind_egl, failures)
 
 
 def _open_native() -> Any:
     from glcontext import default_backend
 
-    return default_backend()(mode="standalone", glversion=REQUIRED_VERSION)
+    libraries = {"libgl": "libGL.so.1", "libx11": "libX11.so.6"}
+    return default_backend()(
+        mode="standalone",
+        glversion=REQUIRED_VERSION,
+        **(libraries if sys.platform.startswith("linux") else {}),
+    )
 
 
 def _try_open(
-    make: Callable[[], Any], origin: str, failures: list[str]
+    make: Callable[[], Any],
+    origin: str,
+    unbind: Callable[[Any], None],
+    failures: list[str],
 ) -> _GlcontextContext | None:
     try:
-        return _GlcontextContext(make(), origin)
+        return _GlcontextContext(make(), origin, unbind)
     except Exception as error:
         # The loader raises bare Exception: its text is all there is to tell one cause from another.
         failures.append(str(error))
         return None
+
+
+def _unbind_egl(raw: Any) -> None:
+    # It restores what was current before, which for EGL may be nothing.
+    raw.__exit__(None, None, None)
+
+
+def _unbind_glx(_raw: Any) -> None:
+    library = ctypes.CDLL("libGL.so.1")
+    library.glXGetCurrentDisplay.restype = ctypes.c_void_p
+    library.glXMakeCurrent.argtypes = (ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p)
+    display = library.glXGetCurrentDisplay()
+    if display:
+        library.glXMakeCurrent(display, 0, None)
+
+
+def _unbind_nothing(_raw: Any) -> None:
+    """Windows takes a context off its thread when it is deleted there."""
 
 
 def _renderer_of(context: _GlcontextContext) -> str:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from studio.engine.core.errors import BackendError
@@ -20,7 +23,8 @@ def test_missing_libraries_are_reported_before_anything_is_loaded(
 
 @pytest.mark.gl
 def test_device_that_is_not_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DISPLAY", raising=False)
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only EGL counts devices")
     monkeypatch.setenv("GLCONTEXT_DEVICE_INDEX", "77")
     with pytest.raises(BackendError, match="names a device that is not there"):
         EngineThread().start()
@@ -63,3 +67,19 @@ def test_two_engines_do_not_see_each_other() -> None:
     with EngineThread() as one, EngineThread() as two:
         assert one.gl.owner_thread != two.gl.owner_thread
         assert one.call(one.gl.create_program) == two.call(two.gl.create_program)
+
+
+@pytest.mark.gl
+def test_x11_display_serves_where_egl_has_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opened and released twice, since glcontext's own way off the thread crashes under GLX."""
+    if not sys.platform.startswith("linux") or not os.environ.get("DISPLAY"):
+        pytest.skip("needs an X11 display")
+
+    def no_device(failures: list[str]) -> None:
+        failures.append("requested device index 0, but found 0 devices")
+
+    monkeypatch.setattr(context_module, "_search_egl", no_device)
+    for _ in range(2):
+        with EngineThread() as engine:
+            assert engine.info.origin == "X11 display"
+            engine.call(engine.gl.check, "opening")
