@@ -53,7 +53,7 @@ def test_mapped_weights_by_name_and_index_default_to_one() -> None:
 )
 def test_bad_weights_are_refused(choice: object, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        class_weights(choice, np.array([0, 1], np.int32), ("a", "b"))  # type: ignore[arg-type]
+        class_weights(choice, np.array([0, 1], np.int32), ("a", "b"))
 
 
 def test_one_hot_rows_and_their_bounds() -> None:

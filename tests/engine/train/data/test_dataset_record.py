@@ -18,7 +18,7 @@ def make(**changes: object) -> Dataset:
         "kind": "table",
         "class_names": ("no", "yes"),
     }
-    return Dataset(**(fields | changes))  # type: ignore[arg-type]
+    return Dataset(**(fields | changes))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_arrays_cannot_be_written_and_the_caller_keeps_his() -> None:
     x = X.copy()
     data = make(x=x)
     with pytest.raises(ValueError, match="read-only"):
-        data.x[0, 0] = 1  # type: ignore[call-overload]
+        data.x[0, 0] = 1
     x[0, 0] = 7
 
 

@@ -22,7 +22,7 @@ def table(n: int, classes: int = 3, seed: int = 0) -> Dataset:
 
 
 def rows(data: Dataset) -> list[float]:
-    return data.x[:, 0].tolist()  # type: ignore[no-any-return]
+    return data.x[:, 0].tolist()
 
 
 @pytest.mark.parametrize("stratify", [True, False])

@@ -16,7 +16,7 @@ from studio.engine.train.data.source_files import DEFAULT_LIMITS
 CODES = {"u1": 8, "i1": 9, "i2": 11, "i4": 12, "f4": 13, "f8": 14}
 
 
-def idx(array: np.ndarray, code: int | None = None) -> bytes:  # type: ignore[type-arg]
+def idx(array: np.ndarray, code: int | None = None) -> bytes:
     kind = code if code is not None else CODES[array.dtype.str[1:]]
     head = bytes([0, 0, kind, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
     return head + array.astype(array.dtype.newbyteorder(">")).tobytes()
@@ -30,7 +30,7 @@ LABELS = np.array([0, 1, 2, 1, 0, 2], np.uint8)
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_every_type_reads_exactly(tmp_path: Path, dtype: str, pack: object) -> None:
     values = np.arange(-12, 12).reshape(2, 3, 4).astype(dtype)
-    (tmp_path / "a.idx").write_bytes(pack(idx(values)))  # type: ignore[operator]
+    (tmp_path / "a.idx").write_bytes(pack(idx(values)))
     found = read_idx(tmp_path / "a.idx")
     assert found.dtype == values.dtype
     assert (found == values).all()
@@ -48,8 +48,8 @@ def test_folder_with_the_usual_names(tmp_path: Path, dot: str, packed: bool) -> 
     suffix, pack = (".gz", gzip.compress) if packed else ("", bytes)
     for part, count in (("train", 6), ("t10k", 3)):
         images, labels = idx(IMAGES[:count]), idx(LABELS[:count])
-        (tmp_path / f"{part}-images{dot}idx3-ubyte{suffix}").write_bytes(pack(images))  # type: ignore[operator]
-        (tmp_path / f"{part}-labels{dot}idx1-ubyte{suffix}").write_bytes(pack(labels))  # type: ignore[operator]
+        (tmp_path / f"{part}-images{dot}idx3-ubyte{suffix}").write_bytes(pack(images))
+        (tmp_path / f"{part}-labels{dot}idx1-ubyte{suffix}").write_bytes(pack(labels))
     data = load_idx(tmp_path)
     assert (data.x[..., 0] == IMAGES).all()
     assert data.y.tolist() == LABELS.tolist()

@@ -17,13 +17,13 @@ from studio.engine.train.data.source_files import DEFAULT_LIMITS
 RNG = np.random.default_rng(0)
 
 
-def put(path: Path, pixels: np.ndarray, **options: object) -> Path:  # type: ignore[type-arg]
+def put(path: Path, pixels: np.ndarray, **options: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(path, **options)  # type: ignore[arg-type]
+    Image.fromarray(pixels).save(path, **options)
     return path
 
 
-def grey(height: int = 4, width: int = 5) -> np.ndarray:  # type: ignore[type-arg]
+def grey(height: int = 4, width: int = 5) -> np.ndarray:
     return RNG.integers(0, 256, (height, width)).astype(np.uint8)
 
 

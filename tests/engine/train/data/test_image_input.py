@@ -33,7 +33,7 @@ def test_arrays_in_every_usual_shape(
     tmp_path: Path,
     array: np.ndarray,
     rows: int,
-    archive: bool,  # type: ignore[type-arg]
+    archive: bool,
 ) -> None:
     path = tmp_path / ("a.npz" if archive else "a.npy")
     if archive:
@@ -120,7 +120,7 @@ def test_bad_input_is_named(
     if isinstance(content, bytes):
         path.write_bytes(content)
     else:
-        np.save(path, content)  # type: ignore[arg-type]
+        np.save(path, content)
     with pytest.raises(StudioError, match=message) as caught:
         read_inputs([path], spec)
     assert caught.value.who.startswith(name)

@@ -16,7 +16,7 @@ Y = np.array([0, 2, 1, 2], dtype=np.int64)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_every_number_type_and_order_reads_exactly(tmp_path: Path, dtype: str, order: str) -> None:
     values = np.arange(24).reshape(2, 3, 4).astype(dtype)
-    np.save(tmp_path / "a.npy", np.asarray(values, order=order))  # type: ignore[call-overload]
+    np.save(tmp_path / "a.npy", np.asarray(values, order=order))
     found = read_npy(tmp_path / "a.npy")
     assert found.dtype == values.dtype.newbyteorder("=")
     assert (found == values).all()
@@ -30,7 +30,7 @@ def test_archive_with_the_usual_keys(
 ) -> None:
     x = np.arange(12, dtype=np.float64).reshape(4, 3)
     save = np.savez_compressed if compressed else np.savez
-    save(tmp_path / "d.npz", **{x_key: x, y_key: Y})  # type: ignore[arg-type]
+    save(tmp_path / "d.npz", **{x_key: x, y_key: Y})
     data = load_npz(tmp_path / "d.npz")
     assert data.x.dtype == np.float32
     assert (data.x == x).all()

@@ -24,7 +24,7 @@ def npy(header: str, data: bytes = b"", version: int = 1) -> bytes:
     return b"\x93NUMPY" + bytes([version, 0]) + length + text + data
 
 
-def saved(array: np.ndarray) -> bytes:  # type: ignore[type-arg]
+def saved(array: np.ndarray) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=True)
     return stream.getvalue()
@@ -91,7 +91,7 @@ def test_damaged_file_is_refused(
 ) -> None:
     (tmp_path / "a.npy").write_bytes(content)
     with pytest.raises(StudioError, match=message):
-        read(tmp_path / "a.npy")  # type: ignore[operator]
+        read(tmp_path / "a.npy")
 
 
 def test_declared_size_above_the_cap_is_refused(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_number_beyond_int32_is_named_by_its_place(tmp_path: Path) -> None:
 def test_unsigned_number_beyond_int64_is_refused(
     tmp_path: Path,
     x: np.ndarray,
-    message: str,  # type: ignore[type-arg]
+    message: str,
 ) -> None:
     np.savez(tmp_path / "a.npz", x=x, y=np.array([0, 1]))
     with pytest.raises(DataError, match=message):

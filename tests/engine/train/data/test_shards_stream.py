@@ -23,7 +23,7 @@ def no_thread_is_left() -> Iterator[None]:
     assert not [thread for thread in threading.enumerate() if thread.name == READER]
 
 
-def samples(n: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def samples(n: int) -> tuple[np.ndarray, np.ndarray]:
     x = np.arange(n * 6, dtype=np.float32).reshape(n, 2, 3)
     return x, np.arange(n, dtype=np.int32)
 
@@ -80,7 +80,7 @@ def test_each_sample_is_seen_once_per_epoch(n: int, shuffle: bool) -> None:
 def stream_ids(plan: ShardPlan, epochs: range, first_position: int = 0) -> list[list[int]]:
     sources = samples(plan.n)
     options = {"seed": 7, "epochs": epochs, "first_position": first_position}
-    with ShardStream(sources, plan, **options) as stream:  # type: ignore[arg-type]
+    with ShardStream(sources, plan, **options) as stream:
         return [shard.sample_ids.tolist() for shard in stream]
 
 
@@ -114,14 +114,14 @@ def test_mapped_file_streams_with_its_byte_order_undone(tmp_path: Path) -> None:
 class Source:
     """Samples that count their reads, wait or fail where told to."""
 
-    def __init__(self, values: np.ndarray, fail_at: int = -1) -> None:  # type: ignore[type-arg]
+    def __init__(self, values: np.ndarray, fail_at: int = -1) -> None:
         self.values, self.fail_at = values, fail_at
         self.reads: list[int] = []
         self.shape, self.dtype = values.shape, values.dtype
         self.go = threading.Event()
         self.go.set()
 
-    def __getitem__(self, key: slice) -> np.ndarray:  # type: ignore[type-arg]
+    def __getitem__(self, key: slice) -> np.ndarray:
         self.go.wait()
         self.reads.append(key.start)
         if key.start == self.fail_at:

@@ -10,9 +10,9 @@ from studio.engine.train.data.toy import circles, moons, spirals
 
 @pytest.mark.parametrize("make", [spirals, moons, circles])
 def test_sets_repeat_with_the_seed(make: object) -> None:
-    first: Dataset = make(n=100, seed=3)  # type: ignore[operator]
-    again: Dataset = make(n=100, seed=3)  # type: ignore[operator]
-    other: Dataset = make(n=100, seed=4)  # type: ignore[operator]
+    first: Dataset = make(n=100, seed=3)
+    again: Dataset = make(n=100, seed=3)
+    other: Dataset = make(n=100, seed=4)
     assert first.sha256 == again.sha256 != other.sha256
     assert first.kind == "points"
     assert first.class_counts() == {"0": 50, "1": 50}
@@ -67,7 +67,7 @@ def test_noise_has_the_deviation_asked_for() -> None:
 )
 def test_spirals_refuse_what_makes_no_set(options: dict[str, float]) -> None:
     with pytest.raises(ParameterError):
-        spirals(**options)  # type: ignore[arg-type]
+        spirals(**options)
 
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, -1.0, float("nan")])
