@@ -1,0 +1,128 @@
+"""Metrics: numbers reported beside the loss, with Keras' names and rules."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import number
+from studio.engine.core.tensor import Ref, Shape
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops import loss
+
+
+class Metric(Configured, family="metric"):
+    """A number per batch; the host averages it over an epoch, each batch by its length."""
+
+    positional: ClassVar[tuple[str, ...] | None] = ()
+
+    @property
+    def label(self) -> str:
+        """Snake-case form of the class name, as logs show it."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+        """Append the metric of predictions against targets; returns the scalar."""
+        raise TypeError(f"{type(self).__name__} defines no instruction")
+
+
+def accuracy_kind(p: Shape, t: Shape) -> str:
+    """Which accuracy "accuracy" means for predictions and targets of these shapes, as in Keras.
+
+    One prediction per entry is binary; targets of lower rank than the predictions are class
+    indices; otherwise both are rows of shares.
+    """
+    if p[-1] == 1:
+        return "binary"
+    return "sparse" if len(t) < len(p) else "categorical"
+
+
+class AccuracyMetric(Metric, abstract=True):
+    """What all accuracies share."""
+
+    threshold_default: ClassVar[float] = 0.5
+
+    def kind(self, p: Shape, t: Shape) -> str:
+        """How predictions and targets of these shapes are compared."""
+        raise TypeError(f"{type(self).__name__} states no kind for {p} and {t}")
+
+    def threshold_value(self) -> float:
+        """Where a binary prediction becomes 1."""
+        return self.threshold_default
+
+    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+        """ACCURACY of the kind."""
+        shapes = builder.type_of(p).shape, builder.type_of(t).shape
+        kind = self.kind(*shapes)
+        if (kind == "sparse") != (len(shapes[1]) < len(shapes[0])):
+            raise ParameterError(
+                f"{self.label} does not fit the loss's targets: expected "
+                f"{'class indices' if kind == 'sparse' else 'rows of shares'}, got the other",
+                who="metrics",
+                hint="use 'accuracy', which fits itself to the loss",
+            )
+        fields: dict[str, float] = {}
+        if kind == "binary":
+            fields["threshold"] = self.threshold_value()
+        return builder.emit(
+            "metrics", loss.Accuracy, name=name, port="value", p=p, t=t, kind=kind, **fields
+        )[0]
+
+
+class Accuracy(AccuracyMetric, aliases=("accuracy", "acc")):
+    """Share of entries predicted right, of the kind that fits predictions and targets."""
+
+    def kind(self, p: Shape, t: Shape) -> str:
+        """By shapes."""
+        return accuracy_kind(p, t)
+
+
+class BinaryAccuracy(AccuracyMetric, aliases=("binary_accuracy",)):
+    """Share of outputs on the right side of a threshold."""
+
+    threshold = number("Where a prediction becomes 1.", 0.5)
+
+    def kind(self, p: Shape, t: Shape) -> str:
+        """Binary."""
+        del p, t
+        return "binary"
+
+    def threshold_value(self) -> float:
+        """The option."""
+        return self.threshold
+
+
+class CategoricalAccuracy(AccuracyMetric, aliases=("categorical_accuracy",)):
+    """Share of entries whose largest output is that of the target row."""
+
+    def kind(self, p: Shape, t: Shape) -> str:
+        """Categorical."""
+        del p, t
+        return "categorical"
+
+
+class SparseCategoricalAccuracy(AccuracyMetric, aliases=("sparse_categorical_accuracy",)):
+    """Share of entries whose largest output is that of the target's index."""
+
+    def kind(self, p: Shape, t: Shape) -> str:
+        """Sparse."""
+        del p, t
+        return "sparse"
+
+
+class MeanSquaredError(Metric, aliases=("mse", "mean_squared_error")):
+    """Mean of the squared differences."""
+
+    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+        """LOSS_MSE, as a metric."""
+        return builder.emit("metrics", loss.LossMSE, name=name, port="value", p=p, t=t)[0]
+
+
+class MeanAbsoluteError(Metric, aliases=("mae", "mean_absolute_error")):
+    """Mean of the absolute differences."""
+
+    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+        """LOSS_MAE, as a metric."""
+        return builder.emit("metrics", loss.LossMAE, name=name, port="value", p=p, t=t)[0]

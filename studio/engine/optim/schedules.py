@@ -1,0 +1,217 @@
+"""Learning-rate schedules, evaluated on the host: the rate of each step, as Keras defines it."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import (
+    Option,
+    Plain,
+    flag,
+    integer,
+    integers,
+    number,
+    numbers,
+    optional_number,
+    spec,
+)
+
+
+class Schedule(Configured, family="schedule"):
+    """Says the learning rate of each step, counted from 0."""
+
+    def rate(self, step: int) -> float:
+        """Learning rate of step ``step``."""
+        raise TypeError(f"{type(self).__name__} defines no rate")
+
+
+class Constant(Schedule, aliases=("constant",)):
+    """The same rate at every step."""
+
+    learning_rate = number("The rate.", low=0.0)
+
+    def rate(self, step: int) -> float:
+        """The rate."""
+        del step
+        return self.learning_rate
+
+
+class StepDecay(Schedule, aliases=("step",)):
+    """Multiplies the rate by ``decay_rate`` after every ``decay_steps`` steps."""
+
+    initial_learning_rate = number("Rate of the first step.", low=0.0)
+    decay_steps = integer("Steps between drops.", low=1)
+    decay_rate = number("Factor of each drop.", 0.1, low=0.0)
+
+    def rate(self, step: int) -> float:
+        """initial·decay_rate^⌊step/decay_steps⌋."""
+        return self.initial_learning_rate * self.decay_rate ** (step // self.decay_steps)
+
+
+class ExponentialDecay(Schedule, aliases=("exponential",)):
+    """Shrinks the rate by ``decay_rate`` over every ``decay_steps`` steps."""
+
+    initial_learning_rate = number("Rate of the first step.", low=0.0)
+    decay_steps = integer("Steps one factor takes.", low=1)
+    decay_rate = number("Factor.", low=0.0)
+    staircase = flag("Change only at whole multiples of decay_steps.")
+
+    def rate(self, step: int) -> float:
+        """initial·decay_rate^(step/decay_steps)."""
+        power = step / self.decay_steps
+        power = math.floor(power) if self.staircase else power
+        return self.initial_learning_rate * self.decay_rate**power
+
+
+class InverseTimeDecay(Schedule, aliases=("inverse_time",)):
+    """Divides the rate by a number that grows with the steps."""
+
+    initial_learning_rate = number("Rate of the first step.", low=0.0)
+    decay_steps = integer("Steps after which one decay_rate is added.", low=1)
+    decay_rate = number("Growth of the divisor.", low=0.0)
+    staircase = flag("Change only at whole multiples of decay_steps.")
+
+    def rate(self, step: int) -> float:
+        """initial/(1 + decay_rate·step/decay_steps)."""
+        passed = step / self.decay_steps
+        passed = math.floor(passed) if self.staircase else passed
+        return self.initial_learning_rate / (1.0 + self.decay_rate * passed)
+
+
+class PolynomialDecay(Schedule, aliases=("polynomial",)):
+    """Goes from one rate to another along a power curve."""
+
+    initial_learning_rate = number("Rate of the first step.", low=0.0)
+    decay_steps = integer("Steps until the end rate.", low=1)
+    end_learning_rate = number("Rate from there on.", 0.0001, low=0.0)
+    power = number("Power of the curve; 1 is a straight line.", 1.0, low=0.0)
+    cycle = flag("Stretch the curve to the next multiple of decay_steps instead of ending.")
+
+    def rate(self, step: int) -> float:
+        """(initial - end)·(1 - step/decay_steps)^power + end."""
+        length, at = float(self.decay_steps), float(step)
+        if self.cycle:
+            length *= max(1, math.ceil(step / self.decay_steps))
+        else:
+            at = min(at, length)
+        span = self.initial_learning_rate - self.end_learning_rate
+        return float(span * (1.0 - at / length) ** self.power + self.end_learning_rate)
+
+
+class CosineDecay(Schedule, aliases=("cosine",)):
+    """Falls along half a cosine (Loshchilov and Hutter 2017), after an optional straight rise."""
+
+    initial_learning_rate = number("Rate of the first step.", low=0.0)
+    decay_steps = integer("Steps of the fall.", low=1)
+    alpha = number("Share of the rate that is left at the end.", 0.0, low=0.0)
+    warmup_target = optional_number("Rate the rise leads to; no rise when not given.", low=0.0)
+    warmup_steps = integer("Steps of the rise.", 0, low=0)
+
+    def rate(self, step: int) -> float:
+        """Rise to the target, then target·((1 - alpha)·(1 + cos(π·share))/2 + alpha)."""
+        start, at = self.initial_learning_rate, step
+        if self.warmup_target is not None:
+            if at < self.warmup_steps:
+                return start + (self.warmup_target - start) * at / self.warmup_steps
+            start, at = self.warmup_target, at - self.warmup_steps
+        share = min(at, self.decay_steps) / self.decay_steps
+        fall = 0.5 * (1.0 + math.cos(math.pi * share))
+        return start * ((1.0 - self.alpha) * fall + self.alpha)
+
+
+class CosineDecayRestarts(Schedule, aliases=("cosine_restarts",)):
+    """Falls along half a cosine again and again (Loshchilov and Hutter 2017)."""
+
+    initial_learning_rate = number("Rate of the first step.", low=0.0)
+    first_decay_steps = integer("Steps of the first fall.", low=1)
+    t_mul = number("Growth of the length from fall to fall.", 2.0, low=1.0)
+    m_mul = number("Growth of the rate from fall to fall.", 1.0, low=0.0)
+    alpha = number("Share of the rate that is left at the end of a fall.", 0.0, low=0.0)
+
+    def rate(self, step: int) -> float:
+        """initial·m_mul^i·((1 - alpha)·(1 + cos(π·share of fall i))/2 + alpha)."""
+        passed = step / self.first_decay_steps
+        if self.t_mul == 1.0:
+            fall_index = math.floor(passed)
+            share = passed - fall_index
+        else:
+            fall_index = math.floor(
+                math.log(1.0 - passed * (1.0 - self.t_mul)) / math.log(self.t_mul)
+            )
+            begun = (1.0 - self.t_mul**fall_index) / (1.0 - self.t_mul)
+            share = (passed - begun) / self.t_mul**fall_index
+        fall = 0.5 * self.m_mul**fall_index * (1.0 + math.cos(math.pi * share))
+        return self.initial_learning_rate * ((1.0 - self.alpha) * fall + self.alpha)
+
+
+class PiecewiseConstantDecay(Schedule, aliases=("piecewise",)):
+    """One rate up to each boundary, another behind it."""
+
+    boundaries = integers("Last step of each piece but the last, ascending.", low=0)
+    values = numbers("Rate of each piece, one more than boundaries.", low=0.0)
+
+    def __init__(self, *args: object, **given: object) -> None:
+        super().__init__(*args, **given)
+        bounds = self.boundaries
+        if len(self.values) != len(bounds) + 1 or list(bounds) != sorted(set(bounds)):
+            raise ParameterError(
+                "expected ascending boundaries and one more value than those, got "
+                f"{len(bounds)} boundaries and {len(self.values)} values",
+                who=self.who,
+            )
+
+    def rate(self, step: int) -> float:
+        """The value of the first boundary not below ``step``, else the last."""
+        for boundary, value in zip(self.boundaries, self.values, strict=False):
+            if step <= boundary:
+                return value
+        return self.values[-1]
+
+
+Rate: TypeAlias = float | Schedule
+
+
+def read_rate(value: object, who: str) -> Rate:
+    """A rate given as number, schedule, or the JSON form of a schedule."""
+    if isinstance(value, Schedule):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if not (0.0 <= value < math.inf):
+            raise ParameterError(
+                f"learning_rate: expected a number of at least 0, got {value}", who=who
+            )
+        return float(value)
+    return Schedule.from_json(value)
+
+
+def write_rate(value: Rate) -> Plain:
+    """A number, or the JSON form of a schedule."""
+    return value.to_json() if isinstance(value, Schedule) else value
+
+
+def rate_option(default: float) -> Option[Rate]:
+    """The learning rate of an optimiser: a number or a schedule."""
+    return spec("Learning rate, a number or a schedule.", default, read_rate, write_rate)
+
+
+class WarmUp(Schedule, aliases=("warmup",)):
+    """Rises in a straight line to the rate that another schedule begins with, then follows it."""
+
+    after: Option[Rate] = spec("Rate or schedule that follows.", 0.001, read_rate, write_rate)
+    warmup_steps = integer("Steps of the rise.", low=1)
+    start = number("Rate of the first step.", 0.0, low=0.0)
+
+    def rate(self, step: int) -> float:
+        """start + (first rate - start)·step/warmup_steps, then the schedule from its step 0."""
+        first = rate_at(self.after, 0)
+        if step < self.warmup_steps:
+            return self.start + (first - self.start) * step / self.warmup_steps
+        return rate_at(self.after, step - self.warmup_steps)
+
+
+def rate_at(rate: Rate, step: int) -> float:
+    """The learning rate of a step, whether constant or scheduled."""
+    return rate.rate(step) if isinstance(rate, Schedule) else rate
