@@ -11,6 +11,7 @@ from studio.engine.train.data.csv_rows import Row, looks_like_number
 from studio.engine.train.data.source_files import quoted
 
 _BLOCK_CELLS = 1 << 18
+_MISSING = ("?", "-", "na", "n/a", "nan", "null", "none", "missing")
 
 
 class NumberColumns:
@@ -77,6 +78,8 @@ class NumberColumns:
                 hint="fill it in, remove the row, or leave the column out with 'drop'",
             )
         hint = "leave a column of text out with 'drop'"
+        if cell.casefold() in _MISSING:
+            hint = "fill the missing value in, or remove the row"
         if looks_like_number(cell.replace(",", ".", 1)) and "," in cell:
             hint = "write decimals with a point: 1.5"
         return DataError(

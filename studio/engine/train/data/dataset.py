@@ -168,7 +168,8 @@ class Dataset:
     def summary(self) -> str:
         """A few lines for a person: shape, type, classes or targets, origin, notes."""
         shape = "x".join(str(size) for size in self.sample_shape)
-        lines = [f"{self.name}: {len(self)} {self.kind}, {shape} {self.x.dtype}"]
+        noun = "rows" if self.kind == "table" else self.kind
+        lines = [f"{self.name}: {len(self)} {noun} of {shape} {self.x.dtype}"]
         if self.is_classification:
             counts = self.class_counts()
             shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:12])

@@ -15,9 +15,6 @@ Indices: TypeAlias = npt.NDArray[np.int32]
 SHARD_STREAM = stream_of("data/shards")
 """The Philox stream of the order of shards within an epoch."""
 
-WITHIN_STREAM = stream_of("data/shards/samples")
-"""The Philox stream whose sub-streams order the samples of each shard."""
-
 _BUFFERS = 2
 
 
@@ -100,7 +97,7 @@ class ShardPlan:
         """
         if not shuffle:
             return np.arange(visit.count, dtype=np.int32)
-        stream = (WITHIN_STREAM + visit.number) % (1 << 32)
+        stream = stream_of(f"data/shards/{visit.number}")
         return permutation(seed, stream, visit.epoch, visit.count)
 
 

@@ -48,7 +48,7 @@ def test_attribution_and_licence_lie_beside_the_files() -> None:
     attribution = (folder / "ATTRIBUTION.md").read_text(encoding="utf-8")
     for part in ("Alpaydin", "Kaynak", "Fisher", "10.24432/C50P49", "10.24432/C56C76"):
         assert part in attribution
-    assert "CC BY 4.0" in (folder / "LICENSE-CC-BY-4.0.txt").read_text(encoding="utf-8")
+    assert "CC BY 4.0" in (folder / "LICENSE-CC-BY-4.0.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["none.npz", "../iris.csv", "", "."])

@@ -72,7 +72,7 @@ def test_hash_of_strided_samples_equals_that_of_a_copy() -> None:
 def test_class_counts_and_summary_name_what_is_there() -> None:
     data = make(attribution="A. Author (1999)", licence="CC0", notes=("skipped 1 file",))
     assert data.class_counts() == {"no": 2, "yes": 2}
-    for part in ("4 table", "3 float32", "no 2", "A. Author (1999)", "CC0", "skipped 1 file"):
+    for part in ("4 rows", "of 3 float32", "no 2", "A. Author (1999)", "CC0", "skipped 1 file"):
         assert part in data.summary()
 
 
