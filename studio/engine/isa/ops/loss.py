@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from studio.engine.core.errors import ShapeError
-from studio.engine.core.tensor import TensorType
+from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.families import require_equal
 from studio.engine.isa.fields import choice, flag, number, reads, side_input, writes
-from studio.engine.isa.instruction import Instruction, TypeOf
+from studio.engine.isa.instruction import Instruction, Twin, TypeOf
 
 
 class Loss(Instruction, category="loss"):
@@ -36,6 +36,12 @@ class Loss(Instruction, category="loss"):
     def check_targets(self, p: TensorType, t: TensorType) -> None:
         """Targets have the shape of the predictions."""
         require_equal(self.mnemonic, "targets", t.shape, p.shape)
+
+    @classmethod
+    def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
+        """The weights, where there are any, scale the gradient as well."""
+        weights = twin.ref("weights")
+        return frozenset({weights} if weights.present else ())
 
     def flops(self, of: TypeOf) -> int:
         """Five operations per prediction."""

@@ -1,0 +1,172 @@
+"""Adds the backward section to a program: one gradient instruction per forward instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from studio.engine.autodiff.dependence import (
+    dependent_roots,
+    differentiable,
+    results,
+    trainable_roots,
+)
+from studio.engine.autodiff.saved_statistics import keep_statistics
+from studio.engine.core.errors import GradientError
+from studio.engine.core.tensor import Ref, Role
+from studio.engine.isa.fields import Access
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.line import format_line
+from studio.engine.isa.ops.move import Fill, Zero
+from studio.engine.isa.program import Program, Storage
+
+
+def differentiate(
+    program: Program, loss: Ref | None = None, *, wrt: Iterable[Ref] = (), prune: bool = True
+) -> Program:
+    """The program with a ``backward`` section that leaves dloss/dp in the gradient of each p.
+
+    The forward and loss sections are walked from last to first (reverse mode). Every instruction
+    between a trainable parameter and the loss gets exactly one gradient instruction, which
+    accumulates; a ZERO stands before the first accumulation into each storage and ``FILL loss.grad
+    1`` before everything. Gradients belong to the layers of their forward instructions.
+
+    The gradient of a trainable parameter that the loss does not depend on is set to zero, so that
+    an update may always read it.
+
+    Args:
+        program: forward and loss sections, no backward section yet.
+        loss: the scalar differentiated; by default what the loss section writes last.
+        wrt: tensors besides the trainable parameters whose gradients are wanted, such as inputs.
+        prune: leave out gradients that no trainable parameter and no tensor in ``wrt`` needs.
+            Without it every instruction that reaches the loss is differentiated in all its
+            operands, as the seed's listings have it.
+
+    Raises GradientError where there is no loss, or where an instruction on the way from a
+    parameter to the loss has no gradient; it names instruction and layer.
+    """
+    if program.section("backward"):
+        raise GradientError("the program has a backward section already", who=program.name)
+    return _ReverseWalk(program, _loss_of(program, loss), tuple(wrt), prune).run()
+
+
+class _ReverseWalk:
+    """One walk from the loss back to the parameters."""
+
+    def __init__(self, program: Program, loss: Ref, wrt: tuple[Ref, ...], prune: bool) -> None:
+        self.program = program
+        self.loss = loss
+        self.prune = prune
+        self.lines = [*program.section("forward"), *program.section("loss")]
+        self.dependent = dependent_roots(program, self.lines, trainable_roots(program, wrt))
+        self.reached: set[Storage] = set()
+        self.backward: list[Instruction] = []
+        self.twins: dict[int, Twin] = {}
+
+    def run(self) -> Program:
+        """The finished program."""
+        root = self.program.tensors.root(self.loss.id)
+        if not self.prune or root in self.dependent:
+            self._seed()
+            for index in reversed(range(len(self.lines))):
+                self._step(index, self.lines[index])
+        self._clear_unreached()
+        finished = self.program.with_sections(backward=self.backward)
+        return keep_statistics(finished, self.lines, self.twins)
+
+    def _seed(self) -> None:
+        writer = next((i for i in reversed(self.lines) if self.loss in results(i)), None)
+        if writer is None:
+            raise GradientError(
+                f"no instruction writes {self.loss}, the tensor to differentiate",
+                who=self.program.name,
+            )
+        gradient = self.loss.gradient
+        self.backward.append(Fill(y=gradient, number=1.0, owners=writer.owners))
+        self.reached.add(self.program.storage(gradient))
+
+    def _step(self, index: int, ins: Instruction) -> None:
+        if not any(self._storage(ref) in self.reached for ref in results(ins)):
+            return
+        if ins.twin is None:
+            self._refuse_if_needed(index, ins)
+            return
+        skip = self._skipped(ins)
+        twin = twin_of(ins, skip)
+        if not twin.targets():
+            return
+        for _, ref in twin.targets():
+            storage = self.program.storage(ref)
+            if storage not in self.reached:
+                self.reached.add(storage)
+                self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=ins.owners))
+        self.backward.append(twin)
+        self.twins[index] = twin
+
+    def _clear_unreached(self) -> None:
+        for tensor in self.program.of_role(Role.PARAM):
+            storage = self.program.storage(tensor.ref.gradient)
+            if tensor.trainable and storage not in self.reached:
+                self.reached.add(storage)
+                owners = (tensor.layer,) if tensor.layer else ()
+                self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=owners))
+
+    def _skipped(self, ins: Instruction) -> tuple[str, ...]:
+        """Names of differentiable operands none of whose tensors needs a gradient."""
+        wanted: dict[str, bool] = {}
+        for spec, ref in ins.named_operands():
+            if spec.access is Access.READ and spec.differentiable and ref.present:
+                wanted[spec.name] = wanted.get(spec.name, False) or self._wanted(ref)
+        return tuple(name for name, needed in wanted.items() if not needed)
+
+    def _wanted(self, ref: Ref) -> bool:
+        if not differentiable(self.program, ref):
+            return False
+        return not self.prune or self.program.tensors.root(ref.id) in self.dependent
+
+    def _storage(self, ref: Ref) -> Storage:
+        return self.program.storage(ref.gradient)
+
+    def _refuse_if_needed(self, index: int, ins: Instruction) -> None:
+        roots = {self.program.tensors.root(ref.id) for ref in results(ins)}
+        if not roots & self.dependent:
+            return
+        layer = f"layer {ins.owners[0]!r}" if ins.owners else "no layer"
+        raise GradientError(
+            f"the instruction has no gradient but lies between trainable parameters and the loss: "
+            f"line {index + len(self.program.section('data'))}, {format_line(ins)}",
+            who=ins.mnemonic,
+            origin=layer,
+            hint="take it out of the way to the loss, or freeze the layers before it",
+        )
+
+
+def twin_of(ins: Instruction, skip: Iterable[str] = ()) -> Twin:
+    """The gradient instruction of ``ins``, computing no gradient for operands named in ``skip``."""
+    if ins.twin is None:
+        raise GradientError("the instruction has no gradient", who=ins.mnemonic)
+    fields: dict[str, Any] = {
+        spec.name: ins.refs(spec.name) if spec.variadic else ins.ref(spec.name)
+        for spec in ins.operand_fields
+    }
+    fields.update(ins.attrs)
+    return ins.twin(owners=ins.owners, skip=tuple(skip), **fields)
+
+
+def _loss_of(program: Program, loss: Ref | None) -> Ref:
+    """The tensor to differentiate, checked to be one number."""
+    if loss is None:
+        written = [ref for ins in program.section("loss") for ref in results(ins)]
+        if not written:
+            raise GradientError(
+                "there is no loss to differentiate",
+                who=program.name,
+                hint="compile the model with a loss",
+            )
+        loss = written[-1]
+    if program.type_of(loss).shape != () or not differentiable(program, loss):
+        raise GradientError(
+            f"only a float scalar can be differentiated: got {program.type_of(loss)}",
+            who=program.tensor(loss).name,
+        )
+    return loss
