@@ -75,6 +75,10 @@ class Softmax(Layer):
             )
         return shapes[0]
 
+    def ends_in_softmax(self, rank: int) -> bool:
+        """Unless another dimension than the last sums to 1."""
+        return self.axis % rank == rank - 1
+
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """SOFTMAX; between two TRANSPOSE where the dimension is not the last."""
         rank = len(context.shape_of(inputs[0])) + 1

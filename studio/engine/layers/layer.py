@@ -146,6 +146,11 @@ class Layer(Configured, family="layer"):
         """Emit the layer's instructions and return its output; inputs have been checked."""
         raise TypeError(f"{type(self).__name__} defines no lowering")
 
+    def ends_in_softmax(self, rank: int) -> bool:
+        """Whether the last thing done is a softmax over the last of ``rank`` dimensions."""
+        del rank
+        return self.option_values.get("activation") == "softmax"
+
     def check_inputs(self, *shapes: Shape) -> None:
         """ShapeError unless the number of inputs is one the layer takes."""
         low, high = self.arity

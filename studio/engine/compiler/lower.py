@@ -1,0 +1,272 @@
+"""Lowers a graph of layers to a program: data, forward, loss and metrics sections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from studio.engine.compiler.lower_data import OWNER as DATA
+from studio.engine.compiler.lower_data import DataSection, DataSpec, Source
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import CompileError
+from studio.engine.core.tensor import ABSENT, BATCH, Ref, Role, Shape
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops import arithmetic, data
+from studio.engine.isa.ops import loss as loss_ops
+from studio.engine.isa.program import Program
+from studio.engine.layers.context import LayerContext
+from studio.engine.layers.graph import LayerGraph, Node, Port
+from studio.engine.optim.losses import Loss
+from studio.engine.optim.metrics import Metric
+
+MODES = ("train", "evaluate", "infer")
+
+RING_ROWS = 1024
+"""Steps the metrics ring holds before it begins again."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What an output is compared by.
+
+    Attributes:
+        losses: one loss for each output.
+        metrics: metrics reported for every output.
+        weights: factor of each output's loss in the total; empty for 1 each.
+    """
+
+    losses: tuple[Loss, ...]
+    metrics: tuple[Metric, ...] = ()
+    weights: tuple[float, ...] = ()
+
+
+def objective_of(
+    loss: object, metrics: Sequence[object] = (), weights: Sequence[float] = (), outputs: int = 1
+) -> Objective:
+    """An objective from losses and metrics given as instances, names or JSON forms.
+
+    One loss stands for all outputs; a list gives each output its own.
+    """
+    each = list(loss) if isinstance(loss, list | tuple) else [loss] * outputs
+    if len(each) != outputs or (weights and len(weights) != outputs):
+        raise CompileError(
+            f"expected a loss and a weight for each of {outputs} outputs, got {len(each)} and "
+            f"{len(weights)}",
+            who="compile",
+        )
+    return Objective(
+        tuple(Loss.resolve(one) for one in each),
+        tuple(Metric.resolve(m) for m in metrics),
+        tuple(float(w) for w in weights),
+    )
+
+
+def lower(
+    graph: LayerGraph,
+    mode: str,
+    *,
+    loss: object = None,
+    metrics: Sequence[object] = (),
+    loss_weights: Sequence[float] = (),
+    data: DataSpec | None = None,
+) -> Program:
+    """The program of a graph in one mode, without backward and update sections.
+
+    Args:
+        graph: the network; checked here.
+        mode: ``train`` (batch statistics, dropout, augmentation), ``evaluate`` (loss and metrics on
+            a trained network) or ``infer`` (from raw input to outputs, self-contained).
+        loss: a loss, its name or JSON form, or a list with one for each output; not for ``infer``.
+        metrics: metrics for every output, as instances, names or JSON forms.
+        loss_weights: factor of each output's loss, 1 each by default.
+        data: what the program is fed with; by default the caller feeds float32 batches.
+
+    Raises:
+        GraphError, ShapeError, ParameterError: something about a layer, which is named.
+        CompileError: mode, losses or data do not fit the graph.
+    """
+    if mode not in MODES:
+        raise CompileError(f"expected a mode out of {', '.join(MODES)}, got {mode!r}", who="lower")
+    if mode != "infer" and loss is None:
+        raise CompileError("a loss is needed to train or evaluate", who=graph.name,
+                           hint="choose one, such as sparse_categorical_crossentropy")  # fmt: skip
+    graph.check()
+    objective = (
+        None if mode == "infer" else objective_of(loss, metrics, loss_weights, len(graph.outputs))
+    )
+    return _Lowering(graph, mode, objective, data).run()
+
+
+class _Lowering:
+    """One lowering."""
+
+    def __init__(
+        self, graph: LayerGraph, mode: str, objective: Objective | None, spec: DataSpec | None
+    ) -> None:
+        self.graph = graph
+        self.mode = mode
+        self.objective = objective
+        self.shapes = graph.shapes()
+        self.spec = spec or self._plain_spec()
+        self._check_spec()
+        self.builder = ProgramBuilder(graph.name, mode)
+        self.data = DataSection(self.builder, mode, self.spec)
+        self.values: dict[str, Ref] = {}
+        self.labels: list[str] = []
+
+    def run(self) -> Program:
+        """The finished program."""
+        self._make_inputs()
+        with self.builder.owned_by(DATA):
+            for index, node in enumerate(self.graph.inputs):
+                self.data.feed_input(index, self.values[node.id], node.layer.name)
+            step = ABSENT if self.mode == "infer" else self.data.step()
+        context = LayerContext(self.builder, self.mode == "train", step)
+        for node in self.graph.order():
+            if node.id not in self.values:
+                self._lower_node(context, node)
+        predictions = [self.values[port.node] for port in self.graph.outputs]
+        outputs = list(predictions)
+        if self.objective is not None:
+            outputs.append(self._emit_objective(context, self.objective, predictions))
+        meta = dict(self.spec.meta)
+        if self.labels:
+            meta["metrics"] = json.dumps(self.labels)
+        return self.builder.finish(tuple(self.data.fed), tuple(outputs), meta)
+
+    def _make_inputs(self) -> None:
+        for index, node in enumerate(self.graph.inputs):
+            fed = self.data.is_fed_directly(index)
+            with self.builder.owned_by(node.id, layer=node.id):
+                self.values[node.id] = self.builder.tensor(
+                    f"{node.layer.name}/output",
+                    (BATCH, *self.shapes[node.id]),
+                    role=Role.INPUT if fed else Role.ACTIVATION,
+                    port="output",
+                )
+
+    def _lower_node(self, context: LayerContext, node: Node) -> None:
+        inputs = [self.values[port.node] for port in node.inputs]
+        with context.inside(node.id, node.layer, crossed=self._is_crossed(node)):
+            self.values[node.id] = node.layer.lower(context, *inputs)
+
+    def _is_crossed(self, node: Node) -> bool:
+        """Whether the node's softmax may pass on the gradient its loss has already taken."""
+        if self.objective is None or self.graph.outputs.count(Port(node.id)) != 1:
+            return False
+        if any(Port(node.id) in other.inputs for other in self.graph.nodes.values()):
+            return False
+        loss = self.objective.losses[self.graph.outputs.index(Port(node.id))]
+        rank = len(self.shapes[node.id]) + 1
+        return loss.joins_softmax and node.layer.ends_in_softmax(rank)
+
+    def _emit_objective(
+        self, context: LayerContext, objective: Objective, predictions: list[Ref]
+    ) -> Ref:
+        targets, terms = [], []
+        for index, port in enumerate(self.graph.outputs):
+            node, loss = self.graph.nodes[port.node], objective.losses[index]
+            with self.builder.owned_by(DATA):
+                targets.append(
+                    self.data.feed_target(
+                        index, self.shapes[node.id], loss.indices, node.layer.name
+                    )
+                )
+                weights = self.data.weights(targets[-1])
+            with self.builder.owned_by("loss"):
+                terms.append(
+                    loss.emit(
+                        self.builder, predictions[index], targets[-1],
+                        weights=weights, joined=self._is_crossed(node), name=self._loss_name(context, node),
+                    )
+                )  # fmt: skip
+        total = self._emit_total(context, objective, terms)
+        self._emit_metrics(objective, predictions, targets, terms, total)
+        return total
+
+    def _loss_name(self, context: LayerContext, node: Node) -> str:
+        """``loss/total`` where the loss of the only output is all there is."""
+        if len(self.graph.outputs) > 1:
+            return f"loss/{node.layer.name}"
+        weighted = self.objective is not None and self.objective.weights not in ((), (1.0,))
+        return "loss/value" if context.penalties or weighted else "loss/total"
+
+    def _emit_total(self, context: LayerContext, objective: Objective, terms: list[Ref]) -> Ref:
+        """The weighted sum of losses and weight penalties; the last line of the section."""
+        factors = list(objective.weights) or [1.0] * len(terms)
+        parts = list(zip(terms, factors, strict=True))
+        for penalty in context.penalties:
+            with self.builder.owned_by(penalty.owner, layer=penalty.owner):
+                value = self.builder.emit(
+                    "loss", loss_ops.LossL1L2, name=penalty.name, port="penalty",
+                    w=penalty.weight, l1=penalty.penalty.l1, l2=penalty.penalty.l2,
+                )[0]  # fmt: skip
+            parts.append((value, 1.0))
+        total, factor = parts[0]
+        with self.builder.owned_by("loss"):
+            for position, (term, own) in enumerate(parts[1:], 2):
+                name = "loss/total" if position == len(parts) else f"loss/sum{position}"
+                total = self.builder.emit(
+                    "loss", arithmetic.Add, name=name, x1=total, x2=term, alpha=factor, beta=own
+                )[0]
+                factor = 1.0
+            if factor != 1.0:
+                total = self.builder.emit(
+                    "loss", arithmetic.Scale, name="loss/total", x=total, alpha=factor
+                )[0]
+        return total
+
+    def _emit_metrics(
+        self,
+        objective: Objective,
+        predictions: list[Ref],
+        targets: list[Ref],
+        terms: list[Ref],
+        total: Ref,
+    ) -> None:
+        several = len(self.graph.outputs) > 1
+        names = [self.graph.nodes[port.node].layer.name for port in self.graph.outputs]
+        values = [total]
+        self.labels = ["loss"]
+        if several:
+            values += terms
+            self.labels += [f"{name}_loss" for name in names]
+        with self.builder.owned_by("metrics"):
+            for name, p, t in zip(names, predictions, targets, strict=True):
+                for metric in objective.metrics:
+                    label = f"{name}_{metric.label}" if several else metric.label
+                    values.append(metric.emit(self.builder, p, t, f"metrics/{label}"))
+                    self.labels.append(label)
+            self._emit_record(values)
+
+    def _emit_record(self, values: list[Ref]) -> None:
+        group = "train" if self.mode == "train" else "eval"
+        ring = self.builder.tensor(
+            f"{group}/ring", (RING_ROWS, len(values)), role=Role.METRIC, late=True
+        )
+        step = self.data.step()
+        self.builder.append("metrics", data.Record(values=values, ring=ring, step=step))
+        self.builder.append("metrics", data.Advance(x=self.data.batches[0], step=step))
+
+    def _plain_spec(self) -> DataSpec:
+        """Float32 batches fed by the caller, with targets as the losses take them."""
+        targets = []
+        for index, port in enumerate(self.graph.outputs if self.objective else ()):
+            shape: Shape = self.shapes[port.node]
+            indices = self.objective is not None and self.objective.losses[index].indices
+            targets.append(Source(shape[:-1], DType.int32) if indices else Source(shape))
+        inputs = tuple(Source(self.shapes[node.id]) for node in self.graph.inputs)
+        return DataSpec(inputs, tuple(targets), resident=False)
+
+    def _check_spec(self) -> None:
+        wanted = len(self.graph.inputs), 0 if self.objective is None else len(self.graph.outputs)
+        got = len(self.spec.inputs), len(self.spec.targets)
+        if got[0] != wanted[0] or (wanted[1] and got[1] != wanted[1]):
+            raise CompileError(
+                f"expected data for {wanted[0]} inputs and {wanted[1]} outputs, got {got[0]} and "
+                f"{got[1]}",
+                who=self.graph.name,
+            )
+        if self.spec.class_weights and wanted[1] > 1:
+            raise CompileError("class weights need a network with one output", who=self.graph.name)

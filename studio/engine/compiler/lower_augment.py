@@ -1,0 +1,102 @@
+"""Augmentation given as plain options, lowered to instructions keyed by sample and epoch."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import flag, integer, number, pair
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops import random
+
+
+class Augmentation(Configured, family="augmentation"):
+    """A change of the input pictures; it draws anew for each sample and epoch.
+
+    Attributes:
+        instruction: the instruction it is.
+        random: whether it draws; one that does not is part of every mode, not of training only.
+        role: name its random stream is made from.
+    """
+
+    instruction: ClassVar[type[Instruction]]
+    random: ClassVar[bool] = True
+    role: ClassVar[str] = ""
+
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the instruction."""
+        return dict(self.option_values)
+
+
+class Flip(Augmentation, aliases=("flip",)):
+    """Mirrors at random, left and right unless told otherwise."""
+
+    instruction = random.AugmentFlip
+    role = "flip"
+
+    horizontal = flag("Mirror left and right.", True)
+    vertical = flag("Mirror up and down.")
+
+    def __init__(self, *args: object, **given: object) -> None:
+        super().__init__(*args, **given)
+        if not (self.horizontal or self.vertical):
+            raise ParameterError("expected horizontal or vertical to be true", who=self.who)
+
+
+class Shift(Augmentation, aliases=("shift",)):
+    """Moves by whole cells at random."""
+
+    instruction = random.AugmentShift
+    role = "shift"
+
+    rows = integer("Largest move up or down.", 1, low=0, high=1024)
+    cols = integer("Largest move left or right.", 1, low=0, high=1024)
+    fill = number("Value of cells that come in.", 0.0)
+
+
+class PadCrop(Augmentation, aliases=("pad_crop",)):
+    """Adds a border and cuts a random window of the old size: a shift by up to the border."""
+
+    instruction = random.AugmentShift
+    role = "pad_crop"
+
+    padding = pair("Border above and below, left and right.", (4, 4), low=0)
+    fill = number("Value of the border.", 0.0)
+
+    def attributes(self) -> dict[str, Any]:
+        """Those of the shift."""
+        rows, cols = self.padding
+        return {"rows": rows, "cols": cols, "fill": self.fill}
+
+
+class Rotate(Augmentation, aliases=("rotate",)):
+    """Turns about the centre at random, and enlarges."""
+
+    instruction = random.AugmentRotate
+    role = "rotate"
+
+    degrees = number("Largest angle either way.", 15.0, low=0.0, high=180.0)
+    zoom = number("Largest enlargement.", 1.0, low=1.0, high=8.0)
+    fill = number("Value of cells that come in.", 0.0)
+
+
+class Noise(Augmentation, aliases=("noise",)):
+    """Adds noise that is close to normal."""
+
+    instruction = random.AugmentNoise
+    role = "noise"
+
+    deviation = number("Standard deviation.", 0.1, low=0.0)
+
+
+class Standardize(Augmentation, aliases=("standardize",)):
+    """Gives every picture the same range, or the same mean and deviation; in every mode."""
+
+    instruction = random.AugmentStandardize
+    random = False
+    role = "standardize"
+
+    low = number("Lower end, or the new mean.", 0.0)
+    high = number("Upper end, or the new deviation.", 1.0)
+    moments = flag("Use mean and deviation instead of the extremes.")

@@ -1,0 +1,315 @@
+"""The data section: batches gathered, normalised, augmented; targets brought to the loss's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from studio.engine.compiler.lower_augment import Augmentation
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import CompileError, ShapeError
+from studio.engine.core.philox import stream_of
+from studio.engine.core.tensor import ABSENT, BATCH, ROWS, Ref, Role, Shape
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops import arithmetic, data, move, reduce
+from studio.engine.layers.layer import shape_text
+
+OWNER = "data"
+
+STORED_TYPES = (DType.float32, DType.int32, DType.uint8)
+"""Element types samples may be stored in."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One array of a data set as the program sees it.
+
+    Attributes:
+        shape: shape of one sample; empty for class indices.
+        dtype: element type as stored.
+        scale: factors along the last axis (or one for all), empty for no normalisation.
+        shift: offsets, as many as factors.
+        classes: number of classes where the array holds class indices; 0 when not known.
+    """
+
+    shape: Shape
+    dtype: DType = DType.float32
+    scale: tuple[float, ...] = ()
+    shift: tuple[float, ...] = ()
+    classes: int = 0
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """What a program is fed with.
+
+    Attributes:
+        inputs: one source for each input of the graph.
+        targets: one source for each output of the graph that has a loss.
+        resident: batches are gathered from ``data/x``, ``data/y`` on the device; otherwise the
+            caller feeds each batch.
+        augment: changes of the first input, in order; random ones apply in training only.
+        class_weights: factor of each class in the training loss, empty for none.
+        sample_weights: whether ``data/w`` holds a factor for each sample.
+        meta: text facts that travel with the program, such as class names.
+    """
+
+    inputs: tuple[Source, ...]
+    targets: tuple[Source, ...] = ()
+    resident: bool = True
+    augment: tuple[Augmentation, ...] = ()
+    class_weights: tuple[float, ...] = ()
+    sample_weights: bool = False
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+class DataSection:
+    """Writes the data section of one program.
+
+    Args:
+        builder: receives tensors (numbered behind the model's) and instructions.
+        mode: ``train``, ``evaluate`` or ``infer``.
+        spec: what there is to feed.
+    """
+
+    def __init__(self, builder: ProgramBuilder, mode: str, spec: DataSpec) -> None:
+        self.fed: list[Ref] = []
+        self.batches: list[Ref] = []
+        self._builder = builder
+        self._mode = mode
+        self._spec = spec
+        self._arrays = "data" if mode == "train" else "eval"
+        self._control = "train" if mode == "train" else "eval"
+        self._made: dict[str, Ref] = {}
+
+    @property
+    def gathers(self) -> bool:
+        """Whether batches come from resident data."""
+        return self._spec.resident and self._mode != "infer"
+
+    def step(self) -> Ref:
+        """The step block of this mode."""
+        return self._once(f"{self._control}/step", (data.STEP_WORDS,), DType.int32, Role.STEP)
+
+    def order(self) -> Ref:
+        """The order of the samples of this mode."""
+        return self._once(f"{self._control}/order", (ROWS,), DType.int32, Role.DATA)
+
+    def is_fed_directly(self, index: int) -> bool:
+        """Whether the caller feeds the network input itself, with nothing in between."""
+        source = self._spec.inputs[index]
+        return not (
+            self.gathers or source.scale or source.dtype is not DType.float32 or
+            self._changes(index)
+        )  # fmt: skip
+
+    def feed_input(self, index: int, network: Ref, who: str) -> None:
+        """Emit what leads from the samples of input ``index`` to the tensor ``network``."""
+        source = self._spec.inputs[index]
+        wanted = self._builder.type_of(network).shape[1:]
+        if source.shape != wanted:
+            raise ShapeError(
+                f"expected samples {shape_text(wanted)}, got {shape_text(source.shape)}",
+                who=who,
+                hint=f"give the Input layer the shape {shape_text(source.shape)}",
+            )
+        if self.is_fed_directly(index):
+            self.fed.append(network)
+            self.batches.append(network)
+            return
+        part = f"x{self._suffix(index, len(self._spec.inputs))}"
+        steps = self._steps(index, source)
+        if not self.gathers:
+            raw = self._late(f"raw/{part}", (BATCH, *source.shape), source.dtype, Role.INPUT)
+            self.fed.append(raw)
+        else:
+            raw = self._gather(part, source, ABSENT if steps else network)
+        self.batches.append(raw)
+        for position, (name, cls, fields) in enumerate(steps, 1):
+            target = network if position == len(steps) else ABSENT
+            raw = self._emit(cls, f"batch/{part}/{name}", target, x=raw, **fields)
+
+    def feed_target(self, index: int, predicted: Shape, indices: bool, who: str) -> Ref:
+        """Targets of output ``index`` in the form its loss takes; the batch tensor or one after it.
+
+        Args:
+            index: which output.
+            predicted: shape of the predictions without the batch.
+            indices: whether the loss takes class indices instead of rows.
+            who: the output's layer, for errors.
+        """
+        source = self._spec.targets[index]
+        part = f"y{self._suffix(index, len(self._spec.targets))}"
+        if source.classes > predicted[-1] > 1:
+            raise ShapeError(
+                f"expected at least {source.classes} outputs for {source.classes} classes, got "
+                f"{predicted[-1]}",
+                who=who,
+                hint=f"give the last layer {source.classes} units",
+            )
+        t = self._raw_target(part, source)
+        if source.shape == predicted[:-1] and source.dtype is not DType.float32:
+            t = self._cast(t, DType.int32, part)
+            return t if indices else self._rows(t, predicted, part)
+        if source.shape != predicted:
+            classes = "class indices" if not predicted[:-1] else shape_text(predicted[:-1])
+            raise ShapeError(
+                f"expected targets {shape_text(predicted)} or {classes}, got "
+                f"{shape_text(source.shape)} of {source.dtype.name}",
+                who=who,
+                hint="make the output of the last layer as wide as the targets",
+            )
+        if indices:
+            rows = self._cast(t, DType.float32, part)
+            return self._emit(reduce.ArgMax, f"batch/{part}/index", x=rows)
+        return self._cast(t, DType.float32, part)
+
+    def weights(self, target: Ref) -> Ref:
+        """Weight of each entry from its class and its sample, or absent."""
+        found = ABSENT
+        if self._spec.class_weights and self._mode == "train":
+            found = self._class_weights(target)
+        if self._spec.sample_weights and self._mode != "infer":
+            source = Source(())
+            own = self._gather("w", source) if self.gathers else self._raw_target("w", source)
+            found = (
+                self._emit(arithmetic.Mul, "batch/w/product", a=found, b=own)
+                if found.present
+                else own
+            )
+        return found
+
+    def _class_weights(self, target: Ref) -> Ref:
+        shape, dtype = self._builder.type_of(target)
+        values = self._spec.class_weights
+        index = target
+        if dtype is not DType.int32:
+            if len(shape) != 2:
+                raise CompileError("class weights need one class for each sample", who=OWNER)
+            if shape[1] == 1:
+                whole = self._cast(target, DType.int32, "y/class")
+                index = self._emit(move.Reshape, "batch/y/class", x=whole, shape=(BATCH,))
+            else:
+                index = self._emit(reduce.ArgMax, "batch/y/class", x=target)
+        elif len(shape) != 1:
+            raise CompileError("class weights need one class for each sample", who=OWNER)
+        table = self._constant("data/class_weights", values)
+        return self._emit(data.TakeRows, "batch/class_weight", table=table, i=index)
+
+    def _steps(
+        self, index: int, source: Source
+    ) -> list[tuple[str, type[Instruction], dict[str, Any]]]:
+        """Instructions between the raw batch and the network input."""
+        steps: list[tuple[str, type[Instruction], dict[str, Any]]] = []
+        if source.scale:
+            self._check_normalization(source)
+            suffix = self._suffix(index, len(self._spec.inputs))
+            constants = {
+                "scale": self._constant(f"data/scale{suffix}", source.scale),
+                "shift": self._constant(f"data/shift{suffix}", source.shift),
+            }
+            steps.append(("normalized", data.Normalize, constants))
+        elif source.dtype is not DType.float32:
+            steps.append(("float", move.Cast, {"dtype": "float32"}))
+        for name, change in self._changes(index):
+            if len(source.shape) != 3:
+                raise ShapeError(
+                    f"{name}: expected pictures [height, width, channels], got "
+                    f"{shape_text(source.shape)}",
+                    who="augmentation",
+                    hint="remove the augmentation, or load the data as pictures",
+                )
+            fields = change.attributes() | {
+                "order": self.order() if self.gathers else self._blank_order(),
+                "step": self.step() if self._mode != "infer" else self._blank_step(),
+            }
+            if change.random:
+                fields["stream"] = stream_of(f"data/{name}")
+            steps.append((name, change.instruction, fields))
+        return steps
+
+    def _changes(self, index: int) -> list[tuple[str, Augmentation]]:
+        """Augmentations of an input in this mode, repeated roles numbered."""
+        found: list[tuple[str, Augmentation]] = []
+        for change in self._spec.augment if index == 0 else ():
+            count = sum(type(c) is type(change) for _, c in found)
+            name = f"{change.role}_{count + 1}" if count else change.role
+            if not change.random or self._mode == "train":
+                found.append((name, change))
+        return found
+
+    def _check_normalization(self, source: Source) -> None:
+        last = source.shape[-1] if source.shape else 1
+        if len(source.scale) not in (1, last) or len(source.shift) != len(source.scale):
+            raise ShapeError(
+                f"expected 1 or {last} factors and as many offsets, got {len(source.scale)} and "
+                f"{len(source.shift)}",
+                who="normalization",
+            )
+
+    def _raw_target(self, part: str, source: Source) -> Ref:
+        if self.gathers:
+            return self._gather(part, source)
+        made = self._late(f"raw/{part}", (BATCH, *source.shape), source.dtype, Role.TARGET)
+        self.fed.append(made)
+        return made
+
+    def _rows(self, index: Ref, predicted: Shape, part: str) -> Ref:
+        """Class indices as rows: one-hot, or for one output the index itself as 0 or 1."""
+        if predicted[-1] > 1:
+            name = f"batch/{part}/one_hot"
+            return self._emit(reduce.OneHot, name, x=index, depth=predicted[-1])
+        value = self._cast(index, DType.float32, part)
+        return self._emit(move.Reshape, f"batch/{part}/column", x=value, shape=(BATCH, *predicted))
+
+    def _cast(self, x: Ref, dtype: DType, part: str) -> Ref:
+        if self._builder.type_of(x).dtype is dtype:
+            return x
+        return self._emit(move.Cast, f"batch/{part}/{dtype.name}", x=x, dtype=dtype.name)
+
+    def _gather(self, part: str, source: Source, target: Ref = ABSENT) -> Ref:
+        array = self._late(f"{self._arrays}/{part}", (ROWS, *source.shape), source.dtype, Role.DATA)
+        return self._emit(
+            data.GatherBatch, f"batch/{part}", target,
+            data=array, order=self.order(), step=self.step(),
+        )  # fmt: skip
+
+    def _constant(self, name: str, values: tuple[float, ...]) -> Ref:
+        return self._late(name, (len(values),), DType.float32, Role.CONST, value=values)
+
+    def _blank_order(self) -> Ref:
+        """What an augmentation that draws nothing gets where samples have no order."""
+        return self._once("infer/order", (1,), DType.int32, Role.CONST, value=(0.0,))
+
+    def _blank_step(self) -> Ref:
+        value = (0.0,) * data.STEP_WORDS
+        return self._once("infer/step", (data.STEP_WORDS,), DType.int32, Role.CONST, value=value)
+
+    def _emit(self, cls: type[Instruction], name: str, target: Ref = ABSENT, **fields: Any) -> Ref:
+        """Append an instruction that writes ``target``, or a new tensor behind the model's."""
+        draft = cls(**fields, y=target if target.present else Ref(0))
+        inferred = draft.infer(self._builder.type_of)[0]
+        if target.present:
+            if self._builder.type_of(target) != inferred:
+                raise CompileError(
+                    f"expected {self._builder.type_of(target)}, got {inferred} from {cls.mnemonic}",
+                    who=OWNER,
+                )
+        else:
+            target = self._late(name, inferred.shape, inferred.dtype, Role.ACTIVATION)
+        self._builder.append("data", draft.replace(y=target))
+        return target
+
+    def _late(self, name: str, shape: Shape, dtype: DType, role: Role, **flags: Any) -> Ref:
+        return self._builder.tensor(name, shape, dtype, role, late=True, **flags)
+
+    def _once(self, name: str, shape: Shape, dtype: DType, role: Role, **flags: Any) -> Ref:
+        if name not in self._made:
+            self._made[name] = self._late(name, shape, dtype, role, **flags)
+        return self._made[name]
+
+    @staticmethod
+    def _suffix(index: int, count: int) -> str:
+        return f"/{index}" if count > 1 else ""
