@@ -1,0 +1,129 @@
+"""The OpenGL backend: opens a device, makes sessions and executables on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from studio.engine.compiler.target import GL, Target
+from studio.engine.gl.binary_cache import BinaryCache, default_folder
+from studio.engine.gl.buffer_pool import BufferPool
+from studio.engine.gl.constant_tensors import write_constants
+from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.engine_thread import EngineThread
+from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.program_cache import ProgramCache
+from studio.engine.gl.session import GlSession
+from studio.engine.runtime.backend import MemoryReport
+from studio.engine.runtime.requirements import (
+    bound_rows,
+    check_batch,
+    persistent_tensors,
+    refuse_oversized,
+)
+
+if TYPE_CHECKING:
+    from studio.engine.gl.context import ContextProvider
+    from studio.engine.gl.device import DeviceInfo
+    from studio.engine.isa.program import Program
+
+
+class GlBackend:
+    """Runs programs on any device with OpenGL 4.3; see ``runtime.backend.Backend``.
+
+    Args:
+        provider: who opens the context; a standalone one by default.
+
+    Raises:
+        BackendError: there is no usable OpenGL here; one sentence says why.
+    """
+
+    def __init__(self, provider: ContextProvider | None = None) -> None:
+        engine = EngineThread(provider).start()
+        try:
+            self._work = engine.call(_open, engine)
+        except BaseException:
+            engine.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """``gl``."""
+        return "gl"
+
+    @property
+    def info(self) -> DeviceInfo:
+        """Names, limits and extensions of the device."""
+        return self._work.engine.info
+
+    @property
+    def device(self) -> str:
+        """The renderer's name, marked where it is software."""
+        info = self.info
+        return f"{info.renderer} (software)" if info.is_software else info.renderer
+
+    @property
+    def target(self) -> Target:
+        """What passes may know about OpenGL devices."""
+        return GL
+
+    def open_session(self) -> GlSession:
+        """A session with nothing in it."""
+        session = GlSession(self._work.engine, self._work.pool)
+        self._work.sessions.add(session)
+        return session
+
+    def compile(
+        self,
+        program: Program,
+        session: GlSession,
+        batch: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> GlExecutable:
+        """Specialise a program; persistent tensors are made in the session where missing.
+
+        Raises:
+            BackendError: a tensor is too large, an instruction has no kernel, memory is short.
+            ShaderError: the driver refused a kernel; names kernel file and line.
+        """
+        check_batch(program, batch)
+        rows = bound_rows(program, session.shape)
+        refuse_oversized(program, batch, rows, GL)
+        tensors = persistent_tensors(program)
+        fresh = [t for t in tensors if not session.has(t.name)]
+        session.ensure(tensors, rows)
+        write_constants(session, fresh)
+        executable = self._work.engine.call(
+            GlExecutable, self._work, program, session, batch, rows, progress
+        )
+        self._work.executables.add(executable)
+        return executable
+
+    def memory(self) -> MemoryReport:
+        """What is held now."""
+        counters = self._work.pool.counters()
+        return MemoryReport(
+            persistent_bytes=sum(s.nbytes for s in list(self._work.sessions)),
+            transient_bytes=sum(e.nbytes for e in list(self._work.executables)),
+            pooled_bytes=counters.bytes_allocated - counters.bytes_in_use,
+            buffers=counters.allocated,
+            peak_bytes=counters.bytes_high_water,
+            hits=counters.hits,
+            misses=counters.misses,
+        )
+
+    def close(self) -> None:
+        """Release the device; sessions and executables are void after this."""
+        self._work.engine.close()
+
+
+def _open(engine: EngineThread) -> DeviceWork:
+    """The shared parts of an opened device, made on its thread."""
+    gl, info = engine.gl, engine.info
+    pool = BufferPool(gl, budget_bytes=info.budget_bytes, max_buffer_bytes=info.max_buffer_bytes)
+    folder = default_folder()
+    disk = BinaryCache(folder, info.fingerprint) if folder is not None else None
+    programs = ProgramCache(gl, disk=disk)
+    engine.on_close(pool.close)
+    engine.on_close(programs.close)
+    return DeviceWork(engine, gl, pool, programs)

@@ -1,0 +1,71 @@
+"""What sessions and executables share of one device: thread, pool, programs, traits."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from studio.engine.gl.specs import Traits
+
+if TYPE_CHECKING:
+    from studio.engine.gl.buffer_pool import BufferPool
+    from studio.engine.gl.engine_thread import EngineThread
+    from studio.engine.gl.entry_points import EntryPoints
+    from studio.engine.gl.executable import GlExecutable
+    from studio.engine.gl.program_cache import ProgramCache
+    from studio.engine.gl.session import GlSession
+    from studio.engine.gl.source import KernelSource
+
+
+@dataclass
+class DeviceWork:
+    """One opened device.
+
+    Attributes:
+        engine: the thread that makes all calls.
+        gl: its entry points.
+        pool: lends buffers.
+        programs: compiles kernels, each text once.
+        wanted_variants: variant by mnemonic where a measurement chose one.
+        sessions: those open.
+        executables: those open.
+    """
+
+    engine: EngineThread
+    gl: EntryPoints
+    pool: BufferPool
+    programs: ProgramCache
+    wanted_variants: Mapping[str, str] = field(default_factory=dict)
+    sessions: weakref.WeakSet[GlSession] = field(default_factory=weakref.WeakSet)
+    executables: weakref.WeakSet[GlExecutable] = field(default_factory=weakref.WeakSet)
+
+    @property
+    def traits(self) -> Traits:
+        """What the choice of kernels may depend on."""
+        info = self.engine.info
+        return Traits(
+            is_software=info.is_software,
+            # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
+            shared_memory=min(info.shared_memory_bytes, 32768),
+            storage_blocks=8,
+            max_storage_bytes=info.max_storage_bytes,
+        )
+
+    def compiled(self, source: KernelSource) -> int:
+        """The driver's program of a source."""
+        return self.programs.get(source).handle
+
+    def compile_all(
+        self, sources: Sequence[KernelSource], progress: Callable[[int, int], None] | None
+    ) -> None:
+        """Compile what is new among the sources, telling how far it is."""
+        report = None if progress is None else (lambda done, total, _: progress(done, total))
+        self.programs.precompile(
+            [(source, source.name) for source in sources], report, self.engine.stopping
+        )
+
+    def forget(self, executable: GlExecutable) -> None:
+        """Count an executable no longer."""
+        self.executables.discard(executable)

@@ -1,0 +1,143 @@
+"""Applies the element-wise tail of a fused group where its producer stores its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.accessors import Access, Use, indices, parameters
+from studio.engine.gl.assignments import Assignment
+from studio.engine.gl.element_kernel import ElementText
+from studio.engine.gl.layout import Layout
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """The tail of a group and what to know about its tensors.
+
+    Attributes:
+        assignments: what follows the producer, in order.
+        layout_of: how a storage lies.
+        has_storage: False for registers.
+    """
+
+    assignments: tuple[Assignment, ...]
+    layout_of: Callable[[Ref], Layout]
+    has_storage: Callable[[Ref], bool]
+
+
+@dataclass(frozen=True)
+class EpilogueText:
+    """What the tail adds to a kernel.
+
+    Attributes:
+        functions: ``store_…`` and ``store_…4`` of the producer's result, and its indirect forms.
+        accesses: storages it reads and writes, behind the producer's own.
+        storages: the same as operands.
+    """
+
+    functions: str
+    accesses: tuple[Access, ...]
+    storages: tuple[Ref, ...]
+
+
+def epilogue_text(result: Access, produced: Ref, tail: Epilogue) -> EpilogueText:
+    """The functions that take the place of the generated stores of ``result``.
+
+    Args:
+        result: the producer's result as an operand; ``stored`` tells whether it is kept.
+        produced: its storage.
+        tail: what to apply.
+    """
+    text = ElementText(
+        tail.assignments, tail.layout_of, lambda r: r != produced and tail.has_storage(r), "e"
+    )
+    accesses = tuple(replace(a, vector=result.vector) for a in text.accesses())
+    rank = result.layout.rank
+    names = indices(rank)
+    cells = {
+        ref: f"{a.name}_cell({', '.join(names[rank - a.layout.rank :])})"
+        for ref, a in zip(text.order, accesses, strict=True)
+    }
+    functions = [_scalar_store(result, produced, text, cells)]
+    if rank and all(_vector_ready(a, a.use is not Use.READ) for a in (result, *accesses)):
+        functions.append(_vector_store(result, produced, text, accesses, cells))
+    elif rank:
+        functions.append(_split_store(result))
+    functions += _indirect_stores(result)
+    return EpilogueText("\n".join(functions), accesses, tuple(text.order))
+
+
+def _scalar_store(result: Access, produced: Ref, text: ElementText, cells: dict[Ref, str]) -> str:
+    inputs = {r: f"{text.names[r]}_load({cells[r]})" for r in text.reads}
+    lines, written = text.statements({**inputs, produced: "value"})
+    if result.stored:
+        names = ", ".join(indices(result.layout.rank))
+        lines.insert(0, f"{result.name}_put({result.name}_cell({names}), value);")
+    lines += [f"{text.names[r]}_put({cells[r]}, {written[r]});" for r in text.writes]
+    return _function(f"store_{result.name}", result, "float value", lines)
+
+
+def _vector_ready(access: Access, written: bool) -> bool:
+    """Whether four neighbours of an operand are one access, or, when only read, one value."""
+    layout = access.layout
+    if layout.value_type != "float" or layout.per_word != 1:
+        return False
+    repeats = layout.rank == 0 or layout.sizes[-1] == 1
+    return layout.vector_rows or (repeats and not written)
+
+
+def _vector_store(
+    result: Access,
+    produced: Ref,
+    text: ElementText,
+    accesses: Sequence[Access],
+    cells: dict[Ref, str],
+) -> str:
+    before: list[str] = []
+    inputs: dict[Ref, str] = {}
+    after: list[str] = []
+    for ref, access in zip(text.order, accesses, strict=True):
+        name = access.name
+        if ref in text.reads and access.layout.vector_rows:
+            before.append(f"vec4 {name}_four = {name}_load4({cells[ref]});")
+            inputs[ref] = f"{name}_four[k]"
+        elif ref in text.reads:
+            before.append(f"float {name}_one = {name}_load({cells[ref]});")
+            inputs[ref] = f"{name}_one"
+        if ref in text.writes:
+            before.append(f"vec4 {name}_new;")
+            after.append(f"{name}_put4({cells[ref]}, {name}_new);")
+    lines, written = text.statements({**inputs, produced: "values[k]"})
+    lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
+    if result.stored:
+        names = ", ".join(indices(result.layout.rank))
+        before.append(f"{result.name}_put4({result.name}_cell({names}), values);")
+    loop = ["for (int k = 0; k < 4; ++k) {", *(f"    {line}" for line in lines), "}"]
+    return _function(f"store_{result.name}4", result, "vec4 values", [*before, *loop, *after])
+
+
+def _split_store(result: Access) -> str:
+    names = indices(result.layout.rank)
+    arguments = ", ".join([*names[:-1], f"{names[-1]} + k", "values[k]"])
+    line = f"for (int k = 0; k < 4; ++k) store_{result.name}({arguments});"
+    return _function(f"store_{result.name}4", result, "vec4 values", [line])
+
+
+def _indirect_stores(result: Access) -> list[str]:
+    name, rank = result.name, result.layout.rank
+    size = max(rank, 1)
+    arguments = ", ".join([*(f"at[{k}]" for k in range(rank)), "value"])
+    return [
+        f"void store_{name}_v(int at[{size}], float value) {{ store_{name}({arguments}); }}",
+        (
+            f"void store_{name}_at(int i, float value) {{\n    int at[{size}];\n"
+            f"    {name}_coords(i, at);\n    store_{name}_v(at, value);\n}}"
+        ),
+    ]
+
+
+def _function(name: str, result: Access, last: str, lines: Sequence[str]) -> str:
+    listed = ", ".join(part for part in (parameters(result.layout.rank), last) if part)
+    return "\n".join([f"void {name}({listed}) {{", *(f"    {line}" for line in lines), "}"])

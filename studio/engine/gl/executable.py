@@ -1,0 +1,223 @@
+"""A program specialised to a batch length on the device: feed, run, fetch, profile, check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.check_mode import check_step
+from studio.engine.gl.fences import StepThrottle
+from studio.engine.gl.planner import Planner
+from studio.engine.gl.profile_run import profile_steps
+from studio.engine.gl.reads import read_later
+from studio.engine.gl.recorder import Recording, issue
+from studio.engine.gl.storages import Storages
+from studio.engine.gl.transfer import from_device, padded_to_device, to_device
+from studio.engine.runtime.entries import Entry, entries
+from studio.engine.runtime.transfers import checked_values, failed, fed_tensor, known_tensor
+
+if TYPE_CHECKING:
+    from studio.engine.gl.device_work import DeviceWork
+    from studio.engine.gl.planned import Planned
+    from studio.engine.gl.session import GlSession
+    from studio.engine.isa.program import Program
+    from studio.engine.profiler.events import Profile
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Array = npt.NDArray[np.generic]
+Progress = Callable[[int, int], None]
+
+IN_FLIGHT = 2
+"""Runs queued at most before the host waits for the oldest."""
+
+
+class GlExecutable:
+    """See ``runtime.backend.Executable``. Built on the engine thread; called from any other.
+
+    Args:
+        work: the device and what compiles for it.
+        program: what to run.
+        session: keeps the persistent tensors; they are there already.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        progress: hears (kernels compiled, kernels in all).
+    """
+
+    def __init__(
+        self,
+        work: DeviceWork,
+        program: Program,
+        session: GlSession,
+        batch: int,
+        rows: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self._work = work
+        self._program = program
+        self._session = session
+        self._batch = batch
+        self._rows = rows
+        self._storages = Storages(program, session, work.pool, batch, rows)
+        self._throttle = StepThrottle(work.gl, IN_FLIGHT)
+        self._recording: Recording | None = None
+        self._generation = -1
+        self._closed = False
+        self.planned: list[tuple[Entry, list[Planned]]] = []
+        try:
+            self._record(progress)
+        except BaseException:
+            self._release()
+            raise
+
+    @property
+    def program(self) -> Program:
+        """The program this runs."""
+        return self._program
+
+    @property
+    def batch(self) -> int:
+        """Rows the batch symbol is bound to."""
+        return self._batch
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: arena, tables, scratch."""
+        own = self._recording.nbytes if self._recording is not None else 0
+        return self._storages.nbytes + own
+
+    def feed(self, tensor: int, values: Array) -> None:
+        """Copy values into an input tensor.
+
+        Raises:
+            BackendError: it is no input, or the values do not fit.
+        """
+        fed_tensor(self._program, tensor)
+        ref = Ref(tensor)
+        descriptor = self._storages.descriptor(ref)
+        name = self._program.tensors[tensor].name
+        array = checked_values(name, values, descriptor.shape, descriptor.dtype)
+        padded = descriptor.padded
+        data = padded_to_device(array, descriptor) if padded else to_device(array, descriptor.dtype)
+        self._call(lambda: self._work.pool.upload(self._storages.where(ref), data.reshape(-1)))
+
+    def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
+        """Queue whole runs; returns how many were queued. ``stop`` is asked before each."""
+        return self._call(self._issue_steps, steps, stop)
+
+    def fetch(self, ref: Ref) -> Future[Array]:
+        """The contents of an operand's storage after what was queued, dense and row-major."""
+        try:
+            known_tensor(self._program, ref.id)
+            descriptor = self._storages.descriptor(ref)
+            self._storages.require_kept(ref)
+        except BackendError as error:
+            return failed(error)
+        return read_later(
+            self._work.engine,
+            self._work.pool,
+            lambda: self._storages.where(ref),
+            lambda raw: from_device(raw, descriptor),
+        )
+
+    def finish(self) -> None:
+        """Wait until everything queued has run; raises what the driver reported meanwhile."""
+        self._call(self._drain)
+
+    def profile(self, steps: int = 1) -> Profile:
+        """Run instrumented steps and say what each kernel took."""
+        return self._call(self._profile, steps)
+
+    def check(self) -> None:
+        """Run one step instruction by instruction, unfused.
+
+        Raises:
+            NumericError: at the first NaN or infinity, naming instruction, layer and operands.
+        """
+        self._call(self._check)
+
+    def close(self) -> None:
+        """Give the arena back; more than once does nothing."""
+        if not self._closed:
+            self._closed = True
+            if self._work.engine.is_alive:
+                self._work.engine.call(self._release)
+            self._work.forget(self)
+
+    # -- on the engine thread -------------------------------------------------------------------
+
+    def _call(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        if self._closed:
+            raise BackendError("the executable has been closed", who=self._program.name)
+        return self._work.engine.call(work, *arguments, **named)
+
+    def _planner(self, storages: Storages) -> Planner:
+        wanted: Mapping[str, str] = self._work.wanted_variants
+        return Planner(
+            storages.program, self._batch, self._rows, self._work.traits, storages.place, wanted
+        )
+
+    def _record(self, progress: Progress | None = None) -> None:
+        """Plan and record the step; again after the session has replaced a tensor."""
+        if self._recording is not None:
+            self._drain()
+            self._recording.release()
+        planner = self._planner(self._storages)
+        self.planned = [(entry, planner.plan(entry)) for entry in entries(self._program)]
+        flat = [one for _, planned in self.planned for one in planned]
+        self._work.compile_all([one.source for one in flat], progress)
+        self._recording = self._new_recording(self._storages)
+        self._recording.record(flat)
+        self._generation = self._session.generation
+
+    def _new_recording(self, storages: Storages) -> Recording:
+        work = self._work
+        return Recording(
+            work.pool, work.engine.info, work.compiled, storages.where, self._batch, self._rows
+        )
+
+    def _ready(self) -> Recording:
+        if self._recording is None or self._generation != self._session.generation:
+            self._record()
+        if self._recording is None:
+            raise RuntimeError("a step was not recorded")
+        return self._recording
+
+    def _issue_steps(self, steps: int, stop: Callable[[], bool] | None) -> int:
+        recording = self._ready()
+        stopping = self._work.engine.stopping
+        for done in range(steps):
+            if stopping.is_set() or (stop is not None and stop()):
+                return done
+            issue(self._work.gl, recording.dispatches)
+            self._throttle.step_issued(stopping)
+        self._work.gl.check("running a step")
+        return steps
+
+    def _drain(self) -> None:
+        self._throttle.drain(self._work.engine.stopping)
+        self._work.gl.check("running a step")
+
+    def _profile(self, steps: int) -> Profile:
+        recording = self._ready()
+        self._drain()
+        return profile_steps(self._work, self._program, self._batch, self._rows, self.planned,
+                             recording.dispatches, steps)  # fmt: skip
+
+    def _check(self) -> None:
+        self._drain()
+        check_step(self._work, self._program, self._session, self._batch, self._rows,
+                   self._storages)  # fmt: skip
+
+    def _release(self) -> None:
+        self._throttle.drain(self._work.engine.stopping)
+        self._throttle.release()
+        if self._recording is not None:
+            self._recording.release()
+        self._storages.release()

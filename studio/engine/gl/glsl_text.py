@@ -1,0 +1,51 @@
+"""Small pieces of GLSL text: literals of Python numbers and the GLSL side of element types."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from studio.engine.core.dtypes import DType
+
+VALUE_TYPES: dict[DType, str] = {
+    DType.float32: "float",
+    DType.float16: "float",
+    DType.int32: "int",
+    DType.uint8: "int",
+    DType.bool: "int",
+}
+"""The GLSL type an element has in a kernel, whatever its storage."""
+
+PER_WORD: dict[DType, int] = {
+    DType.float32: 1,
+    DType.float16: 2,
+    DType.int32: 1,
+    DType.uint8: 4,
+    DType.bool: 1,
+}
+"""Elements of a type in one 32-bit word of device storage."""
+
+
+def float_literal(value: float) -> str:
+    """A GLSL expression for exactly that float32."""
+    number = np.float32(value)
+    if not np.isfinite(number):
+        (bits,) = struct.unpack("<I", struct.pack("<f", number))
+        return f"uintBitsToFloat({bits:#010x}u)"
+    text = str(number)
+    text = text if any(mark in text for mark in ".e") else f"{text}.0"
+    # Parentheses keep a minus sign from joining one before it.
+    return f"({text})" if number < 0 or text.startswith("-") else text
+
+
+def int_literal(value: int) -> str:
+    """A GLSL expression for a whole number; above the signed range the same 32 bits."""
+    if value >= 1 << 31:
+        value -= 1 << 32
+    return f"({value})" if value < 0 else str(value)
+
+
+def as_type(expression: str, have: str, want: str) -> str:
+    """An expression of GLSL type ``have`` turned into ``want`` (``int`` or ``float``)."""
+    return expression if have == want else f"{want}({expression})"

@@ -1,0 +1,8 @@
+// count_bad: counts the elements of y that are NaN or infinite, by their bits, and keeps the first.
+layout(std430, binding = 1) buffer found_block { uint bad_count; uint first_bad; };
+void main() {
+    int i = THREAD;
+    if (i >= Y_NUMEL || !is_bad(y_at(i))) return;
+    atomicAdd(bad_count, 1u);
+    atomicMin(first_bad, uint(i));
+}

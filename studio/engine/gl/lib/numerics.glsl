@@ -1,0 +1,106 @@
+// Functions that keep NaN where GLSL's own may drop it. GLSL leaves min, max and clamp of NaN open
+// and drivers answer with the other operand; tests on the bits cannot be optimised away.
+
+const float NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
+const float INFINITE = uintBitsToFloat(0x7f800000u);
+
+bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+
+bool is_bad(float x) { return (floatBitsToUint(x) & 0x7f800000u) == 0x7f800000u; }
+
+float larger(float a, float b) {
+    if (is_nan(a)) return a;
+    if (is_nan(b)) return b;
+    return a >= b ? a : b;
+}
+
+float smaller(float a, float b) {
+    if (is_nan(a)) return a;
+    if (is_nan(b)) return b;
+    return a <= b ? a : b;
+}
+
+int larger(int a, int b) { return max(a, b); }
+
+int smaller(int a, int b) { return min(a, b); }
+
+float within(float x, float low, float high) { return is_nan(x) ? x : min(max(x, low), high); }
+
+float relu(float x) { return is_nan(x) ? x : max(x, 0.0); }
+
+float sign_of(float x) { return is_nan(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
+
+// Older drivers compute (e^2x - 1)/(e^2x + 1) and overflow; 15 is past the last float below 1.
+float tangent_h(float x) { return is_nan(x) ? x : tanh(clamp(x, -15.0, 15.0)); }
+
+float sigmoid(float x) {
+    if (is_nan(x)) return x;
+    float e = exp(-abs(x));
+    return x >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+}
+
+// e^x - 1 without cancellation near 0: Taylor up to x^5, whose next term is below 2^-26 there.
+float exp_minus_1(float x) {
+    if (abs(x) > 0.0625) return exp(x) - 1.0;
+    return x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x * (1.0 / 120.0)))));
+}
+
+// ln(1 + x) for x >= 0 without cancellation near 0.
+float log_1_plus(float x) {
+    if (x > 0.0625) return log(1.0 + x);
+    return x * (1.0 - x * (0.5 - x * (1.0 / 3.0 - x * (0.25 - x * (0.2 - x * (1.0 / 6.0))))));
+}
+
+float softplus(float x) { return is_nan(x) ? x : max(x, 0.0) + log_1_plus(exp(-abs(x))); }
+
+float logarithm(float x) {
+    if (is_nan(x) || x < 0.0) return NOT_A_NUMBER;
+    return x == 0.0 ? -INFINITE : log(x);
+}
+
+float root(float x) { return is_nan(x) || x < 0.0 ? NOT_A_NUMBER : sqrt(x); }
+
+float inverse_root(float x) {
+    if (is_nan(x) || x < 0.0) return NOT_A_NUMBER;
+    return x == 0.0 ? INFINITE : 1.0 / sqrt(x);
+}
+
+float power(float a, float b) {
+    if (b == 0.0) return 1.0;
+    if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
+    if (a == 0.0) return b > 0.0 ? 0.0 : INFINITE;
+    if (b == 1.0) return a;
+    if (b == 2.0) return a * a;
+    if (a > 0.0) return pow(a, b);
+    if (b != floor(b)) return NOT_A_NUMBER;
+    float size = pow(-a, b);
+    return floor(b * 0.5) * 2.0 == b ? size : -size;
+}
+
+// Slopes of functions whose derivative is more than one line.
+
+float swish_slope(float x, float beta) {
+    float s = sigmoid(beta * x);
+    return s + beta * x * s * (1.0 - s);
+}
+
+float gelu_slope(float x) {
+    float t = tangent_h(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    float inner = 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
+    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
+}
+
+float mish_slope(float x) {
+    float t = tangent_h(softplus(x));
+    return t + x * (1.0 - t * t) * sigmoid(x);
+}
+
+// 1 - b^t for 0 <= b < 1 and t >= 1, without the cancellation of b near 1: with u = 1 - b it is
+// -(e^(t ln(1 - u)) - 1), the logarithm by its series where u is small.
+float one_minus_power(float b, float t) {
+    float u = 1.0 - b;
+    float logarithm_b = u < 0.03125
+        ? -u * (1.0 + u * (0.5 + u * (1.0 / 3.0 + u * (0.25 + u * (0.2 + u * (1.0 / 6.0))))))
+        : log(b);
+    return b == 0.0 ? 1.0 : -exp_minus_1(t * logarithm_b);
+}

@@ -1,0 +1,123 @@
+"""Turns a pass of an instruction (a kernel file and its operands) into a planned dispatch."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.accessors import ACCESSOR_NAMES, Access, Use
+from studio.engine.gl.attributes import attribute_constants
+from studio.engine.gl.dispatch import groups_for, split_line
+from studio.engine.gl.epilogue import Epilogue, epilogue_text
+from studio.engine.gl.planned import Binding, Planned, ScratchBinding, StorageBinding
+from studio.engine.gl.source import assemble, included, kernel_text, lanes_of, load, uses_name
+from studio.engine.gl.specs import Case, Pass
+from studio.engine.isa.instruction import Twin
+
+
+def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None) -> Planned:
+    """The dispatch of one pass, with the element-wise tail of its group applied where it stores.
+
+    Raises:
+        BackendError: the kernel would need more storage buffers than OpenGL 4.3 promises.
+    """
+    body = kernel_text(one.kernel)
+    accesses, refs = operands_of(case, one, body)
+    functions = ""
+    if tail is not None:
+        accesses, refs, functions = _with_tail(case, accesses, refs, tail)
+    stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]
+    bindings: list[Binding] = [
+        StorageBinding(ref, Use.BOTH if access.adds else access.use) for access, ref in stored
+    ]
+    if one.scratch:
+        bindings.append(ScratchBinding(one.scratch))
+    if len(bindings) > case.traits.storage_blocks:
+        raise BackendError(
+            f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
+            f"{case.traits.storage_blocks}",
+            who=case.ins.mnemonic,
+            origin=", ".join(case.ins.owners),
+        )
+    source = assemble(
+        one.kernel,
+        body,
+        accesses,
+        local=one.local,
+        constants=attribute_constants(case.ins),
+        defines={**presence(case), **one.defines},
+        epilogue=functions,
+        result=one.result,
+        scratch=bool(one.scratch),
+    )
+    groups = one.groups
+    if one.result:
+        access = next(a for a in accesses if a.name == one.result)
+        ref = refs[accesses.index(access)]
+        count = groups_for(prod(case.shape_of(ref)), lanes_of(access))
+        groups = (groups_for(count, prod(one.local)), 1, 1)
+    if groups[1:] == (1, 1):
+        groups = split_line(groups[0])
+    return Planned(source, tuple(bindings), groups, one.launch, variant)
+
+
+def presence(case: Case) -> dict[str, int]:
+    """Macros that say which optional operands are there and which gradients are wanted."""
+    found: dict[str, int] = {}
+    for spec in case.ins.operand_fields:
+        if spec.optional:
+            found[f"HAS_{spec.name.upper()}"] = int(case.ins.ref(spec.name).present)
+        if isinstance(case.ins, Twin) and spec.differentiable and not spec.variadic:
+            found[f"WANT_D{spec.name.upper()}"] = int(case.wants(spec.name))
+    return found
+
+
+def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
+    """The operands a kernel's text uses, in a fixed order, and their storages."""
+    text = body + "".join(load("lib", name) for name in included(body)[1:])
+    candidates: dict[str, Ref] = {}
+    for spec in case.ins.operand_fields:
+        if not spec.variadic and case.ins.ref(spec.name).present:
+            candidates[spec.name] = case.ins.ref(spec.name)
+            candidates[f"d{spec.name}"] = case.ins.ref(spec.name).gradient
+    candidates.update(one.bind)
+    accesses: list[Access] = []
+    refs: list[Ref] = []
+    for name, ref in candidates.items():
+        accessor = ACCESSOR_NAMES.get(name, name)
+        reads, writes = uses_name(text, accessor)
+        if name == one.result:
+            writes = True
+        if not (reads or writes) or (writes and _unwanted(case, name, one)):
+            continue
+        use = Use.BOTH if reads and writes else Use.WRITE if writes else Use.READ
+        adds = writes and (name in one.adds if name in one.bind else case.adds(name))
+        layout = case.layout_of(ref)
+        accesses.append(Access(accessor, layout, use, adds, name in one.vector))
+        refs.append(ref)
+    return accesses, refs
+
+
+def _unwanted(case: Case, name: str, one: Pass) -> bool:
+    """Whether a name is a gradient that this line does not compute."""
+    if name in one.bind or not isinstance(case.ins, Twin) or not name.startswith("d"):
+        return False
+    return case.has(name) and case.ref(name).grad and not case.wants(name[1:])
+
+
+def _with_tail(
+    case: Case, accesses: list[Access], refs: list[Ref], tail: Epilogue
+) -> tuple[list[Access], list[Ref], str]:
+    """The operands with those of the tail behind, and the tail's functions."""
+    at = next((k for k, a in enumerate(accesses) if a.name == "y"), None)
+    if at is None:
+        raise BackendError(
+            "the tail of a group needs a kernel that stores y", who=case.ins.mnemonic
+        )
+    old = accesses[at]
+    kept = tail.has_storage(refs[at])
+    result = Access(old.name, old.layout, old.use, old.adds, old.vector, stored=kept)
+    text = epilogue_text(result, refs[at], tail)
+    merged = [*accesses[:at], result, *accesses[at + 1 :], *text.accesses]
+    return merged, [*refs, *text.storages], text.functions

@@ -1,0 +1,69 @@
+"""A dispatch as the planner hands it to the recorder: text, storages, grid and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.accessors import Use
+from studio.engine.gl.dispatch import Groups
+from studio.engine.gl.source import KernelSource
+
+
+@dataclass(frozen=True)
+class StorageBinding:
+    """A tensor's storage, bound by its range."""
+
+    ref: Ref
+    use: Use
+
+
+@dataclass(frozen=True)
+class ArenaBinding:
+    """The whole buffer a storage lies in, for kernels that find several storages by a table.
+
+    Attributes:
+        holder: any storage in that buffer.
+        reads: storages read through it.
+        writes: storages written through it.
+    """
+
+    holder: Ref
+    reads: tuple[Ref, ...]
+    writes: tuple[Ref, ...]
+
+
+@dataclass(frozen=True)
+class TableBinding:
+    """Constant words made for this dispatch."""
+
+    words: bytes
+
+
+@dataclass(frozen=True)
+class ScratchBinding:
+    """Scratch storage shared by all dispatches, of so many floats."""
+
+    floats: int
+
+
+Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One dispatch.
+
+    Attributes:
+        source: the kernel's text.
+        bindings: what is bound at 0, 1, … in order.
+        groups: work groups, already folded to what drivers take.
+        launch: the two numbers a kernel sees as ``LAUNCH_0`` and ``LAUNCH_1``.
+        variant: name of the variant, for profiles.
+    """
+
+    source: KernelSource
+    bindings: tuple[Binding, ...]
+    groups: Groups
+    launch: tuple[int, int] = (0, 0)
+    variant: str = "simple"

@@ -1,0 +1,148 @@
+"""Plans the dispatches of a program's entries: rows, kernel files, fused groups, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from studio.engine.core.tensor import Ref, Shape
+from studio.engine.gl.assignments import Assignment, assignments_of, is_row
+from studio.engine.gl.dispatch import groups_for, split_line
+from studio.engine.gl.element_kernel import LOCAL, element_kernel
+from studio.engine.gl.epilogue import Epilogue
+from studio.engine.gl.pass_kernel import plan_pass
+from studio.engine.gl.planned import Planned, StorageBinding
+from studio.engine.gl.reduce_kernel import plan_reduction
+from studio.engine.gl.specs import Case, Traits, choose
+from studio.engine.gl.update_kernel import Place, plan_updates
+from studio.engine.gl.update_rows import UPDATE_ROWS
+from studio.engine.isa.fields import Access
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.program import Program
+from studio.engine.runtime.entries import Entry
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Knows a program and a device, and plans entries.
+
+    Attributes:
+        program: what is planned.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        traits: what the device is like.
+        place: where storages lie, for kernels that address several by a table.
+        wanted: variant to take by mnemonic, where a measurement chose one.
+    """
+
+    program: Program
+    batch: int
+    rows: int
+    traits: Traits
+    place: Place
+    wanted: Mapping[str, str] = field(default_factory=dict)
+
+    def plan(self, entry: Entry) -> list[Planned]:
+        """The dispatches of an entry, in order.
+
+        Raises:
+            BackendError: an instruction has no kernel, or none for its shapes.
+        """
+        cases = [self.case(part) for part in entry.parts]
+        if all(part.mnemonic in UPDATE_ROWS for part in entry.parts):
+            return plan_updates(cases, self.place)
+        if entry.kind == "epilogue" and not is_row(entry.parts[0]):
+            return self._with_epilogue(cases[0], cases[1:])
+        if all(is_row(part) for part in entry.parts):
+            return self._elements(cases)
+        if len(cases) == 1:
+            return self._passes(cases[0])
+        alone = (Entry(entry.section, entry.index, (part,)) for part in entry.parts)
+        return [one for part in alone for one in self.plan(part)]
+
+    def case(self, ins: Instruction) -> Case:
+        """An instruction with everything about its operands."""
+        return Case(self.program, ins, self.batch, self.rows, self.traits)
+
+    def stored(self, ref: Ref) -> bool:
+        """Whether a storage exists; a register's data does not."""
+        return ref.grad or not self.program.tensors[self.program.tensors.root(ref.id)].register
+
+    def _passes(self, case: Case, tail: Epilogue | None = None) -> list[Planned]:
+        if not case.ins.operands:
+            return []
+        variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
+        passes = variant.plan(case)
+        # Only the last pass stores the result; the ones before it fill scratch storage.
+        last = len(passes) - 1
+        return [
+            plan_pass(case, one, variant.name, tail if k == last else None)
+            for k, one in enumerate(passes)
+        ]
+
+    def _with_epilogue(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
+        assignments = tuple(a for case in tail for a in assignments_of(case.ins))
+        epilogue = Epilogue(assignments, producer.layout_of, self.stored)
+        return self._passes(producer, epilogue if assignments else None)
+
+    def _elements(self, cases: Sequence[Case]) -> list[Planned]:
+        """Runs of assignments over one index space; sums over repeats stand by themselves."""
+        planned: list[Planned] = []
+        run: list[Assignment] = []
+        space: Shape | None = None
+        for case in cases:
+            shape = self._space(case)
+            for step in assignments_of(case.ins):
+                if not self._covers(step.target, shape):
+                    planned += self._run(cases, run, space)
+                    run = []
+                    planned += plan_reduction(case, step, shape)
+                    continue
+                if run and (shape != space or self._clashes(run, step)):
+                    planned += self._run(cases, run, space)
+                    run = []
+                space = shape
+                run.append(step)
+        return planned + self._run(cases, run, space)
+
+    def _run(
+        self, cases: Sequence[Case], run: list[Assignment], space: Shape | None
+    ) -> list[Planned]:
+        if not run or space is None:
+            return []
+        case = cases[0]
+        name = "_".join(dict.fromkeys(c.ins.mnemonic.lower() for c in cases))[:60]
+        kernel = element_kernel(name, run, space, case.layout_of, self.stored)
+        count = prod(bound for bound in self._bound(space))
+        groups = groups_for(count, LOCAL[0] * kernel.lanes)
+        bindings = tuple(StorageBinding(ref, use) for ref, use in kernel.storages)
+        return [Planned(kernel.source, bindings, split_line(groups), variant="elements")]
+
+    def _bound(self, shape: Shape) -> Iterable[int]:
+        return (self.batch if d == -1 else self.rows if d == -2 else d for d in shape)
+
+    def _space(self, case: Case) -> Shape:
+        """The index space of an element-wise instruction: the shape of its result."""
+        ins = case.ins
+        (result,) = (
+            ref
+            for spec, ref in ins.named_operands()
+            if spec.access in (Access.WRITE, Access.UPDATE)
+        )
+        return self.program.tensor(result).shape
+
+    def _covers(self, target: Ref, space: Shape) -> bool:
+        shape = self.program.tensor(target).shape
+        missing = len(space) - len(shape)
+        return (1,) * missing + shape == space
+
+    def _clashes(self, run: Sequence[Assignment], step: Assignment) -> bool:
+        """Whether a storage of the run is met again in another shape: a view of it."""
+        root = self.program.tensors.root
+        seen = {(root(r.id), r.grad): r for a in run for r in (a.target, *a.operands.values())}
+        for ref in (step.target, *step.operands.values()):
+            other = seen.get((root(ref.id), ref.grad))
+            if other is not None and other != ref:
+                return True
+        return False

@@ -1,0 +1,199 @@
+"""Persistent tensors on the device, by name: parameters, slots, statistics, data, step blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.target import GL
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Role, Tensor, shape_text
+from studio.engine.gl.device import SLICE_ALIGNMENT
+from studio.engine.gl.reads import read_later
+from studio.engine.gl.transfer import from_device, to_device
+from studio.engine.runtime.requirements import too_large
+from studio.engine.runtime.transfers import checked_rows, failed
+
+if TYPE_CHECKING:
+    from studio.engine.core.descriptor import ShapeDescriptor
+    from studio.engine.core.tensor import Shape
+    from studio.engine.gl.buffer_pool import BufferPool
+    from studio.engine.gl.buffers import PoolBuffer, Slice
+    from studio.engine.gl.engine_thread import EngineThread
+
+Array = npt.NDArray[np.generic]
+
+_ALONE_BYTES = 16 << 20
+"""Tensors from this size on get a buffer of their own."""
+_CHUNK_BYTES = 64 << 20
+"""The most a buffer shared by several tensors holds."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A persistent tensor and where it is.
+
+    Attributes:
+        tensor: as a program declared it.
+        descriptor: its layout, symbols bound.
+        where: its range.
+    """
+
+    tensor: Tensor
+    descriptor: ShapeDescriptor
+    where: Slice
+
+
+class GlSession:
+    """Keeps tensors between runs; see ``runtime.backend.Session``.
+
+    Args:
+        engine: the engine thread.
+        pool: lends buffers.
+    """
+
+    def __init__(self, engine: EngineThread, pool: BufferPool) -> None:
+        self._engine = engine
+        self._pool = pool
+        self._held: dict[str, Held] = {}
+        self._shared: list[PoolBuffer] = []
+        self._closed = False
+        self.generation = 0
+        """Counts replacements of tensors; what is bound to ranges looks here."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers lent to this session."""
+        alone = {h.where.buffer for h in self._held.values()} - set(self._shared)
+        return sum(b.capacity for b in (*self._shared, *alone))
+
+    def ensure(self, tensors: Iterable[Tensor], rows: int = 0) -> None:
+        """Allocate persistent tensors that are not there yet, zero-filled.
+
+        Raises:
+            BackendError: a tensor is there with another shape or dtype, or is too large.
+        """
+        self._engine.call(self._ensure, tuple(tensors), rows)
+
+    def has(self, name: str) -> bool:
+        """Whether a tensor of that name is held."""
+        return name in self._held
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all tensors held, in order of allocation."""
+        return tuple(self._held)
+
+    def shape(self, name: str) -> Shape | None:
+        """Bound shape of a held tensor, ``None`` where there is none."""
+        held = self._held.get(name)
+        return None if held is None else held.descriptor.shape
+
+    def held(self, name: str) -> Held:
+        """A tensor and its place.
+
+        Raises:
+            BackendError: the session has no tensor of that name.
+        """
+        found = self._held.get(name)
+        if found is None:
+            raise BackendError(f"the session holds no tensor {name!r}", who="gl session")
+        return found
+
+    def write(self, name: str, values: Array, row: int = 0) -> None:
+        """Copy values in, from row ``row`` on; dtype and row shape must fit.
+
+        Raises:
+            BackendError: no such tensor, or the values do not fit.
+        """
+        held = self.held(name)
+        dtype, shape = held.tensor.dtype, held.descriptor.shape
+        array = checked_rows(name, values, shape, dtype, row)
+        data = to_device(array, dtype)
+        per_row = data.itemsize * int(np.prod(shape[1:], dtype=np.int64)) if row else 0
+        self._engine.call(self._upload, name, data, row * per_row)
+
+    def read(self, name: str) -> Future[Array]:
+        """The contents, dense and row-major, when the device has got there."""
+        try:
+            held = self.held(name)
+        except BackendError as error:
+            return failed(error)
+        return read_later(
+            self._engine,
+            self._pool,
+            lambda: held.where,
+            lambda raw: from_device(raw, held.descriptor),
+        )
+
+    def close(self) -> None:
+        """Give everything back; more than once does nothing."""
+        if not self._closed:
+            self._closed = True
+            if self._engine.is_alive:
+                self._engine.call(self._release)
+
+    def _release(self) -> None:
+        buffers = {h.where.buffer for h in self._held.values()} | set(self._shared)
+        for buffer in buffers:
+            self._pool.release(buffer)
+        self._held.clear()
+        self._shared.clear()
+
+    def _upload(self, name: str, data: Array, offset: int) -> None:
+        where = self.held(name).where
+        self._pool.upload(where.buffer.slice(where.offset + offset, data.nbytes), data.reshape(-1))
+
+    def _ensure(self, tensors: tuple[Tensor, ...], rows: int) -> None:
+        wanted = [(t, t.descriptor(1, rows)) for t in tensors if not self._fits(t, rows)]
+        for tensor, descriptor in wanted:
+            if descriptor.device_nbytes > GL.max_storage_bytes:
+                raise too_large(tensor, descriptor.device_nbytes, GL)
+        group: list[tuple[Tensor, ShapeDescriptor, int]] = []
+        filled = 0
+        for tensor, descriptor in wanted:
+            nbytes = max(descriptor.device_nbytes, 4)
+            if nbytes >= _ALONE_BYTES or tensor.role is Role.DATA:
+                self._place([(tensor, descriptor, 0)], nbytes)
+                continue
+            if filled + nbytes > _CHUNK_BYTES:
+                self._place(group, filled)
+                group, filled = [], 0
+            group.append((tensor, descriptor, filled))
+            filled = -(-(filled + nbytes) // SLICE_ALIGNMENT) * SLICE_ALIGNMENT
+        if group:
+            self._place(group, filled)
+
+    def _fits(self, tensor: Tensor, rows: int) -> bool:
+        """Whether the tensor is there as wanted; data of another length is given back first."""
+        held = self._held.get(tensor.name)
+        if held is None:
+            return False
+        descriptor = tensor.descriptor(1, rows)
+        if held.descriptor.shape == descriptor.shape and held.tensor.dtype is tensor.dtype:
+            return True
+        if tensor.role is not Role.DATA:
+            raise BackendError(
+                f"the session holds it as {held.tensor.dtype.name}"
+                f"{shape_text(held.descriptor.shape)}, wanted is {tensor.dtype.name}"
+                f"{shape_text(descriptor.shape)}",
+                who=tensor.name,
+                hint="open a new session for a network of another shape",
+            )
+        del self._held[tensor.name]
+        self._pool.release(held.where.buffer)
+        self.generation += 1
+        return False
+
+    def _place(self, group: list[tuple[Tensor, ShapeDescriptor, int]], nbytes: int) -> None:
+        names = group[0][0].name if len(group) == 1 else f"{len(group)} persistent tensors"
+        buffer = self._pool.acquire(nbytes, names, zero=True)
+        if len(group) > 1 or group[0][0].role is not Role.DATA:
+            self._shared.append(buffer)
+        for tensor, descriptor, offset in group:
+            length = max(descriptor.device_nbytes, 4)
+            self._held[tensor.name] = Held(tensor, descriptor, buffer.slice(offset, length))

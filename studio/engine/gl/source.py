@@ -1,0 +1,173 @@
+"""Joins the pieces of a kernel into the text the driver compiles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from math import prod
+
+from studio.engine.gl.accessors import Access, calls_in, declare
+from studio.engine.gl.dispatch import Groups
+
+_INCLUDE = re.compile(r'^#include "(\w+\.glsl)"[ \t]*$', re.MULTILINE)
+_LAUNCH = """\
+layout(std140, binding = 0) uniform Launch { ivec4 launch; };
+#define BATCH launch.x
+#define ROWS launch.y
+#define LAUNCH_0 launch.z
+#define LAUNCH_1 launch.w
+#define GROUP int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x)
+#define THREAD (GROUP * GROUP_SIZE + int(gl_LocalInvocationIndex))
+#define RUNTIME_ZERO float(BATCH >> 31)"""
+BLOCK_LINES = 1000
+"""Line numbers each file has for itself, so that a driver's message names the file by its line."""
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """The text of one kernel.
+
+    Attributes:
+        name: stem of the kernel file, or what a generated kernel is called.
+        text: all of it, as the driver gets it.
+        local: invocations per axis of a work group.
+        files: file names by block of a thousand line numbers; block 0 is generated text.
+    """
+
+    name: str
+    text: str
+    local: Groups
+    files: tuple[str, ...]
+
+
+@cache
+def load(folder: str, name: str) -> str:
+    """The text of a file in ``kernels`` or ``lib``."""
+    return resources.files(__package__).joinpath(folder, name).read_text(encoding="utf-8")
+
+
+@cache
+def kernel_text(stem: str) -> str:
+    """The text of a kernel file."""
+    return load("kernels", f"{stem}.glsl")
+
+
+@cache
+def has_kernel(stem: str) -> bool:
+    """Whether there is a kernel file of that name."""
+    return resources.files(__package__).joinpath("kernels", f"{stem}.glsl").is_file()
+
+
+def included(text: str) -> list[str]:
+    """Library files a text asks for, numerics first."""
+    names = ["numerics.glsl"]
+    for name in _INCLUDE.findall(text):
+        for wanted in (*included(load("lib", name))[1:], name):
+            if wanted not in names:
+                names.append(wanted)
+    return names
+
+
+def scratch_block(binding: int) -> str:
+    """The declaration of the scratch storage."""
+    return f"layout(std430, binding = {binding}) buffer scratch_block {{ float scratch[]; }};"
+
+
+def assemble(
+    name: str,
+    body: str,
+    accesses: Sequence[Access],
+    *,
+    local: Groups,
+    constants: str = "",
+    defines: Mapping[str, int | str] | None = None,
+    epilogue: str = "",
+    result: str = "",
+    scratch: bool = False,
+    from_file: bool = True,
+) -> KernelSource:
+    """The final text of a kernel.
+
+    Args:
+        name: what the kernel is called; the stem of its file where it has one.
+        body: the kernel's own text.
+        accesses: its operands; those with storage are bound at 0, 1, … in this order.
+        local: invocations per axis of a work group.
+        constants: constants of the attributes.
+        defines: further macros.
+        epilogue: a ``store_…`` function that replaces the generated one.
+        result: accessor a value kernel computes; empty for a body with its own ``main``.
+        scratch: declare the scratch storage behind the operands.
+        from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
+    """
+    main = value_main(result, accesses) if result else ""
+    heads, functions = declare(accesses, f"{epilogue}\n{body}\n{main}")
+    size = prod(local)
+    top = [
+        "#version 430",
+        "layout({}) in;".format(
+            ", ".join(f"local_size_{a} = {n}" for a, n in zip("xyz", local, strict=True))
+        ),
+        f"#define GROUP_SIZE {size}",
+        _LAUNCH,
+        *(f"#define {key} {value}" for key, value in (defines or {}).items()),
+    ]
+    files = ["generated"]
+    parts = ["\n".join(top)]
+    parts += [_from_file(files, lib, load("lib", lib)) for lib in included(body)]
+    stored = sum(access.stored for access in accesses)
+    middle = [constants, heads, scratch_block(stored) if scratch else "", functions, epilogue]
+    parts.append(_generated(len(parts), "\n".join(part for part in middle if part)))
+    text = _INCLUDE.sub("", body)
+    parts.append(_from_file(files, f"{name}.glsl", text) if from_file else text)
+    if main:
+        parts.append(_generated(len(parts) + 1, main))
+    return KernelSource(name, "\n".join(parts) + "\n", local, tuple(files))
+
+
+def _from_file(files: list[str], name: str, text: str) -> str:
+    files.append(name)
+    return f"#line {(len(files) - 1) * BLOCK_LINES + 1}\n{text.rstrip()}"
+
+
+def _generated(part: int, text: str) -> str:
+    return f"#line {100 * part}\n{text}"
+
+
+def value_main(result: str, accesses: Sequence[Access]) -> str:
+    """The ``main`` of a value kernel: one element an invocation, four where they share words."""
+    access = next(a for a in accesses if a.name == result)
+    up = result.upper()
+    if access.layout.per_word == 1:
+        return (
+            f"void main() {{\n    int i = THREAD;\n    if (i >= {up}_NUMEL) return;\n"
+            f"    store_{result}_at(i, kernel(i));\n}}"
+        )
+    kind = access.layout.value_type
+    return (
+        f"void main() {{\n    int first = THREAD * 4;\n    if (first >= {up}_NUMEL) return;\n"
+        f"    {kind} v[4];\n    for (int k = 0; k < 4; ++k) "
+        f"v[k] = first + k < {up}_NUMEL ? kernel(first + k) : {kind}(0);\n"
+        f"    {result}_put_word(THREAD, v);\n}}"
+    )
+
+
+def lanes_of(access: Access) -> int:
+    """Elements one invocation of a value kernel writes."""
+    return 1 if access.layout.per_word == 1 else 4
+
+
+def uses_name(text: str, name: str) -> tuple[bool, bool]:
+    """Whether a kernel's text reads and writes the operand of an accessor name."""
+    called = calls_in(text)
+    reads = {name, f"{name}4", f"{name}_at", f"{name}_v", f"{name}_load", f"{name}_load4"}
+    writes = {
+        *(f"store_{name}{tail}" for tail in ("", "4", "_at", "_v")),
+        f"{name}_put",
+        f"{name}_put4",
+        f"{name}_put_word",
+    }
+    return bool(reads & called), bool(writes & called)

@@ -1,0 +1,191 @@
+"""What runs an instruction: variants, the passes each consists of, and the choice between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
+from studio.engine.gl.dispatch import Groups
+from studio.engine.gl.layout import Layout
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.program import Program
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the choice of a kernel may depend on: plain data about the device.
+
+    Attributes:
+        is_software: a CPU does the work; barriers and shared memory are dear there.
+        shared_memory: bytes of shared memory one work group may use.
+        storage_blocks: storage buffers one kernel may use.
+        max_storage_bytes: the most one binding may show.
+    """
+
+    is_software: bool = False
+    shared_memory: int = 32768
+    storage_blocks: int = 8
+    max_storage_bytes: int = (1 << 31) - 256
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One dispatch of an instruction.
+
+    Attributes:
+        kernel: stem of its file in ``kernels/``.
+        result: accessor whose elements a value kernel computes; empty for a kernel that has a
+            ``main`` of its own.
+        groups: work groups of a kernel with its own ``main``; ignored for a value kernel. A long
+            line ``(n, 1, 1)`` is folded by the recorder, see ``dispatch.split_line``.
+        local: invocations per axis of a work group.
+        bind: accessor names that stand for other storages than the operands' own.
+        adds: bound names whose stores add (targets of a twin follow ``set`` by themselves).
+        vector: accessor names to be declared as vec4 where their layout allows.
+        defines: further macros, numbers or words.
+        launch: two numbers that may change with the batch: ``LAUNCH_0`` and ``LAUNCH_1``.
+        scratch: floats of scratch storage the pass reads or writes.
+    """
+
+    kernel: str
+    result: str = ""
+    groups: Groups = (1, 1, 1)
+    local: Groups = (64, 1, 1)
+    bind: Mapping[str, Ref] = field(default_factory=dict)
+    adds: frozenset[str] = frozenset()
+    vector: tuple[str, ...] = ()
+    defines: Mapping[str, int | str] = field(default_factory=dict)
+    launch: tuple[int, int] = (0, 0)
+    scratch: int = 0
+
+
+class Case:
+    """One instruction with everything about its operands, as a variant sees it.
+
+    Accessor names are operand names for data (``x``) and operand names behind a ``d`` for
+    gradients (``dx``).
+
+    Args:
+        program: the program the instruction stands in.
+        ins: the instruction.
+        batch: rows the batch symbol is bound to.
+        rows: rows of the resident data set.
+        traits: what the device is like.
+    """
+
+    def __init__(
+        self, program: Program, ins: Instruction, batch: int, rows: int, traits: Traits
+    ) -> None:
+        self.program = program
+        self.ins = ins
+        self.batch = batch
+        self.rows = rows
+        self.traits = traits
+        self._fields = {spec.name: spec for spec in ins.operand_fields}
+
+    def has(self, name: str) -> bool:
+        """Whether an accessor name stands for a present operand or the gradient of one."""
+        stem = name if name in self._fields else name.removeprefix("d")
+        spec = self._fields.get(stem)
+        return spec is not None and not spec.variadic and self.ins.ref(stem).present
+
+    def ref(self, name: str) -> Ref:
+        """The storage an accessor name stands for."""
+        if name in self._fields:
+            return self.ins.ref(name)
+        return self.ins.ref(name.removeprefix("d")).gradient
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor behind an accessor name."""
+        return self.program.tensor(self.ref(name))
+
+    def shape(self, name: str) -> Shape:
+        """Its shape with symbols bound."""
+        return self.shape_of(self.ref(name))
+
+    def shape_of(self, ref: Ref) -> Shape:
+        """The bound shape of any storage."""
+        return bind_shape(self.program.tensor(ref).shape, self.batch, self.rows)
+
+    def numel(self, name: str) -> int:
+        """Its number of elements with symbols bound."""
+        return prod(self.shape(name))
+
+    def layout(self, name: str) -> Layout:
+        """How it lies in storage."""
+        return self.layout_of(self.ref(name))
+
+    def layout_of(self, ref: Ref) -> Layout:
+        """How any storage lies."""
+        return Layout.of(self.program.tensor(ref), self.batch, self.rows)
+
+    def wants(self, operand: str) -> bool:
+        """Whether a gradient instruction computes the gradient of that operand."""
+        ins = self.ins
+        return isinstance(ins, Twin) and any(name == operand for name, _ in ins.targets())
+
+    def adds(self, name: str) -> bool:
+        """Whether stores to an accessor add to what is there."""
+        ins = self.ins
+        return isinstance(ins, Twin) and name not in self._fields and not ins.sets(name[1:])
+
+
+Plan = Callable[[Case], tuple[Pass, ...]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run an instruction.
+
+    Attributes:
+        name: unique among the variants of a mnemonic; profiles and autotune records show it.
+        plan: the passes, in order.
+        applies: whether it can run this case at all.
+        software: how much it suits software renderers; the highest that applies is taken.
+        hardware: the same for GPUs.
+    """
+
+    name: str
+    plan: Plan
+    applies: Callable[[Case], bool] = lambda _: True
+    software: int = 0
+    hardware: int = 0
+
+
+def value_kernel(kernel: str, result: str = "y", *, local: int = 64) -> tuple[Variant, ...]:
+    """The single variant of an instruction whose file holds a value kernel over ``result``."""
+    return (Variant("simple", lambda _: (Pass(kernel, result, local=(local, 1, 1)),)),)
+
+
+@cache
+def all_variants() -> Mapping[str, tuple[Variant, ...]]:
+    """Variants by mnemonic, gathered from the families' modules."""
+    from studio.engine.gl.families import gathered
+
+    return gathered()
+
+
+def choose(case: Case, wanted: str = "") -> Variant:
+    """The variant for a case: the wanted one, or the best for this kind of device that applies.
+
+    Raises:
+        BackendError: no kernel runs this instruction, or none fits these shapes.
+    """
+    mnemonic = case.ins.mnemonic
+    variants = [v for v in all_variants().get(mnemonic, ()) if v.applies(case)]
+    named = [v for v in variants if v.name == wanted]
+    if named:
+        return named[0]
+    if not variants:
+        raise BackendError(
+            f"the OpenGL backend has no kernel for these operands of {mnemonic}",
+            who="gl",
+            origin=", ".join(case.ins.owners),
+            hint="train with --backend cpu",
+        )
+    software = case.traits.is_software
+    return max(variants, key=lambda v: v.software if software else v.hardware)

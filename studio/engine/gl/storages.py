@@ -1,0 +1,102 @@
+"""Where the storages of a program lie: the session's tensors, and an executable's own arena."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from studio.engine.compiler.lifetimes import transient
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.compiler.target import GL
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.isa.program import Program
+
+if TYPE_CHECKING:
+    from studio.engine.core.descriptor import ShapeDescriptor
+    from studio.engine.gl.buffer_pool import BufferPool
+    from studio.engine.gl.buffers import PoolBuffer, Slice
+    from studio.engine.gl.session import GlSession
+
+
+class Storages:
+    """The ranges of all storages of one program; made and released on the engine thread.
+
+    Args:
+        program: whose storages.
+        session: keeps the persistent ones.
+        pool: lends the arena, zero-filled (halos rely on that).
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        keep_all: give every storage room of its own, so that all can be looked at.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        session: GlSession,
+        pool: BufferPool,
+        batch: int,
+        rows: int,
+        *,
+        keep_all: bool = False,
+    ) -> None:
+        self.program = program
+        self.plan: MemoryPlan = plan_memory(program, batch, rows, GL, keep_all=keep_all)
+        self._session = session
+        self._pool = pool
+        self._symbols = (batch, rows)
+        self._arena: PoolBuffer | None = None
+        if self.plan.total_bytes:
+            purpose = f"the arena of {program.name} ({program.mode}, batch {batch})"
+            self._arena = pool.acquire(self.plan.total_bytes, purpose, zero=True)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arena."""
+        return self._arena.capacity if self._arena is not None else 0
+
+    def descriptor(self, ref: Ref) -> ShapeDescriptor:
+        """How the elements of an operand lie in its storage."""
+        return self.program.tensor(ref).descriptor(*self._symbols)
+
+    def where(self, ref: Ref) -> Slice:
+        """The range of an operand's storage.
+
+        Raises:
+            BackendError: a register, or a storage no instruction touches.
+        """
+        storage = self.program.storage(ref)
+        root = self.program.tensors[storage.root]
+        if not transient(self.program, storage) and root.role.persistent:
+            return self._session.held(root.name).where
+        slot = self.plan.slots.get(storage)
+        if slot is None or self._arena is None:
+            what = "lives inside a fused kernel only" if root.register else "is not used"
+            raise BackendError(f"it has no storage: it {what}", who=root.name)
+        return self._arena.slice(slot.offset, slot.nbytes)
+
+    def require_kept(self, ref: Ref) -> None:
+        """Make sure that an operand's contents are still there when a run has ended.
+
+        Raises:
+            BackendError: it has no storage, or the plan gives its storage to another tensor.
+        """
+        self.where(ref)
+        storage = self.program.storage(ref)
+        if storage in self.plan.slots and not self.plan.kept_at_end(storage):
+            raise BackendError(
+                "its storage is given to another tensor before a run ends",
+                who=self.program.tensor(ref).name,
+                hint="make it an output of the program to keep it",
+            )
+
+    def place(self, ref: Ref) -> tuple[int, int]:
+        """The driver's buffer an operand lies in, and its offset there."""
+        where = self.where(ref)
+        return where.buffer.name, where.offset
+
+    def release(self) -> None:
+        """Give the arena back."""
+        if self._arena is not None:
+            self._pool.release(self._arena)
+            self._arena = None

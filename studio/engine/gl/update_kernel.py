@@ -1,0 +1,128 @@
+"""One dispatch for many parameters: a table says where each stretch of elements lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.accessors import Access, Use, block, read_functions
+from studio.engine.gl.attributes import attribute_literal
+from studio.engine.gl.dispatch import split_line
+from studio.engine.gl.glsl_text import int_literal
+from studio.engine.gl.planned import ArenaBinding, Binding, Planned, StorageBinding, TableBinding
+from studio.engine.gl.source import assemble
+from studio.engine.gl.specs import Case
+from studio.engine.gl.update_rows import update_statements
+from studio.engine.isa.fields import AttrKind
+from studio.engine.isa.instruction import Instruction
+
+Place = Callable[[Ref], tuple[int, int]]
+"""Where a storage lies: a number that stands for its buffer, and its offset there in bytes."""
+
+CHUNK = 1024
+"""Elements one work group updates; a multiple of four, so that all loads are vec4."""
+_LOCAL = (64, 1, 1)
+
+
+def plan_updates(cases: Sequence[Case], place: Place) -> list[Planned]:
+    """The dispatches of update instructions: one for all that are alike and share buffers."""
+    alike: dict[tuple[object, ...], list[Case]] = {}
+    for case in cases:
+        ins = case.ins
+        buffers = tuple(place(ref)[0] for _, ref in streams(ins))
+        key = (ins.mnemonic, tuple(ins.attrs.items()), ins.ref("step"), ins.ref("rates"), buffers)
+        alike.setdefault(key, []).append(case)
+    return [_plan(group, place) for group in alike.values()]
+
+
+def streams(ins: Instruction) -> list[tuple[str, Ref]]:
+    """Operands that have an element per parameter element, by name."""
+    skipped = ("step", "rates")
+    return [(s.name, r) for s, r in ins.named_operands() if s.name not in skipped and r.present]
+
+
+def changed(ins: Instruction) -> set[str]:
+    """Names of the streams that change: everything but the gradient."""
+    return {name for name, _ in streams(ins)} - {"g"}
+
+
+def _plan(group: Sequence[Case], place: Place) -> Planned:
+    first = group[0]
+    names = [name for name, _ in streams(first.ins)]
+    rows: list[list[int]] = []
+    for case in group:
+        offsets = [place(ref)[1] // 16 for _, ref in streams(case.ins)]
+        count = prod(case.shape("w"))
+        for begin in range(0, count, CHUNK):
+            length = min(CHUNK, count - begin)
+            rows.append([length, *(offset + begin // 4 for offset in offsets)])
+    table = np.array(rows, dtype=np.int32)
+    written = changed(first.ins)
+    bindings: list[Binding] = [
+        TableBinding(table.tobytes()),
+        StorageBinding(first.ref("step"), Use.READ),
+        StorageBinding(first.ref("rates"), Use.READ),
+    ]
+    for name in names:
+        refs = tuple(case.ref(name) for case in group)
+        bindings.append(ArenaBinding(refs[0], refs, refs if name in written else ()))
+    source = assemble(
+        first.ins.mnemonic.lower(), _body(first, names), [], local=_LOCAL, from_file=False
+    )
+    return Planned(source, tuple(bindings), split_line(len(rows)), (len(rows), 0), "segments")
+
+
+def _attributes(ins: Instruction) -> list[str]:
+    kinds = (AttrKind.FLOAT, AttrKind.INT)
+    return [
+        f"#define {a.name} {attribute_literal(a.kind, ins.value(a.name))}"
+        for a in ins.attr_fields
+        if a.kind in kinds
+    ]
+
+
+def _body(case: Case, names: list[str]) -> str:
+    step = Access("step_word", case.layout("step"), Use.READ)
+    rates = Access("rates", case.layout("rates"), Use.READ)
+    heads = ["layout(std430, binding = 0) readonly buffer table_block { int table[]; };"]
+    for binding, access in enumerate((step, rates), 1):
+        heads += [block(access, binding), *read_functions(access).needed_by(f"{access.name}()")]
+    written = changed(case.ins)
+    for binding, name in enumerate(names, 3):
+        use = "" if name in written else "readonly "
+        heads.append(
+            f"layout(std430, binding = {binding}) {use}buffer {name}_block "
+            f"{{ vec4 {name}_data[]; }};"
+        )
+    width = len(names) + 1
+    (periods,) = case.shape("rates")
+    quads = [f"int {n}_at = table[row + {k}] + q;" for k, n in enumerate(names, 1)]
+    loads = [f"vec4 {n}_four = {n}_data[{n}_at];" for n in names]
+    lanes = [f"float {n} = {n}_four[k];" for n in names]
+    backs = [f"{n}_four[k] = {n};" for n in names if n in written]
+    stores = [f"{n}_data[{n}_at] = {n}_four;" for n in names if n in written]
+    return "\n".join(
+        [
+            *heads,
+            *_attributes(case.ins),
+            "void main() {",
+            "    if (GROUP >= LAUNCH_0) return;",
+            f"    int row = GROUP * {width};",
+            "    int count = table[row];",
+            f"    float lr = rates(step_word(0) % {int_literal(periods)});",
+            "    float t = float(step_word(3));",
+            f"    for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += {_LOCAL[0]}) {{",
+            *(f"        {line}" for line in [*quads, *loads]),
+            "        for (int k = 0; k < 4; ++k) {",
+            *(f"            {line}" for line in lanes),
+            f"            {update_statements(case.ins)}",
+            *(f"            {line}" for line in backs),
+            "        }",
+            *(f"        {line}" for line in stores),
+            "    }",
+            "}",
+        ]
+    )
