@@ -1,0 +1,1 @@
+"""Rules every program keeps, grouped by what they look at; ``verify`` asks them all."""

@@ -1,0 +1,90 @@
+"""Rules about fused groups and the register tensors that live inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from studio.engine.compiler.rules.breach import Breach
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.ops.update import Update
+from studio.engine.isa.program import SECTIONS, Program
+
+Line = tuple[int, Instruction]
+
+
+def check_groups(program: Program) -> Iterator[Breach]:
+    """FUSE and END in pairs, groups of one kind, registers only inside one group."""
+    group_of: dict[int, int] = {}
+    start = 0
+    for section in SECTIONS:
+        lines = list(enumerate(program.section(section), start))
+        start += len(lines)
+        opened: Line | None = None
+        parts: list[Line] = []
+        for index, ins in lines:
+            if isinstance(ins, Fuse):
+                if opened is not None:
+                    yield Breach("groups do not nest", "a FUSE inside a group", index)
+                opened, parts = (index, ins), []
+            elif isinstance(ins, End):
+                if opened is None:
+                    yield Breach("every END has a FUSE in its section", "one without", index)
+                else:
+                    yield from _check_parts(opened, parts)
+                opened = None
+            elif opened is not None:
+                parts.append((index, ins))
+                group_of[index] = opened[0]
+        if opened is not None:
+            yield Breach("every FUSE has an END in its section", "one without", opened[0])
+    yield from _check_registers(program, group_of)
+
+
+def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
+    index, fuse = opened
+    kind = fuse.value("kind")
+    if len(parts) < 2:
+        yield Breach("a group has at least two parts", f"it has {len(parts)}", index)
+        return
+    first = parts[0][1]
+    if kind == "update":
+        for place, ins in parts:
+            if not isinstance(ins, Update) or alike(ins) != alike(first):
+                yield Breach(
+                    "an update group holds updates that are all alike", ins.mnemonic, place
+                )
+        return
+    simple = parts if kind == "chain" else parts[1:]
+    for place, ins in simple:
+        if not ins.elementwise or isinstance(ins, Update):
+            yield Breach(f"a group of kind {kind} is element-wise", ins.mnemonic, place)
+    if kind == "epilogue" and first.elementwise:
+        yield Breach("an epilogue follows a producer", first.mnemonic, parts[0][0])
+
+
+def alike(ins: Instruction) -> tuple[object, ...]:
+    """What updates of one group have in common: everything but parameter, gradient and slots."""
+    shared = tuple(
+        ins.ref(n) for n in ("step", "rates") if n in {f.name for f in ins.operand_fields}
+    )
+    present = tuple(ref.present for ref in ins.operands)
+    return (ins.code, tuple(ins.attrs.values()), shared, present)
+
+
+def _check_registers(program: Program, group_of: dict[int, int]) -> Iterator[Breach]:
+    home: dict[int, int] = {}
+    written: set[int] = set()
+    for _, index, ins in program.located():
+        effects = ins.effects()
+        for ref in sorted(effects.reads | effects.writes):
+            if ref.grad or not program.tensors[ref.id].register:
+                continue
+            name = program.tensors[ref.id].name
+            group = group_of.get(index, -1)
+            if group < 0 or home.setdefault(ref.id, group) != group:
+                yield Breach("a register tensor lives inside one group", f"{name} ({ref})", index)
+            elif ref in effects.reads and ref.id not in written:
+                yield Breach("a register is written before it is read", f"{name} ({ref})", index)
+            if ref in effects.writes:
+                written.add(ref.id)

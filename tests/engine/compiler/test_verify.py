@@ -1,0 +1,308 @@
+"""Sound programs pass; a program with one planted fault is refused for that fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.verify import breaches, verify
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import VerifyError
+from studio.engine.core.tensor import BATCH, Role, Tensor, TensorMap
+from studio.engine.isa.line import parse_line
+from studio.engine.isa.program import Program
+from tests.engine.compiler.networks import NETWORKS
+
+N4 = (BATCH, 4)
+LINES: dict[str, tuple[str, ...]] = {
+    "forward": (
+        "LINEAR 0x1 0x2 0x0 0x3",
+        "FUSE {kind=chain}",
+        "RELU 0x3 0x4",
+        "SCALE 0x4 0x5 2",
+        "END",
+        "SIGMOID 0x6 0x7",
+    ),
+    "loss": ("LOSS_MSE 0x7 0x8 0x9",),
+    "backward": (
+        "FILL 0x9.grad 1",
+        "GRADS_LOSS_MSE 0x7 0x8 0x9 {set=p}",
+        "ZERO 0x5.grad",
+        "GRADS_SIGMOID 0x6 0x7",
+        "ZERO 0x4.grad",
+        "GRADS_SCALE 0x4 0x5 2",
+        "GRADS_RELU 0x3 0x4 {set=x}",
+        "GRADS_LINEAR 0x1 0x2 0x0 0x3 {set=w,b skip=x}",
+    ),
+    "update": (
+        "FUSE {kind=update}",
+        "UPDATE_SGD 0x1 0x1.grad 0xa 0xb",
+        "UPDATE_SGD 0x2 0x2.grad 0xa 0xb",
+        "END",
+        "BEGIN_UPDATE 0xa",
+    ),
+}
+
+
+def tensors() -> dict[int, Tensor]:
+    listed = [
+        Tensor(0, "x", N4, role=Role.INPUT),
+        Tensor(1, "w", (4, 4), role=Role.PARAM, trainable=True),
+        Tensor(2, "b", (4,), role=Role.PARAM, trainable=True),
+        Tensor(3, "pre", N4),
+        Tensor(4, "act", N4),
+        Tensor(5, "scaled", N4),
+        Tensor(6, "view", (BATCH, 2, 2), view_of=5),
+        Tensor(7, "y", (BATCH, 2, 2)),
+        Tensor(8, "t", (BATCH, 2, 2), role=Role.TARGET),
+        Tensor(9, "loss", ()),
+        Tensor(10, "step", (8,), DType.int32, Role.STEP),
+        Tensor(11, "rates", (4,), role=Role.STEP),
+        Tensor(12, "one", (), role=Role.CONST, value=(1.0,)),
+    ]
+    return {t.id: t for t in listed}
+
+
+def program(
+    lines: dict[str, tuple[str, ...]] | None = None,
+    changed: dict[int, dict[str, object]] | None = None,
+    extra: tuple[Tensor, ...] = (),
+    inputs: tuple[int, ...] = (0, 8),
+    outputs: tuple[int, ...] = (7,),
+) -> Program:
+    found = tensors()
+    for key, change in (changed or {}).items():
+        found[key] = found[key].replace(**change)
+    found |= {t.id: t for t in extra}
+    sections = {
+        name: tuple(parse_line(text) for text in texts)
+        for name, texts in {**LINES, **(lines or {})}.items()
+    }
+    return Program("p", "train", TensorMap(found.values()), sections, inputs, outputs)
+
+
+def replaced(section: str, old: str, *new: str) -> dict[str, tuple[str, ...]]:
+    """The lines with one of them replaced by others."""
+    assert old in LINES[section]
+    at = LINES[section].index(old)
+    return {section: (*LINES[section][:at], *new, *LINES[section][at + 1 :])}
+
+
+def with_attribute(name: str, value: object) -> Program:
+    """A program with a CLIP_VALUE whose attribute no constructor would let pass."""
+    made = program({"update": ("CLIP_VALUE 0x1.grad 1", *LINES["update"])})
+    made.section("update")[0].attrs[name] = value
+    return made
+
+
+FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
+    "an operand that is no tensor": (
+        lambda: program(replaced("forward", "SIGMOID 0x6 0x7", "SIGMOID 0x6 0x7", "RELU 0x6 0x77")),
+        "operands are tensors", "line 6",
+    ),
+    "a section of another name": (
+        lambda: program({"later": ()}), "sections are", "tensor map",
+    ),
+    "an output that is no tensor": (
+        lambda: program(outputs=(99,)), "outputs are tensors", "tensor map",
+    ),
+    "an input that is no tensor": (
+        lambda: program(inputs=(0, 8, 99)), "inputs are tensors", "tensor map",
+    ),
+    "a view without a base": (
+        lambda: program(changed={6: {"view_of": 99}}), "a view's base exists", "tensor map",
+    ),
+    "views in a circle": (
+        lambda: program(changed={5: {"view_of": 6}}), "views end at a storage", "tensor map",
+    ),
+    "a view of another size": (
+        lambda: program(changed={6: {"shape": (BATCH, 2, 3)}}),
+        "a view has the elements of its base", "tensor map",
+    ),
+    "a padded view": (
+        lambda: program(changed={6: {"pad": ((0, 0), (1, 1), (0, 0))}}),
+        "view class are dense", "tensor map",
+    ),
+    "a padded base of a view": (
+        lambda: program(changed={5: {"pad": ((0, 0), (1, 1))}}),
+        "view class are dense", "tensor map",
+    ),
+    "a halo for some dimensions": (
+        lambda: program(changed={3: {"pad": ((0, 0),)}}), "a halo has two counts", "tensor map",
+    ),
+    "a halo round the batch": (
+        lambda: program(changed={3: {"pad": ((1, 0), (0, 0))}}), "batch dimension", "tensor map",
+    ),
+    "a constant that is too short": (
+        lambda: program(changed={12: {"value": ()}}), "a value for every element", "tensor map",
+    ),
+    "an output in a register": (
+        lambda: program(changed={7: {"register": True}}), "kept, fed or fetched", "tensor map",
+    ),
+    "a number out of range": (
+        lambda: with_attribute("limit", -1.0), "attributes are in range", "line 15",
+    ),
+    "a number that is not float32": (
+        lambda: with_attribute("limit", 0.1), "stored form", "line 15",
+    ),
+    "shapes that do not fit": (
+        lambda: program(changed={2: {"shape": (5,)}}), "operands fit", "line 0",
+    ),
+    "a result of another shape": (
+        lambda: program(changed={3: {"shape": (BATCH, 5)}}), "inferred type float32[N,4]", "line 0",
+    ),
+    "a result of another dtype": (
+        lambda: program(changed={9: {"dtype": DType.int32}}), "inferred type float32[]", "line 6",
+    ),
+    "a slot of another shape": (
+        lambda: program(
+            replaced("update", "END", "END", "UPDATE_MOMENTUM 0x1 0x1.grad 0xa 0xb 0xd 0.9"),
+            extra=(Tensor(13, "m", (4,), role=Role.SLOT),),
+        ),
+        "the parameter's type", "line 19",
+    ),
+    "a gradient instruction in the loss": (
+        lambda: program({"loss": (*LINES["loss"], "GRADS_SIGMOID 0x6 0x7")}),
+        "stand in backward", "line 7",
+    ),
+    "an update outside its section": (
+        lambda: program({"metrics": ("UPDATE_SGD 0x1 0x1.grad 0xa 0xb",)}),
+        "update section", "line 20",
+    ),
+    "a tensor read before it is written": (
+        lambda: program(
+            {"forward": (LINES["forward"][-1], *LINES["forward"][:-1])}
+        ),
+        "written before it is read", "line 0",
+    ),
+    "a fed tensor that is not fed": (
+        lambda: program(inputs=(0,)), "written before it is read", "line 6",
+    ),
+    "a gradient read before it is written": (
+        lambda: program(replaced("backward", "FILL 0x9.grad 1")),
+        "written before it is read", "line 7",
+    ),
+    "an output that nothing writes": (
+        lambda: program(outputs=(7, 13), extra=(Tensor(13, "lost", N4),)),
+        "outputs are written", "tensor map",
+    ),
+    "data with two writers": (
+        lambda: program(replaced("forward", "END", "END", "TANH 0x0 0x3")), "one writer", "line 5",
+    ),
+    "data with a second writer through a view": (
+        lambda: program(replaced("forward", "END", "END", "TANH 0x6 0x6")), "one writer", "line 5",
+    ),
+    "a fed tensor written": (
+        lambda: program(replaced("forward", "END", "END", "TANH 0x3 0x0")), "fed tensors", "line 5",
+    ),
+    "a parameter overwritten": (
+        lambda: program({"metrics": ("ZERO 0x1",)}), "only changed in place", "line 20",
+    ),
+    "an activation changed in place": (
+        lambda: program({"metrics": ("CLIP_VALUE 0x3 1",)}), "only persistent tensors", "line 20",
+    ),
+    "an accumulation into nothing": (
+        lambda: program(replaced("backward", "ZERO 0x4.grad")), "cleared or set before", "line 11",
+    ),
+    "a gradient set after it was added to": (
+        lambda: program(
+            replaced("backward", "GRADS_SIGMOID 0x6 0x7", "GRADS_SIGMOID 0x6 0x7 {set=x}")
+        ),
+        "set only once", "line 10",
+    ),
+    "a gradient cleared after it was added to": (
+        lambda: program(
+            replaced("backward", "ZERO 0x4.grad", "ZERO 0x5.grad", "ZERO 0x4.grad")
+        ),
+        "set only once", "line 11",
+    ),
+    "a register used outside": (
+        lambda: program(changed={5: {"register": True}}), "dense and stored", "tensor map",
+    ),
+    "a register read after its group": (
+        lambda: program(
+            replaced("forward", "END", "END", "TANH 0x4 0xd"),
+            {4: {"register": True}}, (Tensor(13, "late", N4),),
+        ),
+        "lives inside one group", "line 5",
+    ),
+    "a register read before it is written": (
+        lambda: program(
+            {"forward": ("FUSE {kind=chain}", "SCALE 0x4 0x5 2", "RELU 0x0 0x4", "END",
+                         "LINEAR 0x1 0x2 0x0 0x3", "SIGMOID 0x6 0x7")},
+            {4: {"register": True}},
+        ),
+        "before it is read", "line 1",
+    ),
+    "a group that is not ended": (
+        lambda: program(replaced("forward", "END")), "has an END", "line 1",
+    ),
+    "a group that was not begun": (
+        lambda: program(replaced("forward", "FUSE {kind=chain}")), "has a FUSE", "line 3",
+    ),
+    "a group in a group": (
+        lambda: program(replaced("forward", "SCALE 0x4 0x5 2", "FUSE", "SCALE 0x4 0x5 2")),
+        "do not nest", "line 3",
+    ),
+    "a group of one": (
+        lambda: program(replaced("forward", "RELU 0x3 0x4", "END", "RELU 0x3 0x4",
+                                 "FUSE {kind=chain}")),
+        "at least two parts", "line 1",
+    ),
+    "a product in a chain": (
+        lambda: program(
+            {"forward": ("FUSE {kind=chain}", *LINES["forward"][:1], *LINES["forward"][2:])}
+        ),
+        "is element-wise", "line 1",
+    ),
+    "an epilogue without a producer": (
+        lambda: program(replaced("forward", "FUSE {kind=chain}", "FUSE")),
+        "follows a producer", "line 2",
+    ),
+    "updates that differ in one group": (
+        lambda: program(
+            replaced("update", "UPDATE_SGD 0x2 0x2.grad 0xa 0xb",
+                     "UPDATE_SGD 0x2 0x2.grad 0xa 0xb {decay=0.5}")
+        ),
+        "all alike", "line 17",
+    ),
+}  # fmt: skip
+
+
+def test_the_program_faults_are_planted_in_is_sound() -> None:
+    verify(program())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_caught_for_what_it_is(fault: str) -> None:
+    make, rule, place = FAULTS[fault]
+    faulty = make()
+    with pytest.raises(VerifyError) as caught:
+        verify(faulty, after="my_pass")
+    assert rule in caught.value.message
+    assert caught.value.origin.startswith(place)
+    assert caught.value.who == "after my_pass"
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_networks_and_their_gradients_are_sound(name: str, mode: str) -> None:
+    plain = NETWORKS[name](mode)
+    assert list(breaches(plain)) == []
+    if mode == "train":
+        for prune in (True, False):
+            assert list(breaches(differentiate(plain, prune=prune))) == []
+
+
+def test_one_operand_may_set_what_the_next_adds_to() -> None:
+    lines = {
+        "forward": (*LINES["forward"][:4], "END", "ADD 0x6 0x6 0x7 1 1"),
+        "backward": (*LINES["backward"][:2], "GRADS_ADD 0x6 0x6 0x7 1 1 {set=x1}",
+                     *LINES["backward"][4:]),
+    }  # fmt: skip
+    verify(program(lines))
+    lines["backward"] = tuple(x.replace("{set=x1}", "{set=x1,x2}") for x in lines["backward"])
+    with pytest.raises(VerifyError, match="set only once"):
+        verify(program(lines))
