@@ -1,0 +1,68 @@
+"""Totals add up, and the roofline says what a worked example says."""
+
+import json
+
+import pytest
+
+from studio.engine.profiler.events import KernelEvent, Profile
+from studio.engine.profiler.totals import Peaks, group_totals, kernel_totals
+from studio.engine.profiler.trace import chrome_trace
+
+
+def event(step, index, mnemonic, start, length, owners=("a",), flops=0, traffic=0):
+    return KernelEvent(
+        step, "forward", index, mnemonic, mnemonic.lower(), owners, start, length, flops, traffic
+    )
+
+
+PROFILE = Profile(
+    "a device",
+    "wall clock",
+    2,
+    100.0,
+    (
+        event(0, 0, "CONV2D", 0.0, 30.0, ("conv1",), flops=3_000_000, traffic=3000),
+        event(0, 1, "ADD+RELU", 30.0, 10.0, ("add1", "relu1"), flops=1000, traffic=20_000),
+        event(1, 0, "CONV2D", 50.0, 30.0, ("conv1",), flops=3_000_000, traffic=3000),
+        event(1, 1, "ADD+RELU", 80.0, 10.0, ("add1", "relu1"), flops=1000, traffic=20_000),
+    ),
+)
+
+
+def test_kernels_are_totalled_slowest_first():
+    conv, add = kernel_totals(PROFILE)
+    assert (conv.mnemonic, conv.calls, conv.mean_us) == ("CONV2D", 2, 30.0)
+    assert conv.share == pytest.approx(0.75)
+    assert conv.gflops == pytest.approx(100.0)  # 3e6 operations in 30 µs
+    assert add.gbytes == pytest.approx(2.0)  # 20,000 bytes in 10 µs
+    assert conv.bound == ""
+    assert conv.peak_share is None
+
+
+def test_roofline_names_the_bound_and_the_share():
+    conv, add = kernel_totals(PROFILE, Peaks(gflops=200.0, gbytes=8.0))
+    assert (conv.bound, conv.peak_share) == ("arithmetic", pytest.approx(0.5))
+    assert (add.bound, add.peak_share) == ("memory", pytest.approx(0.25))
+
+
+def test_groups_split_shared_kernels_evenly():
+    groups = {g.name: g for g in group_totals(PROFILE, lambda e: e.owners)}
+    assert groups["conv1"].mean_us == pytest.approx(30.0)
+    assert groups["add1"].mean_us == groups["relu1"].mean_us == pytest.approx(5.0)
+    assert sum(g.share for g in groups.values()) == pytest.approx(1.0)
+
+
+def test_an_empty_profile_has_no_rows():
+    empty = Profile("a device", "wall clock", 0, 0.0, ())
+    assert kernel_totals(empty) == ()
+    assert json.loads(chrome_trace(empty))["traceEvents"]
+
+
+def test_trace_follows_the_event_format():
+    events = json.loads(chrome_trace(PROFILE))["traceEvents"]
+    complete = [e for e in events if e["ph"] == "X"]
+    assert {e["ph"] for e in events} == {"X", "M"}
+    assert all(e["dur"] >= 0 and {"name", "cat", "ts", "pid", "tid"} <= e.keys() for e in complete)
+    kernels = [e for e in complete if e["tid"] == 1]
+    assert [e["ts"] for e in kernels] == sorted(e["ts"] for e in kernels)
+    assert [e["dur"] for e in complete if e["tid"] == 2] == [40.0, 40.0]
