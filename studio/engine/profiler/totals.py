@@ -36,8 +36,10 @@ class KernelTotal:
         share: part of the time of all kernels, 0 to 1.
         gflops: 10⁹ operations per second reached.
         gbytes: 10⁹ bytes per second reached.
-        bound: what limits it by the roofline model, ``arithmetic`` or ``memory``; empty without peaks.
-        peak_share: part of that limit reached, 0 to 1 (or above, from caches); None without peaks.
+        bound: what limits it by the roofline model, ``arithmetic`` or ``memory``; empty without
+            peaks.
+        peak_share: part of that limit reached, 0 to 1 (or above, from caches); None without
+            peaks.
     """
 
     section: str
