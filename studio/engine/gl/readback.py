@@ -46,23 +46,33 @@ class PendingRead:
         """Whether ``result`` would answer without waiting."""
         return self._fence.done
 
-    def result(self, stopping: threading.Event | None = None) -> npt.NDArray[np.uint8]:
+    def result(
+        self,
+        stopping: threading.Event | None = None,
+        out: npt.NDArray[np.uint8] | None = None,
+    ) -> npt.NDArray[np.uint8]:
         """The bytes of the range; sleeps without the interpreter lock until they are there.
 
         The staging buffer goes back to the pool, so this answers once.
 
         Args:
             stopping: when set, the wait is given up.
+            out: where to put them, of the range's length; a new array when None.
 
         Raises:
             BackendError: the wait was given up because the engine is closing.
+            ValueError: ``out`` is not contiguous or has another length, a fault of the program.
         """
+        if out is not None and (out.nbytes != self._nbytes or not out.flags.c_contiguous):
+            raise ValueError(f"reading {self._purpose} needs room for {self._nbytes} bytes")
         if self._closed:
             raise RuntimeError("a pending read answers once")
         if not self._fence.wait(stopping):
             self.cancel()
-            raise BackendError(f"reading {self._purpose} was given up: the engine is closing")
-        data = np.empty(self._nbytes, dtype=np.uint8)
+            raise BackendError(
+                f"reading {self._purpose} was given up: the engine is closing", who="gl"
+            )
+        data = np.empty(self._nbytes, dtype=np.uint8) if out is None else out
         if self._nbytes:
             self._fetch(data)
         self.cancel()
@@ -87,11 +97,14 @@ class PendingRead:
 
 
 def read_now(
-    pool: BufferPool, source: Slice, stopping: threading.Event | None = None
+    pool: BufferPool,
+    source: Slice,
+    stopping: threading.Event | None = None,
+    out: npt.NDArray[np.uint8] | None = None,
 ) -> npt.NDArray[np.uint8]:
-    """Fetch a range and wait for it; the bytes as an array of uint8.
+    """Fetch a range and wait for it; the bytes as an array of uint8 (``out`` where given).
 
     Raises:
         BackendError: the wait was given up because the engine is closing.
     """
-    return PendingRead(pool, source).result(stopping)
+    return PendingRead(pool, source).result(stopping, out)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,8 +11,10 @@ from studio.engine.core.errors import BackendError
 from studio.engine.gl.bindings import BoundSlices
 from studio.engine.gl.buffer_pool import BufferPool
 from studio.engine.gl.buffers import format_bytes, size_class
-from studio.engine.gl.engine_thread import EngineThread
 from studio.engine.gl.readback import PendingRead, read_now
+
+if TYPE_CHECKING:
+    from studio.engine.gl.engine_thread import EngineThread
 
 
 @given(st.integers(0, 2**31))
@@ -111,6 +115,31 @@ def test_pending_read_keeps_the_state_at_its_call(engine: EngineThread, pool: Bu
     assert pool.counters().in_use == 1
     with pytest.raises(RuntimeError, match="answers once"):
         engine.call(pending.result)
+
+
+@pytest.mark.gl
+def test_read_fills_the_array_it_is_given(engine: EngineThread, pool: BufferPool) -> None:
+    buffer = engine.call(pool.acquire, 64, "metrics")
+    engine.call(pool.upload, buffer.slice(), np.arange(64, dtype=np.uint8))
+    room = np.zeros(64, np.uint8)
+    assert engine.call(read_now, pool, buffer.slice(), out=room) is room
+    np.testing.assert_array_equal(room, np.arange(64))
+    pending = engine.call(PendingRead, pool, buffer.slice())
+    with pytest.raises(ValueError, match="room for 64 bytes"):
+        engine.call(pending.result, None, np.zeros(63, np.uint8))
+    engine.call(pending.cancel)
+
+
+@pytest.mark.gl
+def test_read_through_the_plain_43_path_gives_the_same(
+    engine: EngineThread, pool: BufferPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.gl, "buffer_storage", None)
+    buffer = engine.call(pool.acquire, 4096, "x")
+    data = np.arange(1024, dtype=np.uint32)
+    engine.call(pool.upload, buffer.slice(), data)
+    back = engine.call(read_now, pool, buffer.slice(256, 512)).view(np.uint32)
+    np.testing.assert_array_equal(back, data[64:192])
 
 
 @pytest.mark.gl
