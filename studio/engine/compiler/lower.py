@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from studio.engine.compiler.lower_data import OWNER as DATA
 from studio.engine.compiler.lower_data import DataSection, DataSpec, Source
@@ -26,38 +27,49 @@ RING_ROWS = 1024
 """Steps the metrics ring holds before it begins again."""
 
 
+Metrics: TypeAlias = Sequence[object] | Mapping[str, Sequence[object]]
+"""A list for every output, or a list for each output by name."""
+
+
 @dataclass(frozen=True)
 class Objective:
-    """What an output is compared by.
+    """What the outputs are compared by.
 
     Attributes:
         losses: one loss for each output.
-        metrics: metrics reported for every output.
+        metrics: for each output the metrics reported.
         weights: factor of each output's loss in the total; empty for 1 each.
     """
 
     losses: tuple[Loss, ...]
-    metrics: tuple[Metric, ...] = ()
+    metrics: tuple[tuple[Metric, ...], ...]
     weights: tuple[float, ...] = ()
 
 
 def objective_of(
-    loss: object, metrics: Sequence[object] = (), weights: Sequence[float] = (), outputs: int = 1
+    outputs: Sequence[str], loss: object, metrics: Metrics = (), weights: Sequence[float] = ()
 ) -> Objective:
     """An objective from losses and metrics given as instances, names or JSON forms.
 
-    One loss stands for all outputs; a list gives each output its own.
+    Args:
+        outputs: names of the output layers.
+        loss: one for all outputs, a list, or an object by output name.
+        metrics: a list for all outputs, or an object with a list by output name.
+        weights: factor of each output's loss.
     """
-    each = list(loss) if isinstance(loss, list | tuple) else [loss] * outputs
-    if len(each) != outputs or (weights and len(weights) != outputs):
+    if isinstance(loss, Mapping) and "type" not in loss:
+        loss = [loss[name] for name in outputs if name in loss]
+    losses = list(loss) if isinstance(loss, list | tuple) else [loss] * len(outputs)
+    if len(losses) != len(outputs) or (weights and len(weights) != len(outputs)):
         raise CompileError(
-            f"expected a loss and a weight for each of {outputs} outputs, got {len(each)} and "
+            f"expected a loss and a weight for each of {', '.join(outputs)}, got {len(losses)} and "
             f"{len(weights)}",
             who="compile",
         )
+    chosen = metrics if isinstance(metrics, Mapping) else dict.fromkeys(outputs, metrics)
     return Objective(
-        tuple(Loss.resolve(one) for one in each),
-        tuple(Metric.resolve(m) for m in metrics),
+        tuple(Loss.resolve(one) for one in losses),
+        tuple(tuple(Metric.resolve(m) for m in chosen.get(name, ())) for name in outputs),
         tuple(float(w) for w in weights),
     )
 
@@ -67,7 +79,7 @@ def lower(
     mode: str,
     *,
     loss: object = None,
-    metrics: Sequence[object] = (),
+    metrics: Metrics = (),
     loss_weights: Sequence[float] = (),
     data: DataSpec | None = None,
 ) -> Program:
@@ -77,8 +89,10 @@ def lower(
         graph: the network; checked here.
         mode: ``train`` (batch statistics, dropout, augmentation), ``evaluate`` (loss and metrics on
             a trained network) or ``infer`` (from raw input to outputs, self-contained).
-        loss: a loss, its name or JSON form, or a list with one for each output; not for ``infer``.
-        metrics: metrics for every output, as instances, names or JSON forms.
+        loss: a loss, its name or JSON form; for several outputs also a list, or an object by output
+            name. Not used for ``infer``.
+        metrics: list of metrics for every output, as instances, names or JSON forms, or an object
+            with a list by output name.
         loss_weights: factor of each output's loss, 1 each by default.
         data: what the program is fed with; by default the caller feeds float32 batches.
 
@@ -92,9 +106,8 @@ def lower(
         raise CompileError("a loss is needed to train or evaluate", who=graph.name,
                            hint="choose one, such as sparse_categorical_crossentropy")  # fmt: skip
     graph.check()
-    objective = (
-        None if mode == "infer" else objective_of(loss, metrics, loss_weights, len(graph.outputs))
-    )
+    names = [graph.nodes[port.node].layer.name for port in graph.outputs]
+    objective = None if mode == "infer" else objective_of(names, loss, metrics, loss_weights)
     return _Lowering(graph, mode, objective, data).run()
 
 
@@ -178,7 +191,8 @@ class _Lowering:
                 terms.append(
                     loss.emit(
                         self.builder, predictions[index], targets[-1],
-                        weights=weights, joined=self._is_crossed(node), name=self._loss_name(context, node),
+                        weights=weights, joined=self._is_crossed(node),
+                        name=self._loss_name(context, node),
                     )
                 )  # fmt: skip
         total = self._emit_total(context, objective, terms)
@@ -233,8 +247,8 @@ class _Lowering:
             values += terms
             self.labels += [f"{name}_loss" for name in names]
         with self.builder.owned_by("metrics"):
-            for name, p, t in zip(names, predictions, targets, strict=True):
-                for metric in objective.metrics:
+            for index, (name, p, t) in enumerate(zip(names, predictions, targets, strict=True)):
+                for metric in objective.metrics[index]:
                     label = f"{name}_{metric.label}" if several else metric.label
                     values.append(metric.emit(self.builder, p, t, f"metrics/{label}"))
                     self.labels.append(label)

@@ -10,6 +10,7 @@ from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import number
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import loss
 
 
@@ -112,17 +113,29 @@ class SparseCategoricalAccuracy(AccuracyMetric, aliases=("sparse_categorical_acc
         return "sparse"
 
 
-class MeanSquaredError(Metric, aliases=("mse", "mean_squared_error")):
+class Difference(Metric, abstract=True):
+    """A loss between rows, reported as a metric."""
+
+    instruction: ClassVar[type[Instruction]]
+
+    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+        """The loss instruction, in the metrics section."""
+        if builder.type_of(t).shape != builder.type_of(p).shape:
+            raise ParameterError(
+                f"{self.label} does not fit the loss's targets: expected rows, got class indices",
+                who="metrics",
+                hint="use 'accuracy', or a loss that takes rows",
+            )
+        return builder.emit("metrics", self.instruction, name=name, port="value", p=p, t=t)[0]
+
+
+class MeanSquaredError(Difference, aliases=("mse", "mean_squared_error")):
     """Mean of the squared differences."""
 
-    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
-        """LOSS_MSE, as a metric."""
-        return builder.emit("metrics", loss.LossMSE, name=name, port="value", p=p, t=t)[0]
+    instruction = loss.LossMSE
 
 
-class MeanAbsoluteError(Metric, aliases=("mae", "mean_absolute_error")):
+class MeanAbsoluteError(Difference, aliases=("mae", "mean_absolute_error")):
     """Mean of the absolute differences."""
 
-    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
-        """LOSS_MAE, as a metric."""
-        return builder.emit("metrics", loss.LossMAE, name=name, port="value", p=p, t=t)[0]
+    instruction = loss.LossMAE
