@@ -255,6 +255,8 @@ class EntryPoints:
             ContextLostError: the context is gone.
             BackendError: any other recorded error, by name.
         """
+        if self.get_graphics_reset_status is not None and self.get_graphics_reset_status():
+            raise self._lost(what)
         code = self.get_error()
         if code == const.NO_ERROR:
             return
@@ -263,15 +265,19 @@ class EntryPoints:
         for _ in range(8):
             names.append(const.ERROR_NAMES.get(code, hex(code)))
             if code == const.CONTEXT_LOST:
-                raise ContextLostError(
-                    f"the graphics driver dropped the context while {what}",
-                    who="gl",
-                    hint="resume from the last checkpoint; if it happens again use --backend cpu",
-                )
+                raise self._lost(what)
             code = self.get_error()
             if code == const.NO_ERROR:
                 break
         raise BackendError(f"the driver reported {', '.join(names)} while {what}", who="gl")
+
+    @staticmethod
+    def _lost(what: str) -> ContextLostError:
+        return ContextLostError(
+            f"the graphics driver dropped the context while {what}",
+            who="gl",
+            hint="resume from the last checkpoint; if it happens again use --backend cpu",
+        )
 
     def check_thread(self) -> None:
         """Assert our own rule that only the thread owning the context calls OpenGL.

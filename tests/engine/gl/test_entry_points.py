@@ -4,13 +4,16 @@ import ctypes
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.gl import constants as const
-from studio.engine.gl.engine_thread import EngineThread
 from studio.engine.gl.entry_points import ContextLostError, EntryPoints, prototype
+
+if TYPE_CHECKING:
+    from studio.engine.gl.engine_thread import EngineThread
 
 pytestmark = pytest.mark.gl
 
@@ -36,6 +39,14 @@ def test_lost_context_is_an_error_of_its_own(
     engine: EngineThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine.gl, "get_error", lambda: const.CONTEXT_LOST)
+    with pytest.raises(ContextLostError, match="while stepping"):
+        engine.gl.check("stepping")
+
+
+def test_reported_reset_counts_as_a_lost_context(
+    engine: EngineThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.gl, "get_graphics_reset_status", lambda: 0x8253)
     with pytest.raises(ContextLostError, match="while stepping"):
         engine.gl.check("stepping")
 
