@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,3 +79,26 @@ def test_engine_imports_where_a_graphics_package_is_not_installed(hidden: str) -
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, answer.stderr
+
+
+def packages_imported_by(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").partition(".")[0])
+    return names - sys.stdlib_module_names - {"studio"}
+
+
+def test_everything_imported_is_installed_without_the_test_packages() -> None:
+    lock = (ROOT / "requirements" / "run.lock").read_text(encoding="utf-8")
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in lock.splitlines()}
+    holders = packages_distributions()
+    foreign = [
+        f"{path.relative_to(ROOT).as_posix()} imports {name}"
+        for path in sorted((ROOT / "studio").rglob("*.py"))
+        for name in sorted(packages_imported_by(path))
+        if not pinned & {canonicalize_name(held) for held in holders.get(name, ())}
+    ]
+    assert foreign == []
