@@ -1,0 +1,134 @@
+"""Turns entries of a program into callables bound to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.cpu.binding import bind, is_row
+from studio.engine.cpu.update_group import bind_updates
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.runtime.entries import Entry
+
+_PACKAGE = "studio.engine.cpu.kernels"
+
+
+@cache
+def kernel_module(mnemonic: str) -> ModuleType | None:
+    """The file of a forward instruction, or ``None`` where there is none."""
+    name = f"{_PACKAGE}.{mnemonic.lower()}"
+    return import_module(name) if find_spec(name) is not None else None
+
+
+def has_kernel(cls: type[Instruction]) -> bool:
+    """Whether the backend runs an instruction: from the table, or from a file of its name."""
+    from studio.engine.cpu.elementwise import ROWS
+
+    forward = cls.forward if issubclass(cls, Twin) else cls
+    row = ROWS.get(forward.mnemonic)
+    if row is not None:
+        return not issubclass(cls, Twin) or bool(row.gradients)
+    module = kernel_module(forward.mnemonic)
+    return module is not None and hasattr(
+        module, "build_grads" if issubclass(cls, Twin) else "build"
+    )
+
+
+def kernel_name(entry: Entry) -> str:
+    """What runs an entry, for a profile."""
+    if entry.kind:
+        return f"{entry.kind} of {len(entry.parts)}"
+    return "row" if is_row(entry.parts[0]) else "file"
+
+
+def assemble(entry: Entry, views: Views) -> Run:
+    """One callable for an entry; its working memory is free again for the next."""
+    views.next_kernel()
+    if entry.kind == "update":
+        return bind_updates(entry.parts, views)
+    if len(entry.parts) == 1:
+        return _single(entry.parts[0], views)
+    segments = _segments(entry.parts)
+    _back_crossing_registers(segments, views)
+    runs = [bind(part, views) if is_row(part[0]) else _single(part[0], views) for part in segments]
+    if len(runs) == 1:
+        return runs[0]
+
+    def run() -> None:
+        for part in runs:
+            part()
+
+    return run
+
+
+def _single(ins: Instruction, views: Views) -> Run:
+    if is_row(ins):
+        return bind([ins], views)
+    twin = isinstance(ins, Twin)
+    mnemonic = ins.forward.mnemonic if isinstance(ins, Twin) else ins.mnemonic
+    module = kernel_module(mnemonic)
+    if module is None:
+        raise BackendError("the CPU backend has no kernel for it", who=ins.mnemonic)
+    run: Run = (module.build_grads if twin else module.build)(ins, views)
+    return run
+
+
+def _segments(parts: Sequence[Instruction]) -> list[list[Instruction]]:
+    """Runs of element-wise instructions, and the others one by one."""
+    found: list[list[Instruction]] = []
+    for ins in parts:
+        if found and is_row(ins) and is_row(found[-1][0]):
+            found[-1].append(ins)
+        else:
+            found.append([ins])
+    return found
+
+
+def _back_crossing_registers(segments: Sequence[Sequence[Instruction]], views: Views) -> None:
+    """Memory for registers that leave their segment: the group's output if that is safe."""
+    writers: dict[Ref, int] = {}
+    crossing: dict[Ref, None] = {}
+    for number, segment in enumerate(segments):
+        for ins in segment:
+            effects = ins.effects()
+            for ref in effects.reads:
+                if writers.get(ref, number) != number:
+                    crossing[ref] = None
+            for ref in effects.writes:
+                if views.is_bare_register(ref):
+                    writers[ref] = number
+                    if not is_row(ins):
+                        crossing[ref] = None
+    parts = [ins for segment in segments for ins in segment]
+    for ref in crossing:
+        home = _home(ref, parts, views)
+        if home is None:
+            views.scratch_register(ref)
+        else:
+            views.back_register(ref, views.any(home))
+
+
+def _home(register: Ref, parts: Sequence[Instruction], views: Views) -> Ref | None:
+    """A kept result of the same type whose memory the register may use until it is written.
+
+    Rows write their result after their last read, so the register may be read by the instruction
+    that writes there, but not later; and nobody may have read the result before.
+    """
+    reads = [ins.effects().reads for ins in parts]
+    made = next(i for i, ins in enumerate(parts) if register in ins.effects().writes)
+    last = max((i for i, found in enumerate(reads) if register in found), default=made)
+    for place, ins in enumerate(parts[made + 1 :], made + 1):
+        for ref in ins.effects().writes:
+            if ref.grad or views.is_register(ref) or views.shape(ref) != views.shape(register):
+                continue
+            if not is_row(ins) or place < last or views.type_of(ref) != views.type_of(register):
+                continue
+            if not any(ref in found for found in reads[: place + 1]):
+                return ref
+    return None

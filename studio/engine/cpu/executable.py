@@ -1,0 +1,238 @@
+"""A program bound to NumPy arrays for one batch length."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+import numpy as np
+
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.compiler.target import Target
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.cpu.assemble import assemble, kernel_name
+from studio.engine.cpu.memory import MemoryCount
+from studio.engine.cpu.placement import Placement, place
+from studio.engine.cpu.scratch import Scratch
+from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.program import Program
+from studio.engine.profiler.events import Profile
+from studio.engine.runtime.entries import Entry, entries, unfused
+from studio.engine.runtime.executor import Executor, Position
+from studio.engine.runtime.numeric_check import check_results
+from studio.engine.runtime.recorder import Recorder
+from studio.engine.runtime.requirements import bound_rows
+from studio.engine.runtime.transfers import (
+    Array,
+    checked_values,
+    failed,
+    fed_tensor,
+    known_tensor,
+    ready,
+)
+
+
+class CpuExecutable:
+    """Runs a program on the calling thread; results are there when ``run`` returns.
+
+    Args:
+        program: what runs.
+        session: its persistent tensors, there already.
+        batch: what the ``BATCH`` symbol stands for.
+        target: the plan's alignments and limits.
+        count: where bytes are counted.
+        device: name of the device in profiles.
+        progress: hears (entries bound, entries in all).
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        session: CpuSession,
+        batch: int,
+        target: Target,
+        count: MemoryCount,
+        device: str,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._program = program
+        self._session = session
+        self._batch = batch
+        self._target = target
+        self._count = count
+        self._device = device
+        self._entries = entries(program)
+        self._lock = threading.RLock()
+        self._closed = False
+        self._bind(progress)
+
+    def _bind(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Allocate the arena and bind every entry."""
+        self._generation = self._session.generation
+        self._rows = bound_rows(self._program, self._session.shape)
+        self._plan: MemoryPlan = plan_memory(self._program, self._batch, self._rows, self._target)
+        self._placement: Placement = place(self._plan, self._session, self._batch, self._rows)
+        self._scratch = Scratch()
+        self._views = Views(
+            self._program, self._batch, self._rows, self._placement.buffers, self._scratch
+        )
+        runs = self._assembled(self._entries, progress)
+        self._executor = Executor(runs)
+        self._held = self._placement.nbytes + self._scratch.nbytes
+        self._count.transient(self._held, 1)
+
+    def _assembled(
+        self, found: Sequence[Entry], progress: Callable[[int, int], None] | None = None
+    ) -> list[Run]:
+        runs = []
+        for number, entry in enumerate(found):
+            runs.append(assemble(entry, self._views))
+            if progress is not None:
+                progress(number + 1, len(found))
+        return runs
+
+    @property
+    def program(self) -> Program:
+        """The program this runs."""
+        return self._program
+
+    @property
+    def batch(self) -> int:
+        """Rows the ``BATCH`` symbol is bound to."""
+        return self._batch
+
+    @property
+    def plan(self) -> MemoryPlan:
+        """Where transient storages lie."""
+        return self._plan
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What one run calls, in order; the index of a pause point counts these."""
+        return self._entries
+
+    @property
+    def position(self) -> Position:
+        """The pause point."""
+        return self._executor.position
+
+    def feed(self, tensor: int, values: Array) -> None:
+        """Copy values into an input tensor."""
+        with self._lock:
+            self._require_open()
+            fed_tensor(self._program, tensor)
+            declared = self._program.tensors[tensor]
+            array = self._views.any(Ref(tensor))
+            np.copyto(array, checked_values(declared.name, values, array.shape, declared.dtype))
+
+    def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
+        """Run whole steps; returns how many."""
+        with self._lock, np.errstate(all="ignore"):
+            self._require_open()
+            return self._executor.run(steps, stop)
+
+    def run_to(self, index: int) -> Position:
+        """Run single entries of the present step until ``index`` comes next."""
+        with self._lock, np.errstate(all="ignore"):
+            self._require_open()
+            return self._executor.run_to(index)
+
+    def fetch(self, ref: Ref) -> Future[Array]:
+        """The contents of a tensor or its gradient, dense and row-major."""
+        with self._lock:
+            try:
+                self._require_open()
+                self._require_kept(ref)
+                return ready(np.array(self._views.any(ref), order="C"))
+            except BackendError as error:
+                return failed(error)
+
+    def _require_kept(self, ref: Ref) -> None:
+        known_tensor(self._program, ref.id)
+        tensor = self._program.tensors[ref.id]
+        storage = self._program.storage(ref)
+        if self._program.tensors[storage.root].register and not ref.grad:
+            raise BackendError(
+                "the tensor lives only inside a fused kernel and has no storage",
+                who=tensor.name,
+                hint="make it an output of the program, or compile without fusion",
+            )
+        if storage not in self._placement.buffers:
+            what = "gradient" if ref.grad else "data"
+            raise BackendError(f"no instruction touches its {what}", who=tensor.name)
+        kept = storage not in self._plan.slots or storage in self._placement.pinned
+        if not kept and not self._plan.kept_at_end(storage):
+            raise BackendError(
+                "the memory plan gave its storage to another tensor before the end of the run",
+                who=tensor.name,
+                hint="make it an output of the program",
+            )
+
+    def finish(self) -> None:
+        """Nothing is left to wait for: work is done when ``run`` returns."""
+        self._executor.finish()
+
+    def profile(self, steps: int = 1) -> Profile:
+        """Run steps with the wall clock read round every entry."""
+        with self._lock, np.errstate(all="ignore"):
+            self._require_open()
+            names = [kernel_name(entry) for entry in self._entries]
+            recorder = Recorder(self._program, self._entries, names, self._batch, self._rows)
+            if self._executor.position.index:
+                self._executor.run(1)
+            begin = time.perf_counter()
+            for step in range(steps):
+                for number in range(len(self._entries)):
+                    before = time.perf_counter()
+                    self._executor.run_to(number + 1)
+                    after = time.perf_counter()
+                    recorder.add(step, number, (before - begin) * 1e6, (after - before) * 1e6)
+            wall = (time.perf_counter() - begin) * 1e6
+            return recorder.profile(self._device, "wall clock", steps, wall)
+
+    def check(self) -> None:
+        """Run one step instruction by instruction, unfused; NumericError at the first bad number."""
+        with self._lock, np.errstate(all="ignore"):
+            self._require_open()
+            found = unfused(self._program)
+            apart = self._unfused_views()
+            for entry in found:
+                assemble(entry, apart)()
+                check_results(self._program, entry.index, entry.parts[0], self._contents(apart))
+
+    def _unfused_views(self) -> Views:
+        """Views where every register has memory of its own."""
+        views = Views(
+            self._program, self._batch, self._rows, self._placement.buffers, self._scratch
+        )
+        for tensor in self._program.tensors.values():
+            if tensor.register and tensor.view_of is None:
+                views.back_for_good(Ref(tensor.id))
+        return views
+
+    def _contents(self, views: Views) -> Callable[[Ref], Array | None]:
+        def contents(ref: Ref) -> Array | None:
+            return views.any(ref) if views.has(ref) else None
+
+        return contents
+
+    def close(self) -> None:
+        """Give the arena back."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._count.transient(-self._held, -1)
+            del self._views, self._executor, self._placement, self._scratch
+
+    def _require_open(self) -> None:
+        """BackendError when closed; binds anew where the session replaced its data."""
+        if self._closed:
+            raise BackendError("the executable is closed", who=self._program.name)
+        if self._session.generation != self._generation:
+            self._count.transient(-self._held, -1)
+            self._bind()

@@ -1,0 +1,14 @@
+"""ARGMAX: index of the largest element along the last dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = argmax x, the first of equals; the first NaN wins."""
+    x, y = views.any(ins.ref("x")), views.ints(ins.ref("y"))
+    return lambda: np.copyto(y, np.argmax(x, axis=-1), casting="unsafe")

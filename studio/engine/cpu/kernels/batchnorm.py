@@ -1,0 +1,19 @@
+"""BATCHNORM and its gradients: statistics over the batch, per activation."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.cpu.normalization import build_forward, build_gradients
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = gamma·(x - mean)/√(var + eps) + beta per activation."""
+    return build_forward(ins, views, prod(views.shape(ins.ref("x"))[1:]))
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """Gradients of x, gamma and beta."""
+    return build_gradients(ins, views, prod(views.shape(ins.ref("x"))[1:]))

@@ -1,0 +1,17 @@
+"""BEGIN_UPDATE: counts updates."""
+
+from __future__ import annotations
+
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.data import StepWord
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """updates += 1."""
+    step = views.ints(ins.ref("step"))
+
+    def run() -> None:
+        step[StepWord.UPDATES] += 1
+
+    return run

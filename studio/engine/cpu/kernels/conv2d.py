@@ -1,0 +1,49 @@
+"""CONV2D and its gradients: column matrices, a stretch at a time, and matrix products."""
+
+from __future__ import annotations
+
+from studio.engine.cpu.convolution import (
+    build_input_gradient,
+    build_product,
+    build_weight_gradient,
+)
+from studio.engine.cpu.picture_sums import PictureSums
+from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.windows import Columns, Geometry
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _geometry(ins: Instruction, views: Views) -> Geometry:
+    kh, kw = views.shape(ins.ref("w"))[:2]
+    return Geometry.of(ins, (kh, kw), views.shape(ins.ref("y")))
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = columns(x)·w + b."""
+    weights = views.data(ins.ref("w"))
+    bias = views.data(ins.ref("b")) if ins.ref("b").present else None
+    columns = Columns(views, views.halo(ins.ref("x")), _geometry(ins, views))
+    matrix = weights.reshape(-1, weights.shape[3])
+    return build_product(views, columns, matrix, bias, views.data(ins.ref("y")))
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dw = columns(x)ᵀ·dy, db = Σ dy, dx = the turned convolution of dy."""
+    weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
+    geometry = _geometry(ins, views)
+    runs: list[Run] = []
+    dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
+    if dw is not None:
+        columns = Columns(views, views.halo(ins.ref("x")), geometry)
+        runs.append(build_weight_gradient(views, columns, dy, dw))
+    if db is not None:
+        runs.append(PictureSums(views, dy, db).run)
+    if dx is not None:
+        slope = views.halo(ins.ref("y").gradient)
+        runs.append(build_input_gradient(views, geometry, weights, slope, dy, dx))
+
+    def run() -> None:
+        for part in runs:
+            part()
+
+    return run

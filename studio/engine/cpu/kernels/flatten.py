@@ -1,0 +1,36 @@
+"""FLATTEN and its gradient: elements stay in row-major sequence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.dense import DenseIn, copy_reshaped, nothing
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = x in row-major order; nothing where y is a view of x."""
+    x, y = ins.ref("x"), ins.ref("y")
+    if views.program.storage(x) == views.program.storage(y):
+        return nothing
+    return copy_reshaped(views, views.any(x), views.any(y))
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dx = dy in the shape of x."""
+    x, y = ins.ref("x"), ins.ref("y")
+    sink = views.sink(ins, "x")
+    if sink is None or views.program.storage(x) == views.program.storage(y):
+        return nothing
+    dx = sink.target
+    dy = DenseIn(views, views.grad(y), dx.shape)
+
+    def run() -> None:
+        dy.load()
+        if sink.sets:
+            np.copyto(dx, dy.array)
+        else:
+            np.add(dx, dy.array, out=dx)
+
+    return run

@@ -1,0 +1,17 @@
+"""LOSS_CE and its gradient: cross-entropy against rows of shares."""
+
+from __future__ import annotations
+
+from studio.engine.cpu.cross_entropy import build_forward, build_gradient
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """Mean of -Σ t·ln p."""
+    return build_forward(ins, views)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """The gradient of the predictions, or of the logits behind them for source=softmax."""
+    return build_gradient(ins, views)

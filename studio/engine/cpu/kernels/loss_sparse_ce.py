@@ -1,0 +1,17 @@
+"""LOSS_SPARSE_CE and its gradient: cross-entropy against class indices."""
+
+from __future__ import annotations
+
+from studio.engine.cpu.cross_entropy import build_forward, build_gradient
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """Mean of -ln p of the class; NaN for an index outside."""
+    return build_forward(ins, views)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """The gradient of the predictions, or of the logits behind them for source=softmax."""
+    return build_gradient(ins, views)

@@ -1,0 +1,63 @@
+"""MATMUL and its gradients: batched matrix products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.sums import sum_to
+from studio.engine.cpu.views import Floats, Run, Sink, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _turned(array: Floats, flag: bool) -> Floats:
+    return array.swapaxes(-1, -2) if flag else array
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = op(a)·op(b)."""
+    a = _turned(views.data(ins.ref("a")), ins.value("ta"))
+    b = _turned(views.data(ins.ref("b")), ins.value("tb"))
+    y = views.data(ins.ref("y"))
+    return lambda: np.matmul(a, b, out=y)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """With A = op(a), B = op(b): dA = dy·Bᵀ, dB = Aᵀ·dy, summed over broadcast dimensions."""
+    a = _turned(views.data(ins.ref("a")), ins.value("ta"))
+    b = _turned(views.data(ins.ref("b")), ins.value("tb"))
+    dy = views.grad(ins.ref("y"))
+    runs: list[Run] = []
+    for name, left, right in (
+        ("a", dy, b.swapaxes(-1, -2)),
+        ("b", a.swapaxes(-1, -2), dy),
+    ):
+        sink = views.sink(ins, name)
+        if sink is not None:
+            runs.append(_product(views, sink, left, right, ins.value(f"t{name}")))
+
+    def run() -> None:
+        for part in runs:
+            part()
+
+    return run
+
+
+def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool) -> Run:
+    lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    shape = (*lead, left.shape[-2], right.shape[-1])
+    target = _turned(sink.dense(), turned)
+    if target.shape == shape:
+
+        def run() -> None:
+            np.matmul(left, right, out=target)
+            sink.deliver()
+
+        return run
+    wide = views.scratch(shape)
+
+    def run_summed() -> None:
+        np.matmul(left, right, out=wide)
+        sum_to(wide, target)
+        sink.deliver()
+
+    return run_summed

@@ -1,0 +1,35 @@
+"""PAD and its gradient: a tensor surrounded by a constant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.dense import add_or_set, nothing
+from studio.engine.cpu.views import Anything, Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _inside(ins: Instruction, array: Anything) -> Anything:
+    pads = ins.value("pads")
+    pairs = zip(pads[::2], pads[1::2], array.shape, strict=True)
+    return array[tuple(slice(before, size - after) for before, after, size in pairs)]
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = fill, with x inside."""
+    x, y = views.any(ins.ref("x")), views.any(ins.ref("y"))
+    inside, fill = _inside(ins, y), ins.value("fill")
+
+    def run() -> None:
+        y.fill(fill)
+        np.copyto(inside, x)
+
+    return run
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dx = the inside of dy."""
+    sink = views.sink(ins, "x")
+    if sink is None:
+        return nothing
+    return add_or_set(sink.target, _inside(ins, views.grad(ins.ref("y"))), sink.sets)

@@ -1,0 +1,19 @@
+"""REDUCE_MIN and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.reductions import build_extreme, build_extreme_grads
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = min x; NaN wins."""
+    return build_extreme(ins, views, np.minimum)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dy goes to the first minimum."""
+    return build_extreme_grads(ins, views, lambda table: np.argmin(table, axis=1))

@@ -1,0 +1,17 @@
+"""REDUCE_SUM and its gradient."""
+
+from __future__ import annotations
+
+from studio.engine.cpu.reductions import build_sum, build_sum_grads
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = Σ x."""
+    return build_sum(ins, views, mean=False)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dx = dy spread over what was reduced."""
+    return build_sum_grads(ins, views, mean=False)

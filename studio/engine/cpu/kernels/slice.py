@@ -1,0 +1,37 @@
+"""SLICE and its gradient: a box cut out of a tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.dense import nothing
+from studio.engine.cpu.views import Anything, Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _box(ins: Instruction, array: Anything) -> Anything:
+    cuts = zip(ins.value("begin"), ins.value("size"), array.shape, strict=True)
+    return array[
+        tuple(slice(begin, whole if size == -1 else begin + size) for begin, size, whole in cuts)
+    ]
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y = the box of x."""
+    x, y = _box(ins, views.any(ins.ref("x"))), views.any(ins.ref("y"))
+    return lambda: np.copyto(y, x)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dy goes into the box of dx; what lies outside gets 0."""
+    sink = views.sink(ins, "x")
+    if sink is None:
+        return nothing
+    whole, dy = sink.target, views.grad(ins.ref("y"))
+    box = _box(ins, whole)
+
+    def overwrite() -> None:
+        whole.fill(0.0)
+        np.copyto(box, dy)
+
+    return overwrite if sink.sets else lambda: np.add(box, dy, out=box)

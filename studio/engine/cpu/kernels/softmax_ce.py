@@ -1,0 +1,21 @@
+"""SOFTMAX_CE: softmax whose gradient passes through, since the loss behind it took it already."""
+
+from __future__ import annotations
+
+from studio.engine.cpu.dense import add_or_set
+from studio.engine.cpu.kernels import softmax
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """As SOFTMAX."""
+    return softmax.build(ins, views)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dx = dy."""
+    sink = views.sink(ins, "x")
+    if sink is None:
+        return lambda: None
+    return add_or_set(sink.target, views.grad(ins.ref("y")), sink.sets)

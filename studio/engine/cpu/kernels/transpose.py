@@ -1,0 +1,24 @@
+"""TRANSPOSE and its gradient: dimensions permuted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.cpu.dense import add_or_set, nothing
+from studio.engine.cpu.views import Run, Views
+from studio.engine.isa.instruction import Instruction, Twin
+
+
+def build(ins: Instruction, views: Views) -> Run:
+    """y takes dimension perm[i] of x as its i-th."""
+    x = views.any(ins.ref("x")).transpose(ins.value("perm"))
+    y = views.any(ins.ref("y"))
+    return lambda: np.copyto(y, x)
+
+
+def build_grads(ins: Twin, views: Views) -> Run:
+    """dx takes the dimensions back."""
+    sink = views.sink(ins, "x")
+    if sink is None:
+        return nothing
+    return add_or_set(sink.target.transpose(ins.value("perm")), views.grad(ins.ref("y")), sink.sets)

@@ -1,0 +1,71 @@
+"""What a row of the element-wise table is, and the steps several rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TypeAlias
+
+import numpy as np
+
+from studio.engine.cpu.views import Anything, Floats
+
+
+class Block(SimpleNamespace):
+    """A stretch of the elements of one instruction.
+
+    Operands and attributes by their names; ``dy`` and ``d`` in a gradient; working memory of the
+    stretch's shape: floats ``s1`` to ``s3``
+    (as many as the row asks for), masks ``m1`` and ``m2``.
+    """
+
+
+Step: TypeAlias = Callable[[Block], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The NumPy steps of one element-wise instruction.
+
+    Attributes:
+        forward: writes the result; may touch it only after the last read of any operand, since the
+            result may lie where an operand does.
+        gradients: by operand, writes what it adds to that operand's gradient into ``d``, which
+            lies apart from everything else.
+        floats: float working memories needed, 0 to 3.
+    """
+
+    forward: Step
+    gradients: Mapping[str, Step] = field(default_factory=dict)
+    floats: int = 0
+
+
+def keep(values: Floats, mask: Anything, out: Floats) -> None:
+    """``out`` = values where the mask is set, else 0, whatever the values there.
+
+    Multiplying the bits as integers chooses without branching, and an infinity that is masked
+    leaves 0 and not NaN.
+    """
+    np.multiply(values.view(np.int32), mask, out=out.view(np.int32))
+
+
+def logistic(x: Floats, out: Floats, spare: Floats, mask: Anything) -> None:
+    """``out`` = 1/(1 + e^-x) by e^-|x|, which cannot overflow; NaN stays NaN."""
+    np.absolute(x, out=out)
+    np.negative(out, out=out)
+    np.exp(out, out=out)
+    np.add(out, 1.0, out=spare)
+    np.greater_equal(x, 0.0, out=mask)
+    np.maximum(out, mask, out=out)
+    np.divide(out, spare, out=out)
+
+
+def soft_plus(x: Floats, out: Floats, spare: Floats) -> None:
+    """``out`` = max(x, 0) + ln(1 + e^-|x|); ``out`` and ``spare`` lie apart from x."""
+    np.absolute(x, out=spare)
+    np.negative(spare, out=spare)
+    np.exp(spare, out=spare)
+    np.log1p(spare, out=spare)
+    np.maximum(x, 0.0, out=out)
+    np.add(out, spare, out=out)

@@ -1,0 +1,181 @@
+"""Tensors that stay between runs, by name, in memory shared by all executables."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.target import CPU, Target
+from studio.engine.core.descriptor import ShapeDescriptor
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import ROWS, Role, Shape, Tensor, bind_shape, shape_text
+from studio.engine.cpu.memory import MemoryCount
+from studio.engine.cpu.scratch import ALIGNMENT, aligned_bytes
+from studio.engine.cpu.views import Anything
+from studio.engine.runtime.requirements import too_large
+from studio.engine.runtime.transfers import Array, checked_rows, failed, ready
+
+_REPLACED = frozenset({Role.DATA})
+
+
+@dataclass
+class Held:
+    """One tensor of a session.
+
+    Attributes:
+        tensor: as it was asked for.
+        layout: where its elements lie in ``flat``.
+        flat: its storage.
+        arena: the run of bytes the storage lies in.
+        offset: byte in the arena where it begins.
+    """
+
+    tensor: Tensor
+    layout: ShapeDescriptor
+    flat: Anything
+    arena: npt.NDArray[np.uint8]
+    offset: int
+
+    @property
+    def array(self) -> Anything:
+        """The tensor without its halo."""
+        return self.layout.view(self.flat)
+
+
+class CpuSession:
+    """Persistent tensors by name.
+
+    Tensors asked for together lie together, so that updates of all parameters can run as one.
+
+    Args:
+        count: where bytes are counted.
+        target: says the largest tensor.
+    """
+
+    def __init__(self, count: MemoryCount, target: Target = CPU) -> None:
+        self._held: dict[str, Held] = {}
+        self._count = count
+        self._target = target
+        self._lock = threading.RLock()
+        self._closed = False
+        self.generation = 0
+        """Grows whenever a storage is replaced, so that executables bind anew."""
+
+    def ensure(self, tensors: Iterable[Tensor], rows: int = 0) -> None:
+        """Allocate what is missing, zero-filled; see ``Session.ensure``."""
+        with self._lock:
+            self._require_open()
+            wanted = [t for t in tensors if self._is_missing(t, rows)]
+            sizes = [self._nbytes(t, rows) for t in wanted]
+            if not wanted:
+                return
+            rounded = [-(-n // ALIGNMENT) * ALIGNMENT for n in sizes]
+            arena = aligned_bytes(sum(rounded))
+            offset = 0
+            for tensor, nbytes, room in zip(wanted, sizes, rounded, strict=True):
+                layout = tensor.descriptor(1, rows)
+                flat = arena[offset : offset + nbytes].view(layout.dtype.np)
+                if tensor.name in self._held:
+                    self._count.persistent(-self._held[tensor.name].flat.nbytes, 0)
+                    self.generation += 1
+                self._held[tensor.name] = Held(tensor, layout, flat, arena, offset)
+                self._count.persistent(nbytes, 0)
+                offset += room
+            self._count.persistent(0, 1)
+
+    def _nbytes(self, tensor: Tensor, rows: int) -> int:
+        if tensor.shape[:1] == (ROWS,) and rows < 1:
+            raise BackendError(
+                f"the rows of {shape_text(tensor.shape)} must be given: got {rows}",
+                who=tensor.name,
+                hint="pass rows= to ensure",
+            )
+        if any(size < 0 for size in bind_shape(tensor.shape, -1, rows)):
+            raise BackendError("a persistent tensor has no batch dimension", who=tensor.name)
+        layout = tensor.descriptor(1, rows)
+        if layout.nbytes > self._target.max_storage_bytes:
+            raise too_large(tensor, layout.nbytes, self._target)
+        return max(layout.nbytes, layout.dtype.itemsize)
+
+    def _is_missing(self, tensor: Tensor, rows: int) -> bool:
+        """Whether storage is to be made; BackendError for one there in another form."""
+        held = self._held.get(tensor.name)
+        if held is None:
+            return True
+        shape = tensor.shape
+        if shape[:1] == (ROWS,):
+            shape = bind_shape(shape, 1, rows or held.layout.shape[0])
+        if held.layout.shape == shape and held.tensor.dtype is tensor.dtype:
+            return False
+        if held.tensor.role in _REPLACED and tensor.role in _REPLACED:
+            return True
+        raise BackendError(
+            f"the session holds {held.tensor.dtype.name}{shape_text(held.layout.shape)}: expected "
+            f"{tensor.dtype.name}{shape_text(shape)}",
+            who=tensor.name,
+            hint="use a session of its own for another model",
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether a tensor of that name is held."""
+        return name in self._held
+
+    def names(self) -> tuple[str, ...]:
+        """Names in order of allocation."""
+        return tuple(self._held)
+
+    def shape(self, name: str) -> Shape | None:
+        """Shape of a tensor with symbols bound, ``None`` where there is none."""
+        held = self._held.get(name)
+        return None if held is None else held.layout.shape
+
+    def held(self, name: str) -> Held:
+        """A tensor's storage; BackendError where there is none."""
+        self._require_open()
+        found = self._held.get(name)
+        if found is None:
+            raise BackendError(
+                f"the session holds no tensor {name!r}",
+                who="session",
+                hint="compile the program first, or make room with ensure",
+            )
+        return found
+
+    def write(self, name: str, values: Array, row: int = 0) -> None:
+        """Copy values in, from ``row`` on; see ``Session.write``."""
+        with self._lock:
+            array = self.held(name).array
+            given = checked_rows(name, values, array.shape, self.held(name).tensor.dtype, row)
+            if given.shape == array.shape:
+                np.copyto(array, given)
+            else:
+                np.copyto(array[row : row + len(given)], given)
+
+    def read(self, name: str) -> Future[Array]:
+        """The contents, dense and row-major."""
+        with self._lock:
+            try:
+                return ready(np.array(self.held(name).array, order="C"))
+            except BackendError as error:
+                return failed(error)
+
+    def close(self) -> None:
+        """Give everything back."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            arenas = {id(h.arena) for h in self._held.values()}
+            for held in self._held.values():
+                self._count.persistent(-held.flat.nbytes, 0)
+            self._count.persistent(0, -len(arenas))
+            self._held.clear()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise BackendError("the session is closed", who="session")

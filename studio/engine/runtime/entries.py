@@ -1,0 +1,118 @@
+"""What runs as one: single instructions, and FUSE … END groups with their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.program import Program
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the host list.
+
+    Attributes:
+        section: section of the program.
+        index: running index of the instruction, or of the FUSE line of a group.
+        parts: the instructions that compute; several in a fused group.
+        kind: ``epilogue``, ``chain`` or ``update``; empty for a single instruction.
+    """
+
+    section: str
+    index: int
+    parts: tuple[Instruction, ...]
+    kind: str = ""
+
+    @property
+    def mnemonic(self) -> str:
+        """The instruction, or the parts joined by ``+``; an update group is named once."""
+        if self.kind == "update":
+            return "+".join(dict.fromkeys(p.mnemonic for p in self.parts))
+        return "+".join(p.mnemonic for p in self.parts)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Owners of all parts, each once, in order."""
+        return tuple(dict.fromkeys(o for part in self.parts for o in part.owners))
+
+    def reads(self) -> frozenset[Ref]:
+        """Operands whose contents from before the entry are read."""
+        found: set[Ref] = set()
+        written: set[Ref] = set()
+        for part in self.parts:
+            effects = part.effects()
+            found |= effects.reads - written
+            written |= effects.writes
+        return frozenset(found)
+
+    def writes(self) -> frozenset[Ref]:
+        """Operands written by any part."""
+        return frozenset(ref for part in self.parts for ref in part.effects().writes)
+
+    def flops(self, program: Program, batch: int, rows: int) -> int:
+        """Arithmetic operations of all parts."""
+        of = program.bound(batch, rows)
+        return sum(part.flops(of) for part in self.parts)
+
+    def traffic(self, program: Program, batch: int, rows: int) -> int:
+        """Bytes moved to and from storages, each once per direction; registers move none."""
+        of = program.bound(batch, rows)
+        total = 0
+        for refs in (self.reads(), self.writes()):
+            kept = {program.storage(r): r for r in refs if r.grad or not _register(program, r)}
+            total += sum(of(r).numel * of(r).dtype.itemsize for r in kept.values())
+        return total
+
+
+def entries(program: Program) -> tuple[Entry, ...]:
+    """The entries of a program in running order.
+
+    Raises BackendError where FUSE and END do not pair up inside a section.
+    """
+    found: list[Entry] = []
+    opened: tuple[str, int, str] | None = None
+    parts: list[Instruction] = []
+    for section, index, ins in program.located():
+        if opened is not None and opened[0] != section:
+            break
+        if isinstance(ins, Fuse):
+            if opened is not None:
+                raise _unpaired(program, index)
+            opened, parts = (section, index, ins.kind), []
+        elif isinstance(ins, End):
+            if opened is None:
+                raise _unpaired(program, index)
+            if parts:
+                found.append(Entry(opened[0], opened[1], tuple(parts), opened[2]))
+            opened = None
+        elif opened is not None:
+            parts.append(ins)
+        else:
+            found.append(Entry(section, index, (ins,)))
+    if opened is not None:
+        raise _unpaired(program, opened[1])
+    return tuple(found)
+
+
+def unfused(program: Program) -> tuple[Entry, ...]:
+    """Every instruction as an entry of its own, group markers left out."""
+    return tuple(
+        Entry(section, index, (ins,))
+        for section, index, ins in program.located()
+        if not isinstance(ins, Fuse | End)
+    )
+
+
+def _register(program: Program, ref: Ref) -> bool:
+    return program.tensors[program.tensors.root(ref.id)].register
+
+
+def _unpaired(program: Program, index: int) -> BackendError:
+    return BackendError(
+        f"FUSE and END must pair up inside one section: line {index} stands alone",
+        who=program.name,
+    )

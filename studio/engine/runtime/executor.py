@@ -1,0 +1,110 @@
+"""Walks a host list of entries: whole runs, a stop that is asked between entries, single steps."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from studio.engine.core.errors import BackendError
+
+IN_FLIGHT = 3
+"""Runs queued on a device and not finished, at most."""
+
+
+class Position(NamedTuple):
+    """The pause point: runs finished, and the entry of the present run that comes next."""
+
+    step: int
+    index: int
+
+
+class Mark(Protocol):
+    """A point behind queued work."""
+
+    def wait(self) -> None:
+        """Return when the device has got there."""
+        ...
+
+
+class Executor:
+    """Runs the entries of a program in order, again and again.
+
+    Args:
+        entries: what one run calls, in order.
+        mark: makes a mark behind what was queued; ``None`` where entries run when called.
+    """
+
+    def __init__(
+        self, entries: Sequence[Callable[[], None]], mark: Callable[[], Mark] | None = None
+    ) -> None:
+        self._entries = tuple(entries)
+        self._mark = mark
+        self._marks: deque[Mark] = deque()
+        self._position = Position(0, 0)
+
+    @property
+    def position(self) -> Position:
+        """Where the next entry is."""
+        return self._position
+
+    @property
+    def in_flight(self) -> int:
+        """Runs queued and not known to be finished."""
+        return len(self._marks)
+
+    def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
+        """Finish the present run and queue whole runs after it; returns how many were finished.
+
+        A run that was paused inside counts as the first. ``stop`` is asked between entries; once it
+        says yes, the present run is finished and none is begun after it.
+        """
+        if steps < 0:
+            raise BackendError(f"the number of runs cannot be negative: got {steps}", who="run")
+        done, stopped = 0, False
+        while done < steps and not stopped:
+            if self._position.index == 0 and stop is not None and stop():
+                break
+            stopped = self._finish_run(stop)
+            done += 1
+        return done
+
+    def _finish_run(self, stop: Callable[[], bool] | None) -> bool:
+        step, start = self._position
+        stopped = False
+        for index in range(start, len(self._entries)):
+            self._position = Position(step, index)
+            self._entries[index]()
+            stopped = stopped or (stop is not None and stop())
+        self._position = Position(step + 1, 0)
+        if self._mark is not None:
+            self._marks.append(self._mark())
+            while len(self._marks) > IN_FLIGHT:
+                self._marks.popleft().wait()
+        return stopped
+
+    def run_to(self, index: int) -> Position:
+        """Run single entries of the present run until ``index`` comes next, and pause there.
+
+        ``index`` one behind the last entry finishes the run. BackendError where the present run has
+        passed it already.
+        """
+        if not self._position.index <= index <= len(self._entries):
+            raise BackendError(
+                f"entry {index} cannot be run to: expected {self._position.index} to "
+                f"{len(self._entries)}",
+                who="run",
+            )
+        if index == len(self._entries):
+            self._finish_run(None)
+            return self._position
+        while self._position.index < index:
+            step, at = self._position
+            self._entries[at]()
+            self._position = Position(step, at + 1)
+        return self._position
+
+    def finish(self) -> None:
+        """Wait for everything queued."""
+        while self._marks:
+            self._marks.popleft().wait()
