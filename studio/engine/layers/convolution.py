@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from studio.engine.core.options import choice, flag, integer, pair
 from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import conv
 from studio.engine.layers.activations import activation
 from studio.engine.layers.context import LayerContext
@@ -17,6 +20,7 @@ class Convolution(Layer, abstract=True):
     """What both convolutions share; the input is [height, width, channels]."""
 
     category = "convolution"
+    instruction: ClassVar[type[Instruction]]
 
     kernel_size = pair("Rows and columns of the filters.")
     strides = pair("Step between outputs, rows and columns.", (1, 1))
@@ -56,9 +60,9 @@ class Convolution(Layer, abstract=True):
         """The convolution, then the activation."""
         own = context.own(*inputs)
         y = context.emit(
-            conv.Conv2D if "kernel" in own else conv.DepthwiseConv2D,
+            self.instruction,
             context.port_before(self.activation),
-            w=own.get("kernel", own.get("depthwise_kernel", ABSENT)),
+            w=own["kernel"],
             b=own.get("bias", ABSENT),
             x=inputs[0],
             dil_h=self.dilation_rate[0],
@@ -71,6 +75,7 @@ class Convolution(Layer, abstract=True):
 class Conv2D(Convolution):
     """Slides learned filters over a picture; each output channel is one filter's answer."""
 
+    instruction = conv.Conv2D
     positional = ("filters", "kernel_size", "strides", "padding")
 
     filters = integer("Number of filters, which is the number of output channels.", low=1)
@@ -99,6 +104,7 @@ class Conv2D(Convolution):
 class DepthwiseConv2D(Convolution):
     """Gives every input channel filters of its own; channels are not mixed."""
 
+    instruction = conv.DepthwiseConv2D
     positional = ("kernel_size", "strides", "padding", "depth_multiplier")
 
     kernel_size = pair("Rows and columns of the filters.")
@@ -114,7 +120,7 @@ class DepthwiseConv2D(Convolution):
         """Kernel [rows, columns, in, multiplier] and bias."""
         inputs = shapes[0][2]
         kernel = Parameter(
-            "depthwise_kernel",
+            "kernel",
             (*self.kernel_size, inputs, self.depth_multiplier),
             self.depthwise_initializer,
             weight=True,
