@@ -1,0 +1,57 @@
+"""Writes one line per epoch into a table."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.callbacks.callback import Callback, Logs
+
+
+class CSVLogger(Callback):
+    """One line per epoch: its number and every metric by name, in alphabetical order.
+
+    Args:
+        filename: where to write.
+        separator: between cells.
+        append: go on behind what the file holds, instead of beginning it again.
+    """
+
+    def __init__(self, filename: str | Path, separator: str = ",", append: bool = False) -> None:
+        self.path = Path(filename)
+        self.separator = separator
+        self.append = append
+        self._columns: list[str] = []
+
+    def on_train_begin(self) -> None:
+        """Begin the file; DataError when it cannot be written."""
+        self._columns = []
+        if self.append and self.path.is_file():
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+            self._columns = next(csv.reader(lines[:1], delimiter=self.separator), [])[1:]
+            return
+        self._write("w", "")
+
+    def on_epoch_end(self, epoch: int, logs: Logs) -> None:
+        """Add a line, and the head above the first."""
+        text = StringIO()
+        writer = csv.writer(text, delimiter=self.separator, lineterminator="\n")
+        if not self._columns:
+            self._columns = sorted(logs)
+            writer.writerow(["epoch", *self._columns])
+        cells = [repr(logs[name]) if name in logs else "" for name in self._columns]
+        writer.writerow([epoch, *cells])
+        self._write("a", text.getvalue())
+
+    def _write(self, mode: str, text: str) -> None:
+        try:
+            with self.path.open(mode, encoding="utf-8", newline="") as file:
+                file.write(text)
+        except OSError as error:
+            raise DataError(
+                f"the log cannot be written: {error.strerror}",
+                who=str(self.path),
+                hint="choose a folder you may write to",
+            ) from error

@@ -1,0 +1,66 @@
+"""Keeps checkpoints: the last few, and the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from studio.engine.core.options import Plain, choice, flag, integer, spec
+from studio.engine.train.callbacks.callback import (
+    MODES,
+    Array,
+    Logs,
+    ProjectCallback,
+    higher_is_better,
+    monitored,
+    number_in,
+)
+from studio.engine.train.callbacks.names import read_monitor
+
+
+class ModelCheckpoint(ProjectCallback):
+    """Writes ``epoch-0001.safetensors`` … and ``best.safetensors`` into the run's folder.
+
+    Each new file is whole before an older one goes, so a kill leaves one to resume from.
+    """
+
+    positional = ("monitor",)
+
+    monitor = spec("What decides which is best; loss without validation.", "val_loss",
+                   read_monitor, str)  # fmt: skip
+    mode = choice("Whether less or more is better.", *MODES)
+    every = integer("Epochs between checkpoints.", 1, low=1)
+    keep = integer("Last checkpoints that are kept.", 2, low=1, high=10_000)
+    best = flag("Keep the best one too.", True)
+
+    def on_train_begin(self) -> None:
+        """Forget what a run before wrote."""
+        self._sign = -1.0 if higher_is_better(self.monitor, self.mode) else 1.0
+        self._value = math.inf * self._sign
+        self._kept: list[str] = []
+
+    def on_epoch_end(self, epoch: int, logs: Logs) -> None:
+        """Write what is due, then remove what is too many."""
+        watched = self.monitor if self.monitor in logs or self.monitor != "val_loss" else "loss"
+        value = monitored(logs, watched, self.who)
+        better = self._sign * value < self._sign * self._value
+        if better:
+            self._value = value
+        if (epoch + 1) % self.every == 0 or epoch + 1 == self.training.epochs:
+            name = self.training.save_checkpoint(f"epoch-{epoch + 1:04d}")
+            self._kept = [*(k for k in self._kept if k != name), name]
+        if better and self.best:
+            self.training.save_checkpoint("best")
+        while len(self._kept) > self.keep:
+            self.training.remove_checkpoint(self._kept.pop(0))
+
+    def state(self) -> dict[str, Plain]:
+        """The best value so far and the files kept."""
+        value = self._value if math.isfinite(self._value) else None
+        return {"value": value, "kept": list(self._kept)}
+
+    def restore(self, state: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
+        """Go on with the files the checkpoint knew."""
+        self._value = number_in(state, "value", math.inf * self._sign)
+        kept = state.get("kept")
+        self._kept = [k for k in kept if isinstance(k, str)] if isinstance(kept, list) else []

@@ -1,0 +1,103 @@
+"""The data section of a project: which data, how it is split, normalised and augmented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from studio.engine.compiler.lower_augment import Augmentation
+from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.options import Plain
+from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.normalization import NormalizationKind, parse_kind
+from studio.engine.train.data.references import OPTIONS, open_dataset
+
+OWN_FIELDS = ("augment", "normalization", "split_seed", "test_fraction")
+MAX_AUGMENTATIONS = 16
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """Where a project's samples come from and what is done to them.
+
+    Attributes:
+        reference: what `open_dataset` takes: ``{"source": …, option: value, …}``.
+        normalization: what turns raw values into the network's input.
+        test_fraction: share held out for testing, unless the source brings a test part.
+        split_seed: seed of that split, apart from the training's, so that seeds compare fairly.
+        augment: changes made to training samples on the device.
+    """
+
+    reference: Mapping[str, object]
+    normalization: NormalizationKind = "none"
+    test_fraction: float = 0.2
+    split_seed: int = 0
+    augment: tuple[Augmentation, ...] = field(default=())
+
+    def open(self, base: Path) -> Dataset:
+        """The data set; ``base`` is the project's folder. Raises what `open_dataset` raises."""
+        return open_dataset(self.reference, base)
+
+    def to_json(self) -> dict[str, Plain]:
+        """Source, its options and the other fields in one object, defaults left out."""
+        made: dict[str, Plain] = {str(k): _plain(v) for k, v in self.reference.items()}
+        if self.normalization != "none":
+            made["normalization"] = self.normalization
+        made["test_fraction"] = self.test_fraction
+        if self.split_seed:
+            made["split_seed"] = self.split_seed
+        if self.augment:
+            made["augment"] = [step.to_json() for step in self.augment]
+        return made
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, object]) -> DataSettings:
+        """Check and read the section; DataError or ParameterError naming the field."""
+        reference = {key: value for key, value in fields.items() if key not in OWN_FIELDS}
+        source = reference.get("source")
+        if not isinstance(source, str) or source not in OPTIONS:
+            raise DataError(
+                f"source: expected one of {', '.join(OPTIONS)}, got {str(source)[:60]!r}",
+                who="data",
+            )
+        for key in reference:
+            if key != "source" and key not in OPTIONS[source]:
+                known = ", ".join(sorted((*OPTIONS[source], *OWN_FIELDS)))
+                raise DataError(
+                    f"unknown field {key[:60]!r} for source {source}",
+                    who="data",
+                    hint=f"known: {known}",
+                )
+        fraction = fields.get("test_fraction", 0.2)
+        if isinstance(fraction, bool) or not isinstance(fraction, int | float):
+            raise DataError("test_fraction: expected a number", who="data")
+        if not 0.0 < fraction < 1.0:
+            raise DataError(
+                f"test_fraction: expected a number between 0 and 1, got {fraction}", who="data"
+            )
+        seed = fields.get("split_seed", 0)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
+            raise DataError("split_seed: expected a whole number from 0 up", who="data")
+        steps = fields.get("augment", [])
+        if not isinstance(steps, list | tuple) or len(steps) > MAX_AUGMENTATIONS:
+            raise ParameterError(
+                f"augment: expected a list of at most {MAX_AUGMENTATIONS}", who="data"
+            )
+        return cls(
+            reference,
+            parse_kind(fields.get("normalization", "none")),
+            float(fraction),
+            seed,
+            tuple(Augmentation.resolve(step) for step in steps),
+        )
+
+
+def _plain(value: object) -> Plain:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise DataError(f"a data reference holds plain values only: got {value!r}"[:120], who="data")

@@ -1,0 +1,90 @@
+"""Opens the device a user asked for, or the one that suits, and says why in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self, TypeAlias, cast
+
+from studio.engine.core.errors import BackendError, ParameterError
+from studio.engine.cpu.backend import CpuBackend
+from studio.engine.runtime.backend import Backend
+
+Choice: TypeAlias = Literal["auto", "gl", "cpu"]
+
+CHOICES = ("auto", "gl", "cpu")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A backend, and one sentence about why it is this one; a context manager that closes it."""
+
+    backend: Backend
+    why: str
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the device."""
+        self.backend.close()
+
+
+def open_backend(choice: str = "auto") -> Opened:
+    """Open a backend.
+
+    Args:
+        choice: ``cpu``; ``gl`` for any OpenGL 4.3, software included; ``auto`` for OpenGL on
+            hardware and the CPU otherwise.
+
+    Raises:
+        ParameterError: another choice.
+        BackendError: ``gl`` was asked for and cannot be had; one sentence says why.
+    """
+    if choice not in CHOICES:
+        raise ParameterError(
+            f"expected one of {', '.join(CHOICES)}, got {choice[:40]!r}", who="backend"
+        )
+    if choice == "cpu":
+        return _cpu("as asked")
+    if choice == "gl":
+        backend, software = _open_gl()
+        return Opened(backend, f"training on {backend.device}, as asked" + _aside(software))
+    try:
+        backend, software = _open_gl()
+    except BackendError as error:
+        return _cpu(error.message)
+    if not software:
+        return Opened(backend, f"training on {backend.device} with OpenGL")
+    backend.close()
+    return _cpu(software)
+
+
+def _cpu(reason: str) -> Opened:
+    backend: Backend = cast("Backend", CpuBackend())
+    return Opened(backend, f"training on the CPU: {reason}")
+
+
+def _aside(software: str) -> str:
+    return " (software: the CPU backend is faster here)" if software else ""
+
+
+def _open_gl() -> tuple[Backend, str]:
+    """The OpenGL backend, and a sentence where it runs in software."""
+    # moderngl is loaded only where somebody wants OpenGL: libraries may be missing elsewhere.
+    from studio.engine.gl.backend import GlBackend
+    from studio.engine.gl.preflight import check_libraries
+
+    found = check_libraries()
+    if not found.ok:
+        raise BackendError(found.problem, who="OpenGL", hint=found.hint)
+    opened = GlBackend()
+    return cast("Backend", opened), opened.info.notice if opened.info.is_software else ""

@@ -1,0 +1,96 @@
+"""Finds the instruction that made a loss no number: repeats the epoch up to it, in check mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import NumericError, StudioError
+from studio.engine.train.feed import Feed
+from studio.engine.train.network import STATE_ROLES, Network
+from studio.engine.train.rates import RateTable
+
+SNAPSHOT_BYTES = 64 << 20
+"""States up to this size are kept at the start of each epoch, to repeat it from."""
+
+Snapshot = Mapping[str, npt.NDArray[np.generic]]
+
+
+def snapshot_of(network: Network) -> Snapshot | None:
+    """Weights, statistics and slots as they are, or None where they are too large to keep."""
+    tensors = network.tensors("train", STATE_ROLES)
+    size = sum(t.numel(1) * t.dtype.itemsize for t in tensors)
+    return network.read(STATE_ROLES) if size <= SNAPSHOT_BYTES else None
+
+
+class Diagnosis:
+    """Repeats the steps of an epoch to one that went wrong.
+
+    Args:
+        network: what trained.
+        feed: its samples.
+        rates: learning rates of the steps.
+        snapshot: state at ``first_step``, or None to look at the state as it is now.
+        first_step: index within the epoch of the snapshot.
+        total_step: steps of all epochs before it.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        feed: Feed,
+        rates: RateTable,
+        snapshot: Snapshot | None,
+        first_step: int,
+        total_step: int,
+    ) -> None:
+        self._network = network
+        self._feed = feed
+        self._rates = rates
+        self._snapshot = snapshot
+        self._first = first_step
+        self._total = total_step
+
+    def find(self, epoch: int, shuffle: bool, bad_step: int) -> StudioError:
+        """The error to raise: what check mode finds, or that it found nothing."""
+        try:
+            if self._snapshot is None:
+                self._check_at(epoch, shuffle, bad_step)
+            else:
+                self._network.write(self._snapshot, STATE_ROLES)
+                # A broken update shows in the loss of the next step only: look at both.
+                self._replay(epoch, shuffle, self._first, max(self._first, bad_step - 1))
+                for step in range(max(self._first, bad_step - 1), bad_step + 1):
+                    self._check_at(epoch, shuffle, step)
+        except NumericError as error:
+            error.origin = error.origin or f"epoch {epoch + 1}, step {bad_step + 1}"
+            return error
+        return NumericError(
+            f"the loss is no finite number in epoch {epoch + 1}, step {bad_step + 1}",
+            who=self._network.task.name,
+            hint="lower the learning rate, or clip gradients (clipnorm)",
+        )
+
+    def _replay(self, epoch: int, shuffle: bool, begin: int, end: int) -> None:
+        done = begin
+        for stretch in self._feed.stretches(epoch, shuffle, begin):
+            if done >= end:
+                return
+            self._position(epoch, stretch.cursor, done)
+            executable = self._network.executable("train", stretch.batch)
+            for _ in range(min(stretch.steps, end - done)):
+                self._rates.prepare(self._total + done - self._first, 1)
+                executable.run(1)
+                done += 1
+
+    def _check_at(self, epoch: int, shuffle: bool, step: int) -> None:
+        stretch = next(self._feed.stretches(epoch, shuffle, step))
+        self._position(epoch, stretch.cursor, step)
+        self._rates.prepare(self._total + step - self._first, 1)
+        self._network.executable("train", stretch.batch).check()
+
+    def _position(self, epoch: int, cursor: int, step: int) -> None:
+        total = self._total + step - self._first
+        self._feed.position(step=total, epoch=epoch, cursor=cursor, record=total)

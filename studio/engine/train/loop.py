@@ -1,0 +1,129 @@
+"""Queues the steps of an epoch: in chunks, without waiting for their numbers, stoppable anywhere."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.runtime.backend import Executable
+from studio.engine.train.control import UNLIMITED, Control
+from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.meter import Meter
+from studio.engine.train.network import Network
+from studio.engine.train.rates import RateTable
+
+REPORT_SECONDS = 0.1
+CHUNK_SECONDS = 0.03
+
+StepHeard = Callable[[int, dict[str, float]], None]
+
+
+class EpochLoop:
+    """Runs epochs on the training thread.
+
+    Args:
+        network: what trains.
+        feed: its samples.
+        control: what others want of the training.
+        report: called about ten times a second, and when all numbers are in.
+    """
+
+    def __init__(
+        self, network: Network, feed: Feed, control: Control, report: Callable[[], None]
+    ) -> None:
+        program = network.program("train")
+        self.meter = Meter(network.session, program, "train", self._heard)
+        self.rates = RateTable(network.session, program, network.task.settings.optimizer)
+        self.feed = feed
+        self.step = 0
+        self.total_step = 0
+        self.bad_step: int | None = None
+        self.step_heard: StepHeard | None = None
+        self._network = network
+        self._control = control
+        self._report = report
+        self._first_step = 0
+        self._chunk = 1
+        self._reported = 0.0
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the next step."""
+        self.rates.fix(self._control.learning_rate)
+        return self.rates.rate(self.total_step)
+
+    def begin(self, step: int, rows: int = 0, sums: tuple[float, ...] = ()) -> None:
+        """Stand at a step of an epoch whose earlier steps counted ``rows`` and ``sums``."""
+        self.step = self._first_step = step
+        self.bad_step = None
+        self.meter.begin(self.total_step, rows, sums)
+
+    def run(self, epoch: int, shuffle: bool) -> bool:
+        """The rest of an epoch; False when it was stopped or the loss became no number.
+
+        The numbers of all steps queued are in when it returns.
+        """
+        whole = all(
+            self._run_stretch(stretch, epoch)
+            for stretch in self.feed.stretches(epoch, shuffle, self.step)
+        )
+        self.settle()
+        return whole and self.bad_step is None
+
+    def settle(self) -> None:
+        """Wait for the numbers of all steps queued, and report."""
+        self.meter.finish()
+        self._tell(time.perf_counter())
+
+    def _run_stretch(self, stretch: Stretch, epoch: int) -> bool:
+        executable = self._network.executable("train", stretch.batch)
+        self.feed.position(
+            step=self.total_step, epoch=epoch, cursor=stretch.cursor, record=self.total_step
+        )
+        left = stretch.steps
+        while left:
+            if self._control.interrupts():
+                self.settle()
+            allowed = self._control.gate()
+            if not allowed or self.bad_step is not None:
+                return False
+            left -= self._queue(executable, stretch.batch, left, counted=allowed < UNLIMITED)
+        return True
+
+    def _queue(self, executable: Executable, batch: int, left: int, *, counted: bool) -> int:
+        """Queue one chunk; how many steps it had. Counted steps go one by one."""
+        self.rates.fix(self._control.learning_rate)
+        steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.meter.room)
+        self.rates.prepare(self.total_step, steps)
+        began = time.perf_counter()
+        done = executable.run(steps, None if counted else self._control.interrupts)
+        now = time.perf_counter()
+        if done:
+            # The chunk follows the pace, so that a stop is heard soon and fast steps cost little.
+            pace = max((now - began) / done, 1e-6)
+            self._chunk = max(1, min(2 * self._chunk, int(CHUNK_SECONDS / pace)))
+        self.meter.note(batch, done)
+        self.step += done
+        self.total_step += done
+        self._control.spend(done)
+        self.meter.collect()
+        if not self.meter.room or now - self._reported >= REPORT_SECONDS:
+            self.meter.ask()
+            self._tell(now)
+        return done
+
+    def _tell(self, now: float) -> None:
+        self._reported = now
+        self._report()
+
+    def _heard(self, index: int, values: npt.NDArray[np.float32]) -> None:
+        step = self._first_step + index
+        if self.bad_step is None and not math.isfinite(float(values[0])):
+            self.bad_step = step
+        if self.step_heard is not None:
+            numbers = (float(value) for value in values)
+            self.step_heard(step, dict(zip(self.meter.labels, numbers, strict=True)))

@@ -1,0 +1,131 @@
+"""Loss and metrics of steps, read from the device's ring without a step ever waiting for it."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.isa.program import Program
+from studio.engine.runtime.backend import Session
+
+Array: TypeAlias = npt.NDArray[np.generic]
+StepRow: TypeAlias = tuple[int, npt.NDArray[np.float32]]
+
+_MOST_READS = 4
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A read-back under way.
+
+    Attributes:
+        first: number of its first record.
+        rows: rows of the batch of each record.
+        future: the ring's contents behind those steps.
+    """
+
+    first: int
+    rows: tuple[int, ...]
+    future: Future[Array]
+
+
+class Meter:
+    """Means of one epoch, each step weighted by its rows, in float64.
+
+    Args:
+        session: holds the ring.
+        program: records into it; says what its columns are.
+        group: ``train`` or ``eval``.
+        on_step: hears (step since the meter began, its numbers) in order.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        program: Program,
+        group: str,
+        on_step: Callable[[int, npt.NDArray[np.float32]], None] | None = None,
+    ) -> None:
+        self.labels = metric_labels(program)
+        self._session = session
+        self._name = f"{group}/ring"
+        self._length = program.tensors.named(self._name).shape[0]
+        self._on_step = on_step
+        self._reads: deque[_Read] = deque()
+        self._queued: list[int] = []
+        self.begin(0)
+
+    @property
+    def room(self) -> int:
+        """Steps that may be queued before a read-back has to be asked for."""
+        return self._length - len(self._queued)
+
+    def begin(self, record: int, rows: int = 0, sums: Sequence[float] = ()) -> None:
+        """Start at ``record`` with what an epoch had counted before."""
+        self._reads.clear()
+        self._queued = []
+        self._asked = record
+        self._first = record
+        self.rows = rows
+        self._sums = np.zeros(len(self.labels))
+        self._sums[: len(sums)] = sums
+
+    @property
+    def sums(self) -> tuple[float, ...]:
+        """Sums over the rows counted so far."""
+        return tuple(float(value) for value in self._sums)
+
+    def note(self, rows: int, steps: int) -> None:
+        """Remember steps that were queued."""
+        self._queued.extend([rows] * steps)
+
+    def ask(self) -> None:
+        """Begin to read what the steps noted so far leave; returns at once."""
+        if self._queued:
+            future = self._session.read(self._name)
+            self._reads.append(_Read(self._asked, tuple(self._queued), future))
+            self._asked += len(self._queued)
+            self._queued = []
+        while len(self._reads) > _MOST_READS:
+            self._take(self._reads.popleft())
+
+    def collect(self) -> None:
+        """Take the read-backs that are done."""
+        while self._reads and self._reads[0].future.done():
+            self._take(self._reads.popleft())
+
+    def finish(self) -> None:
+        """Wait for the numbers of all steps noted."""
+        self.ask()
+        while self._reads:
+            self._take(self._reads.popleft())
+
+    def means(self) -> dict[str, float]:
+        """Means over the rows counted so far; empty before the first."""
+        if not self.rows:
+            return {}
+        return {
+            name: float(total / self.rows)
+            for name, total in zip(self.labels, self._sums, strict=True)
+        }
+
+    def _take(self, read: _Read) -> None:
+        ring = np.asarray(read.future.result(), np.float32)
+        for offset, rows in enumerate(read.rows):
+            values = ring[(read.first + offset) % self._length]
+            self._sums += values.astype(np.float64) * rows
+            self.rows += rows
+            if self._on_step is not None:
+                self._on_step(read.first + offset - self._first, values)
+
+
+def metric_labels(program: Program) -> tuple[str, ...]:
+    """Names of the ring's columns, ``loss`` first."""
+    return tuple(str(name) for name in json.loads(program.meta.get("metrics", "[]")))

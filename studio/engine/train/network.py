@@ -1,0 +1,132 @@
+"""A network on a device: one session, the programs of a task, and executables made when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import CheckpointError
+from studio.engine.core.tensor import Role, Tensor
+from studio.engine.isa.program import Program
+from studio.engine.layers.initializers import initial_values
+from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.train.programs import Programs
+from studio.engine.train.task import Task
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Weights: TypeAlias = dict[str, Array]
+CompileProgress: TypeAlias = Callable[[int, int], None]
+
+WEIGHT_ROLES = (Role.PARAM, Role.STATE)
+STATE_ROLES = (Role.PARAM, Role.STATE, Role.SLOT)
+
+
+class Network:
+    """Owns the session of one network and everything compiled for it; a context manager.
+
+    Args:
+        task: what it is for.
+        backend: where it lives; stays the caller's.
+        progress: hears (kernels compiled, kernels in all) during compilation.
+    """
+
+    def __init__(
+        self, task: Task, backend: Backend, progress: CompileProgress | None = None
+    ) -> None:
+        self.task = task
+        self.backend = backend
+        self.programs = Programs(task)
+        self.session: Session = backend.open_session()
+        self._progress = progress
+        self._executables: dict[tuple[str, int], Executable] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def program(self, mode: str) -> Program:
+        """The program of a mode, as it runs on this backend."""
+        return self.programs.program(mode, self.task.settings.level, self.backend.target)
+
+    def executable(self, mode: str, batch: int) -> Executable:
+        """The program of a mode for batches of ``batch`` rows; compiled on first use."""
+        key = (mode, batch)
+        if key not in self._executables:
+            self._executables[key] = self.backend.compile(
+                self.program(mode), self.session, batch, self._progress
+            )
+        return self._executables[key]
+
+    def forget(self, mode: str) -> None:
+        """Give up the executables of a mode, whose resident data is about to change its length."""
+        for key in [key for key in self._executables if key[0] == mode]:
+            self._executables.pop(key).close()
+
+    def tensors(self, mode: str, roles: tuple[Role, ...] = WEIGHT_ROLES) -> tuple[Tensor, ...]:
+        """Persistent tensors of a mode's program in id order, views left out."""
+        return tuple(t for t in self.program(mode).of_role(*roles) if t.view_of is None)
+
+    def initialise(self, seed: int, mode: str = "train") -> None:
+        """Make parameters, statistics and slots as they begin; the same for the same seed."""
+        tensors = self.tensors(mode, STATE_ROLES)
+        self.session.ensure(tensors)
+        for tensor in tensors:
+            self.session.write(tensor.name, initial_values(tensor, seed))
+
+    def read(self, roles: tuple[Role, ...] = WEIGHT_ROLES, mode: str = "train") -> Weights:
+        """Tensors of the given roles by name, as stored; waits for the device once."""
+        found: dict[str, Future[Array]] = {
+            t.name: self.session.read(t.name) for t in self.tensors(mode, roles)
+        }
+        return {name: np.array(future.result()) for name, future in found.items()}
+
+    def write(
+        self,
+        values: Mapping[str, Array],
+        roles: tuple[Role, ...] = WEIGHT_ROLES,
+        mode: str = "train",
+        who: str = "weights",
+    ) -> None:
+        """Write all tensors of the given roles; CheckpointError unless they fit exactly."""
+        tensors = self.tensors(mode, roles)
+        check_fit(tensors, values, who)
+        self.session.ensure(tensors)
+        for tensor in tensors:
+            self.session.write(tensor.name, np.ascontiguousarray(values[tensor.name]))
+
+    def close(self) -> None:
+        """Give everything back to the backend; more than once does nothing."""
+        for executable in self._executables.values():
+            executable.close()
+        self._executables.clear()
+        self.session.close()
+
+
+def check_fit(tensors: tuple[Tensor, ...], values: Mapping[str, Array], who: str) -> None:
+    """CheckpointError naming the first tensor that is missing or of another shape or type."""
+    for tensor in tensors:
+        found = values.get(tensor.name)
+        if found is None:
+            raise CheckpointError(
+                f"there is nothing for {tensor.name!r}",
+                who=who,
+                hint="it was made for another network or optimiser",
+            )
+        if tuple(found.shape) != tensor.shape or found.dtype != tensor.dtype.np:
+            raise CheckpointError(
+                f"{tensor.name!r}: expected {tensor.type}, got {found.dtype}{list(found.shape)}",
+                who=who,
+                hint="it was made for another network",
+            )

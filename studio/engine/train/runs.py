@@ -1,0 +1,235 @@
+"""Recorded runs: a folder per training beside the project, readable whatever moment it ended.
+
+``<name>.runs/<time>/`` holds ``settings.json`` (the project as trained), ``metrics.jsonl`` (one
+object per epoch, only ever appended to), ``checkpoints/`` and ``summary.json``. All but the metrics
+are replaced in one step; of the metrics at most the last line can be torn, and is then left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json, parse_json
+from studio.engine.train.project import Project
+from studio.engine.train.project_text import project_text
+
+LIMITS = Limits(file_bytes=256 * MIB, json_bytes=16 * MIB)
+STALE_SECONDS = 3600.0
+
+_CHECKPOINT = re.compile(r"(?:epoch-\d{4,7}|best|last|final)\Z")
+_TEMPORARY = re.compile(r"\..{1,100}\.[0-9a-f]{12}\.tmp\Z")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, project: Project, now: datetime | None = None) -> RunFolder:
+        """Make the folder of a new run; DataError at once where it cannot be written."""
+        stamp = (now or datetime.now(UTC)).strftime("%Y-%m-%d_%H-%M-%S")
+        root = project.runs_path
+        try:
+            root.mkdir(exist_ok=True)
+            path = _make_unique(root, stamp)
+            (path / "checkpoints").mkdir()
+        except OSError as error:
+            raise DataError(
+                f"runs cannot be recorded here: {error.strerror}",
+                who=str(root),
+                hint="copy the project to a folder you may write to",
+            ) from error
+        run = cls(path)
+        run.write_json("settings.json", project.to_json())
+        run.write_summary({"state": "running", "started": stamp})
+        for other in list_runs(project):
+            if other.path != path:
+                other.sweep(STALE_SECONDS)
+        return run
+
+    @property
+    def name(self) -> str:
+        """The time it began, as the folder is called."""
+        return self.path.name
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
+        return self.path / "checkpoints"
+
+    def project(self) -> Project:
+        """The project as it was trained; FormatError where the file is damaged."""
+        found = Project.from_json(
+            load_json(self.path / "settings.json", LIMITS), str(self.path / "settings.json")
+        )
+        found.path = self.path.parent.with_suffix(".glassbox")
+        return found
+
+    def write_json(self, name: str, document: Mapping[str, object]) -> None:
+        """Replace a JSON file of the run in one step."""
+        write_atomic(self.path / name, project_text(document).encode("utf-8"))
+
+    def write_summary(self, summary: Mapping[str, object]) -> None:
+        """Replace the summary."""
+        self.write_json("summary.json", summary)
+
+    def summary(self) -> dict[str, Plain]:
+        """The summary; empty where there is none yet."""
+        try:
+            found = load_json(self.path / "summary.json", LIMITS)
+        except FormatError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def append_metrics(self, epoch: int, logs: Mapping[str, float]) -> None:
+        """Add an epoch to the metrics; numbers that are not finite are written as null."""
+        values = {name: v if math.isfinite(v) else None for name, v in logs.items()}
+        line = json.dumps({"epoch": epoch, **values}, allow_nan=False) + "\n"
+        path = self.path / "metrics.jsonl"
+        try:
+            with path.open("ab") as file:
+                file.write(line.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror}", who=str(path)) from error
+
+    def metrics(self) -> list[dict[str, float]]:
+        """All epochs in order; a repeated one (after a resume) counts as last written.
+
+        A torn last line is left out; FormatError for a damaged line elsewhere.
+        """
+        path = self.path / "metrics.jsonl"
+        if not path.is_file():
+            return []
+        found: dict[int, dict[str, float]] = {}
+        lines = path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, 1):
+            if not line:
+                continue
+            try:
+                record = _metrics_record(line, f"{path}:{number}")
+            except FormatError:
+                # What stands behind the last line break was being written when the run ended.
+                if number == len(lines):
+                    continue
+                raise
+            found[int(record["epoch"])] = record
+        return [found[epoch] for epoch in sorted(found)]
+
+    def mend_metrics(self) -> None:
+        """Cut a torn last line off, so that a resumed run goes on at a line of its own."""
+        path = self.path / "metrics.jsonl"
+        if not path.is_file():
+            return
+        data = path.read_bytes()
+        if data and not data.endswith(b"\n"):
+            write_atomic(path, data[: data.rfind(b"\n") + 1])
+
+    def checkpoint_path(self, name: str) -> Path:
+        """Where the checkpoint of that name lies; DataError for a name that is none."""
+        if not _CHECKPOINT.match(name):
+            raise DataError(f"there is no checkpoint {name[:60]!r}", who=self.name)
+        return self.checkpoints / f"{name}.safetensors"
+
+    def remove_checkpoint(self, name: str) -> None:
+        """Delete a checkpoint, if it is there."""
+        with suppress(OSError):
+            self.checkpoint_path(name).unlink()
+
+    def resume_point(self) -> Path | None:
+        """The checkpoint a resumed training goes on from: the newest that is not a pick."""
+        return _newest(p for p in self._files() if p.stem not in ("best", "final"))
+
+    def best_result(self) -> Path | None:
+        """The checkpoint to use: the final weights, or else the newest there are."""
+        final = self.checkpoint_path("final")
+        return final if final.is_file() else _newest(self._files())
+
+    def sweep(self, older_than: float = 0.0) -> int:
+        """Remove temporary files that a killed writer left; how many were removed."""
+        removed = 0
+        limit = time.time() - older_than
+        for folder in (self.path, self.checkpoints):
+            if not folder.is_dir():
+                continue
+            for entry in folder.iterdir():
+                if _TEMPORARY.match(entry.name) and entry.lstat().st_mtime <= limit:
+                    with suppress(OSError):
+                        entry.unlink()
+                        removed += 1
+        return removed
+
+    def _files(self) -> list[Path]:
+        if not self.checkpoints.is_dir():
+            return []
+        return [
+            entry
+            for entry in self.checkpoints.iterdir()
+            if entry.suffix == ".safetensors" and _CHECKPOINT.match(entry.stem)
+        ]
+
+
+def list_runs(project: Project) -> list[RunFolder]:
+    """All runs of a project, the oldest first."""
+    root = project.runs_path
+    if not root.is_dir():
+        return []
+    return [RunFolder(p) for p in sorted(root.iterdir()) if (p / "settings.json").is_file()]
+
+
+def latest_run(project: Project) -> RunFolder | None:
+    """The newest run that has a checkpoint."""
+    usable = [run for run in list_runs(project) if run.best_result() is not None]
+    return usable[-1] if usable else None
+
+
+def _make_unique(root: Path, stamp: str) -> Path:
+    count = 1
+    while True:
+        path = root / (stamp if count == 1 else f"{stamp}_{count:03d}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            count += 1
+        else:
+            return path
+
+
+def _newest(paths: object) -> Path | None:
+    found = list(paths) if not isinstance(paths, list) else paths  # type: ignore[call-overload]
+    return max(found, key=lambda p: (p.stat().st_mtime_ns, p.name), default=None)
+
+
+def _metrics_record(line: bytes, who: str) -> dict[str, float]:
+    try:
+        record = parse_json(line, who, LIMITS)
+    except StudioError as error:
+        raise FormatError(error.message, who=who) from None
+    epoch = record.get("epoch") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or isinstance(epoch, bool) or not isinstance(epoch, int):
+        raise FormatError("expected the numbers of one epoch", who=who)
+    values: dict[str, float] = {}
+    for name, value in record.items():
+        if value is None:
+            values[name] = math.nan
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            values[name] = float(value)
+        else:
+            raise FormatError(f"{name[:40]!r} must be a number", who=who)
+    return values

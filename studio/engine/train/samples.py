@@ -1,0 +1,99 @@
+"""Arrays of one part of the data as they lie on the device: inputs, targets, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import DataError
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Equally long arrays.
+
+    Attributes:
+        inputs: one array [n, …] per input of the network, in storage types.
+        targets: one array [n, …] per output; class indices are int32[n].
+        weights: float32[n], or None where all count the same.
+    """
+
+    inputs: tuple[Array, ...]
+    targets: tuple[Array, ...] = ()
+    weights: npt.NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(array) for array in self.arrays()}
+        if len(lengths) != 1 or 0 in lengths:
+            raise DataError(
+                "inputs, targets and weights need the same number of samples, at least one: got "
+                f"{', '.join(str(n) for n in sorted(lengths)) or 'none'}",
+                who="data",
+            )
+
+    def __len__(self) -> int:
+        return len(self.inputs[0])
+
+    def arrays(self) -> tuple[Array, ...]:
+        """All of them: inputs, targets, weights."""
+        own = () if self.weights is None else (self.weights,)
+        return (*self.inputs, *self.targets, *own)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one sample with targets and weight."""
+        return max(1, sum(array.nbytes // len(array) for array in self.arrays()))
+
+    def subset(self, indices: npt.NDArray[np.int32]) -> Samples:
+        """The samples at ``indices``, copied in that order."""
+        return Samples(
+            tuple(array[indices] for array in self.inputs),
+            tuple(array[indices] for array in self.targets),
+            None if self.weights is None else self.weights[indices],
+        )
+
+
+def stored_array(values: object, who: str) -> Array:
+    """Values in a type that samples are stored in, without loss of meaning.
+
+    uint8, int32 and float32 stay; bool becomes uint8, other whole numbers int32, other floats
+    float32. DataError for anything else, for numbers that do not fit, and for NaN and infinity.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "b":
+        return array.astype(np.uint8)
+    if array.dtype in (np.dtype(np.uint8), np.dtype(np.int32)):
+        return array
+    if array.dtype.kind in "iu":
+        if array.size and (array.max() > _LARGEST or array.min() < -_LARGEST - 1):
+            raise DataError("whole numbers must fit 32 bits", who=who)
+        return array.astype(np.int32)
+    if array.dtype.kind != "f":
+        raise DataError(f"expected an array of numbers, got {array.dtype}", who=who)
+    with np.errstate(over="ignore"):
+        found = array.astype(np.float32)
+    if not np.isfinite(found).all():
+        row = int(np.argmin(np.isfinite(found).reshape(len(found), -1).all(axis=1)))
+        raise DataError(f"sample {row} holds a value that is no finite number", who=who)
+    return found
+
+
+def as_list(values: object) -> list[object]:
+    """One array as a list of one; lists and tuples of arrays as they are."""
+    if isinstance(values, list | tuple) and values and hasattr(values[0], "shape"):
+        return list(values)
+    return [values]
+
+
+def dtypes_of(arrays: Sequence[Array]) -> tuple[DType, ...]:
+    """Storage types of arrays."""
+    return tuple(DType.of(array.dtype) for array in arrays)

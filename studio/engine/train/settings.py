@@ -1,0 +1,167 @@
+"""The training settings of a project: typed, ranged, and plain data in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias, cast
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import Plain, choice, flag, integer, number, spec
+from studio.engine.optim.losses import Loss
+from studio.engine.optim.metrics import Metric
+from studio.engine.optim.optimizers import Adam, Optimizer
+from studio.engine.train.callbacks.callback import ProjectCallback
+from studio.engine.train.callbacks.early_stopping import EarlyStopping
+from studio.engine.train.callbacks.learning_rate import ReduceLROnPlateau
+from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
+
+ClassWeights: TypeAlias = "str | Mapping[str | int, float]"
+
+MAX_EPOCHS = 1_000_000
+MAX_BATCH = 1 << 20
+MAX_METRICS = 16
+MAX_CALLBACKS = 16
+
+CALLBACKS: tuple[type[ProjectCallback], ...] = (EarlyStopping, ReduceLROnPlateau, ModelCheckpoint)
+"""Every callback a project file may name."""
+
+
+def _read_loss(value: object, who: str) -> Loss:
+    return Loss.resolve(value)
+
+
+def _write_loss(value: Loss | None) -> Plain:
+    return None if value is None else _short(value)
+
+
+def _read_optimizer(value: object, who: str) -> Optimizer:
+    return Optimizer.resolve(value)
+
+
+def _read_metrics(value: object, who: str) -> tuple[Metric, ...]:
+    found = tuple(Metric.resolve(v) for v in _listed(value, "metrics", who, MAX_METRICS))
+    labels = [m.label for m in found]
+    twice = next((name for name in labels if labels.count(name) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"metrics: {twice} is given twice", who=who)
+    return found
+
+
+def _write_metrics(value: tuple[Metric, ...] | None) -> Plain:
+    return None if value is None else [_short(metric) for metric in value]
+
+
+def _read_callbacks(value: object, who: str) -> tuple[ProjectCallback, ...]:
+    listed = _listed(value, "callbacks", who, MAX_CALLBACKS)
+    return tuple(ProjectCallback.resolve(v) for v in listed)
+
+
+def _write_callbacks(value: tuple[ProjectCallback, ...]) -> Plain:
+    return [callback.to_json() for callback in value]
+
+
+def _listed(value: object, name: str, who: str, most: int) -> list[object]:
+    if not isinstance(value, list | tuple) or len(value) > most:
+        raise ParameterError(
+            f"{name}: expected a list of at most {most}, got {str(value)[:60]}", who=who
+        )
+    return list(value)
+
+
+def _short(value: Configured) -> Plain:
+    """The name alone where every option is default."""
+    written = value.to_json()
+    return written if written["config"] else written["type"]
+
+
+def _read_early_stopping(value: object, who: str) -> EarlyStopping:
+    if isinstance(value, EarlyStopping):
+        return value
+    return EarlyStopping.from_config(_mapping(value, "early_stopping", who))
+
+
+def _write_early_stopping(value: EarlyStopping | None) -> Plain:
+    return None if value is None else value.config()
+
+
+def _read_checkpoints(value: object, who: str) -> ModelCheckpoint:
+    if isinstance(value, ModelCheckpoint):
+        return value
+    return ModelCheckpoint.from_config(_mapping(value, "checkpoints", who))
+
+
+def _write_checkpoints(value: ModelCheckpoint) -> Plain:
+    return value.config()
+
+
+def _mapping(value: object, name: str, who: str) -> Mapping[str, object]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ParameterError(f"{name}: expected an object, got {str(value)[:60]!r}", who=who)
+    return value
+
+
+def _read_class_weights(value: object, who: str) -> ClassWeights:
+    if value == "balanced":
+        return "balanced"
+    table = value if isinstance(value, Mapping) else {}
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in table.values())
+    if not table or not numbers or not all(isinstance(k, str | int) for k in table):
+        raise ParameterError(
+            "class_weights: expected 'balanced', or an object of class names and weights, got "
+            f"{str(value)[:60]!r}",
+            who=who,
+        )
+    return {cast("str | int", key): float(v) for key, v in table.items()}
+
+
+def _write_class_weights(value: ClassWeights | None) -> Plain:
+    if value is None or isinstance(value, str):
+        return value
+    return {str(key): weight for key, weight in value.items()}
+
+
+class TrainingSettings(Configured, family="training settings"):
+    """How a network is trained. What is left out takes its default.
+
+    ``loss`` and ``metrics`` that are not given follow the data: cross-entropy and accuracy for
+    classes, squared error for numbers. The learning rate, or its schedule, is the optimiser's.
+    """
+
+    epochs = integer("Passes over the training part.", 10, low=1, high=MAX_EPOCHS)
+    batch_size = integer("Samples per step.", 32, low=1, high=MAX_BATCH)
+    seed = integer("Seed of weights, order, dropout and augmentation.", 0, low=0)
+    shuffle = flag("Visit the samples of each epoch in another order.", True)
+    optimizer = spec("Optimiser with its learning rate.", Adam(), _read_optimizer, _short)
+    loss = spec("Loss; by the data when not given.", None, _read_loss, _write_loss, optional=True)
+    metrics = spec(
+        "Metrics; by the data when not given.", None, _read_metrics, _write_metrics, optional=True
+    )
+    validation = choice(
+        "What each epoch is measured on: the held-out part, the last or a random share of the "
+        "training part, or nothing.",
+        "held-out", "tail", "random", "none",
+    )  # fmt: skip
+    validation_fraction = number("Share for tail and random.", 0.1, low=1e-6, high=0.999999)
+    class_weights = spec(
+        "Weights of classes: balanced, or by name.", None, _read_class_weights,
+        _write_class_weights, optional=True,
+    )  # fmt: skip
+    early_stopping = spec(
+        "Options of EarlyStopping, or null.", None, _read_early_stopping, _write_early_stopping,
+        optional=True,
+    )  # fmt: skip
+    callbacks = spec("Further callbacks.", (), _read_callbacks, _write_callbacks)
+    checkpoints = spec(
+        "Options of ModelCheckpoint.", ModelCheckpoint(), _read_checkpoints, _write_checkpoints
+    )
+    level = integer("How much the compiler optimises, 0 to 2.", 2, low=0, high=2)
+    data_budget = integer(
+        "Device memory for the training data, MiB; more than that streams in shards.", 1024, low=1
+    )
+    stop_on_nan = flag("End at a loss that is no number, and say where it came from.", True)
+
+    @property
+    def who(self) -> str:
+        """How errors name this."""
+        return "training"

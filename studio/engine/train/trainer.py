@@ -1,0 +1,456 @@
+"""Trains a task on a backend: epochs, validation, callbacks, records, control from other threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import CheckpointError, DataError
+from studio.engine.core.signal import Signal
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.callbacks.callback import Callback
+from studio.engine.train.callbacks.history import History
+from studio.engine.train.checkpoint import Checkpoint, Position
+from studio.engine.train.control import Control
+from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
+from studio.engine.train.evaluation import Evaluator
+from studio.engine.train.feed import Feed
+from studio.engine.train.loop import EpochLoop
+from studio.engine.train.network import STATE_ROLES, Network
+from studio.engine.train.progress import Progress, Stopwatch
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.task import Task
+from studio.engine.train.trained import Trained
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Outcome: TypeAlias = Literal["finished", "stopped", "early"]
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a training left.
+
+    Attributes:
+        outcome: ``finished`` all epochs, ``stopped`` by the user, or ``early`` by a callback.
+        reason: one sentence where a callback ended it, else empty.
+        history: for each metric one number per epoch, resumed ones included.
+        epochs: numbers of those epochs, from 0.
+        steps: steps of all epochs.
+        seconds: time this part took, compiling and pauses left out.
+    """
+
+    outcome: Outcome
+    reason: str
+    history: Mapping[str, list[float]]
+    epochs: tuple[int, ...]
+    steps: int
+    seconds: float
+
+    @property
+    def last(self) -> dict[str, float]:
+        """The numbers of the last epoch."""
+        return {name: values[-1] for name, values in self.history.items() if values}
+
+
+@dataclass
+class _Place:
+    """Where the training stands between steps."""
+
+    epoch: int = 0
+    in_epoch: bool = False
+    stop_reason: str = ""
+    stop_wanted: bool = False
+    snapshot: Snapshot | None = None
+    snapshot_step: int = 0
+    snapshot_total: int = 0
+    said: list[str] = field(default_factory=list)
+
+
+class Trainer:
+    """Owns a network while it trains; a context manager.
+
+    ``progress``, ``epoch_ended`` and ``said`` are emitted on the training thread.
+
+    Args:
+        task: what is trained, on what.
+        backend: where; stays the caller's.
+        run: folder that records it, or None for no record.
+        callbacks: further callbacks, called before those of the settings.
+        network: continue with a network that has weights; stays the caller's.
+        initial_epoch: number of the first epoch.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        backend: Backend,
+        *,
+        run: RunFolder | None = None,
+        callbacks: Sequence[Callback] = (),
+        network: Network | None = None,
+        initial_epoch: int = 0,
+    ) -> None:
+        self.task = task
+        self.run_folder = run
+        self.control = Control()
+        self.progress: Signal[[Progress]] = Signal()
+        self.epoch_ended: Signal[[int, Mapping[str, float]]] = Signal()
+        self.said: Signal[[str]] = Signal()
+        self.compiling: Signal[[int, int]] = Signal()
+        self.history = History()
+        self._owns_network = network is None
+        self.network = network or Network(task, backend, self.compiling.emit)
+        self.callbacks = self._all_callbacks(callbacks)
+        self._initial_epoch = initial_epoch
+        self._resumed: Checkpoint | None = None
+        self._watch = Stopwatch()
+        self._place = _Place(initial_epoch)
+        self._loop: EpochLoop | None = None
+        self._evaluator = Evaluator(self.network)
+        self._thread: threading.Thread | None = None
+        self._steps_before = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- for the caller -------------------------------------------------------------------------
+
+    def resume(self, checkpoint: Path | str | Checkpoint) -> None:
+        """Go on from a checkpoint when `run` is called.
+
+        Raises:
+            CheckpointError: it belongs to another seed, batch size or data set.
+        """
+        found = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
+        settings = self.task.settings
+        for what, here, there in (
+            ("seed", settings.seed, found.seed),
+            ("batch size", settings.batch_size, found.batch_size),
+            ("data hash", self.task.data_hash[:12], found.data_hash[:12]),
+        ):
+            if here != there:
+                raise CheckpointError(
+                    f"the {what} is {here}, the checkpoint was made with {there}",
+                    who=self.task.name,
+                    hint="train anew, or set it back",
+                )
+        self._resumed = found
+
+    def run(self) -> TrainingResult:
+        """Train on this thread until all epochs are done or somebody stops it.
+
+        Raises:
+            NumericError: the loss became no number; names instruction, layer and operands.
+            StudioError: what data, compiler, backend or a callback refuse.
+        """
+        self.control.begin()
+        try:
+            result = self._train()
+        except BaseException as error:
+            self._summarise("failed", str(error))
+            raise
+        finally:
+            self._watch.halt()
+            self.control.end()
+        return result
+
+    def start(self) -> Future[TrainingResult]:
+        """Train on a thread of its own; the future holds the result or the error."""
+        if self._thread is not None and self._thread.is_alive():
+            raise DataError("the training is running already", who=self.task.name)
+        future: Future[TrainingResult] = Future()
+
+        def work() -> None:
+            try:
+                future.set_result(self.run())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._thread = threading.Thread(target=work, name="training", daemon=True)
+        self._thread.start()
+        return future
+
+    @property
+    def trained(self) -> Trained:
+        """The network as it is now, to evaluate and predict with; shares it with this."""
+        return Trained(self.network)
+
+    def evaluate(self, part: Literal["test", "validation"] = "test") -> dict[str, float]:
+        """Loss and metrics on a held-out part; DataError where there is none."""
+        samples = self.task.test if part == "test" else self.task.validation
+        if samples is None:
+            raise DataError(f"there is no {part} part to measure on", who=self.task.name)
+        return self._evaluator.evaluate(samples)
+
+    def close(self) -> None:
+        """Stop a training under way, wait for it, and give the network back."""
+        if self._thread is not None:
+            self.control.stop()
+            self._thread.join()
+            self._thread = None
+        if self._owns_network:
+            self.network.close()
+
+    # -- for callbacks --------------------------------------------------------------------------
+
+    @property
+    def epochs(self) -> int:
+        """Epochs in all."""
+        return self.task.settings.epochs
+
+    @property
+    def learning_rate(self) -> float:
+        """Rate of the next step."""
+        return self.loop.learning_rate
+
+    @property
+    def loop(self) -> EpochLoop:
+        """The loop of the training under way; DataError before it began."""
+        if self._loop is None:
+            raise DataError("the training has not begun", who=self.task.name)
+        return self._loop
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Use a fixed rate from the next step on (on the training thread)."""
+        self.control.take_rate(rate)
+
+    def stop_training(self, reason: str = "") -> None:
+        """End after this epoch (on the training thread)."""
+        self._place.stop_wanted, self._place.stop_reason = True, reason
+
+    def read_weights(self) -> dict[str, Array]:
+        """Parameters and running statistics by tensor name, as stored."""
+        return self.network.read()
+
+    def write_weights(self, weights: Mapping[str, Array]) -> None:
+        """Put parameters and running statistics back."""
+        self.network.write(weights)
+
+    def say(self, text: str) -> None:
+        """Tell the user one sentence."""
+        self.said.emit(text)
+
+    def save_checkpoint(self, name: str) -> str:
+        """Write a checkpoint into the run's folder; its name, empty without a run."""
+        if self.run_folder is None:
+            return ""
+        self.checkpoint().save(self.run_folder.checkpoint_path(name))
+        return name
+
+    def remove_checkpoint(self, name: str) -> None:
+        """Delete a checkpoint of the run."""
+        if self.run_folder is not None and name:
+            self.run_folder.remove_checkpoint(name)
+
+    def checkpoint(self) -> Checkpoint:
+        """Everything needed to go on from here (on the training thread, between steps)."""
+        loop, place = self.loop, self._place
+        loop.meter.finish()
+        position = (
+            Position(place.epoch, loop.step, loop.total_step, loop.meter.rows, loop.meter.sums)
+            if place.in_epoch
+            else Position(place.epoch, 0, loop.total_step)
+        )
+        tensors = self.network.read(STATE_ROLES)
+        tensors["train/step"] = np.array(self.network.session.read("train/step").result())
+        settings = self.task.settings
+        return Checkpoint(
+            tensors,
+            position,
+            settings.seed,
+            settings.batch_size,
+            self.control.learning_rate,
+            self.history.state(),
+            tuple((type(c).__name__, c.state()) for c in self.callbacks),
+            tuple(c.arrays() for c in self.callbacks),
+            self.task.data_hash,
+        )
+
+    # -- the training ---------------------------------------------------------------------------
+
+    def _all_callbacks(self, own: Sequence[Callback]) -> list[Callback]:
+        """Those given, then those of the settings; checkpoints last, behind what they record."""
+        settings = self.task.settings
+        found: list[Callback] = list(own)
+        if settings.early_stopping is not None:
+            found.append(settings.early_stopping)
+        found.extend(settings.callbacks)
+        if self.run_folder is not None:
+            found.append(settings.checkpoints)
+        return found
+
+    def _train(self) -> TrainingResult:
+        self._prepare()
+        settings, place = self.task.settings, self._place
+        outcome: Outcome = "finished"
+        while place.epoch < settings.epochs:
+            if not self._epoch(place.epoch):
+                outcome = "stopped"
+                break
+            if place.stop_wanted:
+                outcome = "early"
+                break
+        if outcome == "stopped":
+            self.save_checkpoint("last")
+        for callback in self.callbacks:
+            callback.on_train_end()
+        self._watch.halt()
+        if outcome != "stopped":
+            self.save_checkpoint("final")
+        result = TrainingResult(
+            outcome,
+            place.stop_reason,
+            dict(self.history.history),
+            tuple(self.history.epoch),
+            self.loop.total_step,
+            self._watch.seconds,
+        )
+        self._summarise(outcome, place.stop_reason)
+        return result
+
+    def _prepare(self) -> None:
+        settings, samples = self.task.settings, self.task.training_samples()
+        feed = Feed(
+            self.network, "train", samples, settings.batch_size, settings.seed,
+            settings.data_budget * _MIB,
+        )  # fmt: skip
+        loop = self._loop = EpochLoop(self.network, feed, self.control, self._report)
+        self._place = _Place(self._initial_epoch)
+        if any(
+            type(c).on_train_batch_end is not Callback.on_train_batch_end for c in self.callbacks
+        ):
+            loop.step_heard = self._step_heard
+        if self._resumed is not None:
+            self.network.write(self._resumed.tensors, STATE_ROLES, who="checkpoint")
+        elif self._owns_network:
+            self.network.initialise(settings.seed)
+        for batch in {feed.rows_of(0), feed.rows_of(feed.steps - 1)}:
+            self.network.executable("train", batch)
+        for callback in (self.history, *self.callbacks):
+            callback.set_training(self)
+            callback.on_train_begin()
+        loop.begin(0)
+        if self._resumed is not None:
+            self._take_back(self._resumed, loop)
+        self._steps_before = loop.total_step
+        self._watch.start()
+
+    def _take_back(self, found: Checkpoint, loop: EpochLoop) -> None:
+        """Stand where the checkpoint was made."""
+        position = found.position
+        loop.total_step = position.total_step
+        loop.begin(position.step, position.rows, position.sums)
+        self._place.epoch = position.epoch
+        self._place.in_epoch = position.step > 0
+        self.control.take_rate(found.learning_rate)
+        self.history.restore(found.history, {})
+        left = list(zip(found.callbacks, found.callback_arrays, strict=True))
+        for callback in self.callbacks:
+            for entry in left:
+                (kind, state), arrays = entry
+                if kind == type(callback).__name__:
+                    callback.restore(state, dict(arrays))
+                    left.remove(entry)
+                    break
+
+    def _epoch(self, epoch: int) -> bool:
+        """One epoch with its validation and callbacks; False when it was stopped."""
+        loop, place, settings = self.loop, self._place, self.task.settings
+        if not place.in_epoch:
+            loop.begin(0)
+            for callback in (self.history, *self.callbacks):
+                callback.on_epoch_begin(epoch)
+        place.in_epoch = True
+        if settings.stop_on_nan:
+            place.snapshot = snapshot_of(self.network)
+            place.snapshot_step, place.snapshot_total = loop.step, loop.total_step
+        whole = loop.run(epoch, settings.shuffle)
+        if loop.bad_step is not None and settings.stop_on_nan:
+            raise self._cause(epoch, loop.bad_step)
+        if not whole and (loop.bad_step is None or self.control.stop_wanted):
+            return False
+        logs = loop.meter.means()
+        if self.task.validation is not None:
+            measured = self._evaluator.evaluate(self.task.validation)
+            logs |= {f"val_{name}": value for name, value in measured.items()}
+        logs["learning_rate"] = loop.rates.rate(max(0, loop.total_step - 1))
+        place.epoch, place.in_epoch = epoch + 1, False
+        if self.run_folder is not None:
+            self.run_folder.append_metrics(epoch, logs)
+        for callback in (self.history, *self.callbacks):
+            callback.on_epoch_end(epoch, logs)
+        self._report(logs)
+        self.epoch_ended.emit(epoch, logs)
+        return True
+
+    def _cause(self, epoch: int, bad_step: int) -> Exception:
+        place = self._place
+        diagnosis = Diagnosis(
+            self.network, self.loop.feed, self.loop.rates, place.snapshot, place.snapshot_step,
+            place.snapshot_total,
+        )  # fmt: skip
+        return diagnosis.find(epoch, self.task.settings.shuffle, bad_step)
+
+    def _step_heard(self, step: int, logs: Mapping[str, float]) -> None:
+        for callback in self.callbacks:
+            callback.on_train_batch_end(step, logs)
+
+    def _report(self, logs: Mapping[str, float] | None = None) -> None:
+        loop, place, settings = self.loop, self._place, self.task.settings
+        steps, seconds = loop.feed.steps, self._watch.seconds
+        done = loop.total_step - self._steps_before
+        step = loop.step if place.in_epoch else 0
+        left = max(0, (settings.epochs - place.epoch) * steps - step)
+        rows = done * len(loop.feed.samples) / steps
+        self.progress.emit(
+            Progress(
+                place.epoch,
+                settings.epochs,
+                step,
+                steps,
+                loop.total_step,
+                logs if logs is not None else loop.meter.means(),
+                loop.learning_rate,
+                seconds,
+                left * seconds / done if done else None,
+                rows / seconds if seconds else 0.0,
+            )
+        )
+
+    def _summarise(self, state: str, reason: str) -> None:
+        if self.run_folder is None:
+            return
+        loop = self._loop
+        summary: dict[str, object] = {
+            "state": state,
+            "reason": reason,
+            "started": self.run_folder.name,
+            "device": self.network.backend.device,
+            "epochs": len(self.history.epoch),
+            "steps": 0 if loop is None else loop.total_step,
+            "seconds": round(self._watch.seconds, 3),
+            "metrics": {
+                name: values[-1]
+                for name, values in self.history.history.items()
+                if values and np.isfinite(values[-1])
+            },
+        }
+        self.run_folder.write_summary(summary)
