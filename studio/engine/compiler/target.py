@@ -14,18 +14,62 @@ class Target:
         pad_convolution_inputs: give inputs of padded convolutions a zero halo.
         max_storage_bytes: largest single tensor.
         offset_alignment: bytes a storage offset must be a multiple of.
+        max_fused_storages: storages one fused kernel may touch.
+        padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
     """
 
     name: str
     pad_convolution_inputs: bool
     max_storage_bytes: int
     offset_alignment: int
+    max_fused_storages: int = 8
+    padded_writers: frozenset[str] = frozenset()
 
 
-CPU = Target("cpu", pad_convolution_inputs=True, max_storage_bytes=1 << 40, offset_alignment=64)
+PADDED_WRITERS = frozenset(
+    {
+        "ADD",
+        "AUGMENT_FLIP",
+        "AUGMENT_NOISE",
+        "AUGMENT_ROTATE",
+        "AUGMENT_SHIFT",
+        "AVGPOOL2D",
+        "BATCHNORM2D",
+        "CONCAT",
+        "CONCAT_CHANNEL",
+        "CONV2D",
+        "DEPTHWISE_CONV2D",
+        "DROPOUT",
+        "ELU",
+        "GATHER_BATCH",
+        "LEAKY_RELU",
+        "MAXPOOL2D",
+        "MUL",
+        "NORMALIZE",
+        "RELU",
+        "SIGMOID",
+        "SWISH",
+        "TANH",
+    }
+)
+"""The layout table: writers of pictures, which go row by row and so step over a halo easily."""
+
+
+CPU = Target(
+    "cpu",
+    pad_convolution_inputs=True,
+    max_storage_bytes=1 << 40,
+    offset_alignment=64,
+    max_fused_storages=32,
+    padded_writers=PADDED_WRITERS,
+)
 """The NumPy backend."""
 
 GL = Target(
-    "gl", pad_convolution_inputs=True, max_storage_bytes=(1 << 31) - 256, offset_alignment=256
+    "gl",
+    pad_convolution_inputs=True,
+    max_storage_bytes=(1 << 31) - 256,
+    offset_alignment=256,
+    padded_writers=PADDED_WRITERS,
 )
 """Any OpenGL 4.3 device."""

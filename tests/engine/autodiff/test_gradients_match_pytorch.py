@@ -32,7 +32,7 @@ def without_dropout(program: Program) -> Program:
 def test_loss_and_gradients_are_those_of_pytorch(name: str) -> None:
     program = without_dropout(NETWORKS[name]())
     values, wanted = recorded(name, "value"), recorded(name, "grad")
-    for tensor in program.of_role(Role.STATE, Role.STEP):
+    for tensor in program.of_role(Role.STATE, Role.STEP, Role.METRIC):
         values[tensor.name] = np.zeros(tensor.shape)
     batch = 2 if name == "expression" else 3
     with np.load(RECORDED, allow_pickle=False) as file:

@@ -22,7 +22,7 @@ def values_for(
     losses = {ins.ref("t").id: ins for ins in program if hasattr(ins, "t")}
     for tensor in program.tensors.values():
         shape = bind_shape(tensor.shape, batch)
-        if tensor.role is Role.STEP:
+        if tensor.role in (Role.STEP, Role.METRIC, Role.SLOT):
             found[tensor.name] = np.zeros(shape)
         elif tensor.role is Role.STATE:
             found[tensor.name] = rng.uniform(0.5, 1.5, shape)

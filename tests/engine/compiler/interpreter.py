@@ -91,6 +91,10 @@ class Interpreter:
         elif ins.mnemonic == "ACCURACY":
             hits = self.get(ins.p).argmax(-1) == self.get(ins.t).argmax(-1)
             self.set(ins.y, hits.mean())
+        elif ins.mnemonic == "RECORD":
+            ring = self.get(ins.ring)
+            ring[int(self.get(ins.step)[4]) % len(ring)] = [float(self.get(v)) for v in ins.values]
+            self.set(ins.ring, ring)
         elif ins.mnemonic not in ("FUSE", "END"):
             operands = {r: self.get(r) for spec, r in reading(ins) if r.present}
             self.set(ins.y, self.forward(ins, operands))

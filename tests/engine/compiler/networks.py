@@ -8,6 +8,7 @@ from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.activation import Relu, Sigmoid, Tanh
 from studio.engine.isa.ops.arithmetic import Add, Mul, Scale
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
+from studio.engine.isa.ops.data import Record
 from studio.engine.isa.ops.linear import Linear
 from studio.engine.isa.ops.loss import Accuracy, LossCE, LossL1L2, LossMSE
 from studio.engine.isa.ops.move import ConcatChannel, Flatten
@@ -79,10 +80,14 @@ class Net:
             eps=1e-3, factor=0.1, frozen=self.build.mode != "train",
         )  # fmt: skip
 
-    def dropout(self, owner: str, x: Ref, rate: float, stream: int) -> Ref:
+    def step_block(self) -> Ref:
         if self.step is None:
             self.step = self.build.tensor("train/step", (8,), DType.int32, Role.STEP, late=True)
-        return self.emit(owner, Dropout, x=x, rate=rate, stream=stream, step=self.step)
+        return self.step
+
+    def dropout(self, owner: str, x: Ref, rate: float, stream: int) -> Ref:
+        step = self.step_block()
+        return self.emit(owner, Dropout, x=x, rate=rate, stream=stream, step=step)
 
     def target(self, *shape: int) -> Ref:
         ref = self.build.tensor("target", (BATCH, *shape), role=Role.TARGET, late=True)
@@ -178,8 +183,11 @@ NETWORKS = {
 def _classified(net: Net, y: Ref, classes: int, source: str) -> Program:
     if net.build.mode == "train":
         t = net.target(classes)
-        net.emit("loss", LossCE, "loss", p=y, t=t, source=source)
-        net.emit("accuracy", Accuracy, "metrics", p=y, t=t)
+        loss = net.emit("loss", LossCE, "loss", p=y, t=t, source=source)
+        accuracy = net.emit("accuracy", Accuracy, "metrics", p=y, t=t)
+        ring = net.build.tensor("train/ring", (4, 2), role=Role.METRIC, late=True)
+        record = Record(values=(loss, accuracy), ring=ring, step=net.step_block())
+        net.build.append("metrics", record.replace(owners=("metrics",)))
     return net.finish(y)
 
 
