@@ -1,4 +1,4 @@
-"""Queues the steps of an epoch: in chunks, without waiting for their numbers, stoppable anywhere."""
+"""Queues the steps of an epoch in chunks, without waiting for numbers, stoppable anywhere."""
 
 from __future__ import annotations
 

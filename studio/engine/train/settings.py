@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError
-from studio.engine.core.options import Plain, choice, flag, integer, number, spec
+from studio.engine.core.options import Option, Plain, choice, flag, integer, number, spec
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 from studio.engine.optim.optimizers import Adam, Optimizer
@@ -26,8 +26,11 @@ MAX_CALLBACKS = 16
 CALLBACKS: tuple[type[ProjectCallback], ...] = (EarlyStopping, ReduceLROnPlateau, ModelCheckpoint)
 """Every callback a project file may name."""
 
+DEFAULT_OPTIMIZER: Optimizer = Adam()
+NO_CALLBACKS: tuple[ProjectCallback, ...] = ()
 
-def _read_loss(value: object, who: str) -> Loss:
+
+def _read_loss(value: object, _: str) -> Loss:
     return Loss.resolve(value)
 
 
@@ -35,7 +38,7 @@ def _write_loss(value: Loss | None) -> Plain:
     return None if value is None else _short(value)
 
 
-def _read_optimizer(value: object, who: str) -> Optimizer:
+def _read_optimizer(value: object, _: str) -> Optimizer:
     return Optimizer.resolve(value)
 
 
@@ -132,7 +135,9 @@ class TrainingSettings(Configured, family="training settings"):
     batch_size = integer("Samples per step.", 32, low=1, high=MAX_BATCH)
     seed = integer("Seed of weights, order, dropout and augmentation.", 0, low=0)
     shuffle = flag("Visit the samples of each epoch in another order.", True)
-    optimizer = spec("Optimiser with its learning rate.", Adam(), _read_optimizer, _short)
+    optimizer: Option[Optimizer] = spec(
+        "Optimiser with its learning rate.", DEFAULT_OPTIMIZER, _read_optimizer, _short
+    )
     loss = spec("Loss; by the data when not given.", None, _read_loss, _write_loss, optional=True)
     metrics = spec(
         "Metrics; by the data when not given.", None, _read_metrics, _write_metrics, optional=True
@@ -151,7 +156,7 @@ class TrainingSettings(Configured, family="training settings"):
         "Options of EarlyStopping, or null.", None, _read_early_stopping, _write_early_stopping,
         optional=True,
     )  # fmt: skip
-    callbacks = spec("Further callbacks.", (), _read_callbacks, _write_callbacks)
+    callbacks = spec("Further callbacks.", NO_CALLBACKS, _read_callbacks, _write_callbacks)
     checkpoints = spec(
         "Options of ModelCheckpoint.", ModelCheckpoint(), _read_checkpoints, _write_checkpoints
     )

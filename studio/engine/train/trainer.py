@@ -1,4 +1,4 @@
-"""Trains a task on a backend: epochs, validation, callbacks, records, control from other threads."""
+"""Trains a task on a backend: epochs, validation, callbacks, records, control by others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import CheckpointError, DataError
 from studio.engine.core.signal import Signal
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.callbacks.callback import Callback
+from studio.engine.train.callbacks.callback import Callback, listens_to_steps
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.control import Control
@@ -334,9 +334,7 @@ class Trainer:
         )  # fmt: skip
         loop = self._loop = EpochLoop(self.network, feed, self.control, self._report)
         self._place = _Place(self._initial_epoch)
-        if any(
-            type(c).on_train_batch_end is not Callback.on_train_batch_end for c in self.callbacks
-        ):
+        if any(listens_to_steps(callback) for callback in self.callbacks):
             loop.step_heard = self._step_heard
         if self._resumed is not None:
             self.network.write(self._resumed.tensors, STATE_ROLES, who="checkpoint")

@@ -100,6 +100,11 @@ class Callback:
         """Take back what `state` and `arrays` gave; called after `on_train_begin`."""
 
 
+def listens_to_steps(callback: Callback) -> bool:
+    """Whether a callback wants the numbers of single steps."""
+    return type(callback).on_train_batch_end is not Callback.on_train_batch_end
+
+
 class ProjectCallback(Configured, Callback, family="callback"):
     """A callback that a project file may name: plain options, no code, no paths."""
 
