@@ -32,7 +32,8 @@ class Pictures:
     def uniforms_of(self, index: int, count: int) -> Floats:
         """``count`` uniforms of one sample of the batch."""
         sample = samples_of(self._step, self._order, len(self.x))[index : index + 1]
-        return sample_uniforms(self._step, self._stream, sample, count)[0]
+        found: Floats = sample_uniforms(self._step, self._stream, sample, count)[0]
+        return found
 
 
 def shifted(x: Floats, y: Floats, down: int, across: int, fill: float) -> None:

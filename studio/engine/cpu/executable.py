@@ -195,7 +195,7 @@ class CpuExecutable:
             return recorder.profile(self._device, "wall clock", steps, wall)
 
     def check(self) -> None:
-        """Run one step instruction by instruction, unfused; NumericError at the first bad number."""
+        """Run one step line by line, unfused; NumericError at the first NaN or infinity."""
         with self._lock, np.errstate(all="ignore"):
             self._require_open()
             found = unfused(self._program)

@@ -21,7 +21,7 @@ class Block(SimpleNamespace):
     """
 
 
-Step: TypeAlias = Callable[[Block], None]
+Step: TypeAlias = Callable[[Block], object]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Row:
     floats: int = 0
 
 
-def keep(values: Floats, mask: Anything, out: Floats) -> None:
+def keep(values: Anything, mask: Anything, out: Anything) -> None:
     """``out`` = values where the mask is set, else 0, whatever the values there.
 
     Multiplying the bits as integers chooses without branching, and an infinity that is masked

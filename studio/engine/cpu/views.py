@@ -20,7 +20,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Floats: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int32]
 Anything: TypeAlias = npt.NDArray[Any]
-Run: TypeAlias = Callable[[], None]
+Run: TypeAlias = Callable[[], object]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from studio.engine.core.errors import BackendError
 
@@ -12,7 +13,8 @@ IN_FLIGHT = 3
 """Runs queued on a device and not finished, at most."""
 
 
-class Position(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Position:
     """The pause point: runs finished, and the entry of the present run that comes next."""
 
     step: int
@@ -36,7 +38,7 @@ class Executor:
     """
 
     def __init__(
-        self, entries: Sequence[Callable[[], None]], mark: Callable[[], Mark] | None = None
+        self, entries: Sequence[Callable[[], object]], mark: Callable[[], Mark] | None = None
     ) -> None:
         self._entries = tuple(entries)
         self._mark = mark
@@ -70,7 +72,7 @@ class Executor:
         return done
 
     def _finish_run(self, stop: Callable[[], bool] | None) -> bool:
-        step, start = self._position
+        step, start = self._position.step, self._position.index
         stopped = False
         for index in range(start, len(self._entries)):
             self._position = Position(step, index)
@@ -99,7 +101,7 @@ class Executor:
             self._finish_run(None)
             return self._position
         while self._position.index < index:
-            step, at = self._position
+            step, at = self._position.step, self._position.index
             self._entries[at]()
             self._position = Position(step, at + 1)
         return self._position
