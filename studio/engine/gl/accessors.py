@@ -71,7 +71,8 @@ class FunctionSet:
 
 
 def calls_in(text: str) -> set[str]:
-    """Names that stand before an opening parenthesis."""
+    """Names that stand before an opening parenthesis, comments left out."""
+    text = re.sub(r"//.*", "", text)
     return set(re.findall(r"\b([A-Za-z_]\w*)\s*\(", text))
 
 
@@ -192,6 +193,12 @@ def _address_functions(functions: FunctionSet, access: Access) -> None:
         f"int {name}_cell_v(int at[{max(rank, 1)}]) {{ return {name}_cell({array}); }}",
     )
     functions.add(f"{name}_coords", coordinates(f"{name}_coords", layout))
+    sizes = ", ".join(layout.size_text(k) for k in range(rank)) or "1"
+    functions.add(
+        f"{name}_sizes",
+        f"void {name}_sizes(out int sizes[{max(rank, 1)}]) "
+        f"{{ sizes = int[{max(rank, 1)}]({sizes}); }}",
+    )
     if layout.dense:
         functions.add(f"{name}_cell_at", f"int {name}_cell_at(int i) {{ return i; }}")
     else:
@@ -259,6 +266,19 @@ def add_indirect_stores(functions: FunctionSet, access: Access) -> None:
         f"    {name}_coords(i, at);\n    store_{name}_v(at, value);\n}}"
         if not layout.dense
         else f"void store_{name}_at(int i, {kind} value) {{ {name}_put(i, value); }}",
+    )
+    if layout.dtype is DType.float32 and layout.rank and layout.strides[-1] == 1:
+        dense = f"void store_{name}4_at(int i, vec4 value) {{ {name}_put4(i, value); }}"
+        functions.add(f"store_{name}4_at", dense if layout.dense else store_four_at(access))
+
+
+def store_four_at(access: Access) -> str:
+    """A function that stores four neighbours of a row from a row-major index on."""
+    name, rank = access.name, access.layout.rank
+    listed = ", ".join([*(f"at[{k}]" for k in range(rank)), "value"])
+    return (
+        f"void store_{name}4_at(int i, vec4 value) {{\n    int at[{rank}];\n"
+        f"    {name}_coords(i, at);\n    store_{name}4({listed});\n}}"
     )
 
 

@@ -83,7 +83,7 @@ def _run_and_look(work: DeviceWork, planner: Planner, storages: Storages, entry:
     try:
         recording.record([*planner.plan(entry), *counting])
         issue(work.gl, recording.dispatches)
-        for ref, one in zip(looks, counting, strict=True):
+        for ref in looks:
             found = read_now(work.pool, recording.table(_words(ref)), work.engine.stopping)
             count, first = found.view(np.uint32)[:2]
             if count:

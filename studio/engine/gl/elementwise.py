@@ -88,7 +88,7 @@ ROWS: dict[str, Row] = {
     "SOFTPLUS": Row("softplus(x)", {"x": "dy * sigmoid(x)"}),
     "SOFTSIGN": Row("x / (1.0 + abs(x))", {"x": "dy / ((1.0 + abs(x)) * (1.0 + abs(x)))"}),
     "HARD_SIGMOID": Row(
-        "limit(x / 6.0 + 0.5, 0.0, 1.0)", {"x": "(x > -3.0 && x < 3.0 ? dy / 6.0 : 0.0)"}
+        "within(x / 6.0 + 0.5, 0.0, 1.0)", {"x": "(x > -3.0 && x < 3.0 ? dy / 6.0 : 0.0)"}
     ),
     "GELU": Row(
         f"0.5 * x * (1.0 + tangent_h({_ROOT_2_PI} * (x + {_CUBE} * x * x * x)))",
@@ -97,6 +97,7 @@ ROWS: dict[str, Row] = {
     "MISH": Row("x * tangent_h(softplus(x))", {"x": "dy * mish_slope(x)"}),
     # moves and data
     "COPY": Row("x", {"x": "dy"}, native=True),
+    "BROADCAST": Row("x", {"x": "dy"}, native=True),
     "CAST": Row("x", native=True),
     "NORMALIZE": Row("x * scale + shift"),
     # gradients limited in place

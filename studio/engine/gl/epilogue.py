@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.accessors import Access, Use, indices, parameters
+from studio.engine.gl.accessors import Access, Use, indices, parameters, store_four_at
 from studio.engine.gl.assignments import Assignment
 from studio.engine.gl.element_kernel import ElementText
 from studio.engine.gl.layout import Layout
@@ -129,7 +129,9 @@ def _indirect_stores(result: Access) -> list[str]:
     name, rank = result.name, result.layout.rank
     size = max(rank, 1)
     arguments = ", ".join([*(f"at[{k}]" for k in range(rank)), "value"])
+    four = [store_four_at(result)] if rank else []
     return [
+        *four,
         f"void store_{name}_v(int at[{size}], float value) {{ store_{name}({arguments}); }}",
         (
             f"void store_{name}_at(int i, float value) {{\n    int at[{size}];\n"

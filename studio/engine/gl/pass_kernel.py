@@ -46,7 +46,7 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         accesses,
         local=one.local,
         constants=attribute_constants(case.ins),
-        defines={**presence(case), **one.defines},
+        defines={**presence(case), "PARTIAL": int(one.partial), **one.defines},
         epilogue=functions,
         result=one.result,
         scratch=bool(one.scratch),
@@ -62,6 +62,18 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     return Planned(source, tuple(bindings), groups, one.launch, variant)
 
 
+def stores_result(one: Pass) -> bool:
+    """Whether a pass stores ``y``, as opposed to scratch storage or gradients."""
+    if one.partial:
+        return False
+    return one.result == "y" or uses_name(_all_text(kernel_text(one.kernel)), "y")[1]
+
+
+def _all_text(body: str) -> str:
+    """A kernel's text with the library files it asks for."""
+    return body + "".join(load("lib", name) for name in included(body)[1:])
+
+
 def presence(case: Case) -> dict[str, int]:
     """Macros that say which optional operands are there and which gradients are wanted."""
     found: dict[str, int] = {}
@@ -75,7 +87,7 @@ def presence(case: Case) -> dict[str, int]:
 
 def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
     """The operands a kernel's text uses, in a fixed order, and their storages."""
-    text = body + "".join(load("lib", name) for name in included(body)[1:])
+    text = _all_text(body)
     candidates: dict[str, Ref] = {}
     for spec in case.ins.operand_fields:
         if not spec.variadic and case.ins.ref(spec.name).present:
@@ -89,6 +101,8 @@ def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Re
         reads, writes = uses_name(text, accessor)
         if name == one.result:
             writes = True
+        if one.partial and name == "y":
+            writes = False
         if not (reads or writes) or (writes and _unwanted(case, name, one)):
             continue
         use = Use.BOTH if reads and writes else Use.WRITE if writes else Use.READ

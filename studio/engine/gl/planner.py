@@ -11,7 +11,7 @@ from studio.engine.gl.assignments import Assignment, assignments_of, is_row
 from studio.engine.gl.dispatch import groups_for, split_line
 from studio.engine.gl.element_kernel import LOCAL, element_kernel
 from studio.engine.gl.epilogue import Epilogue
-from studio.engine.gl.pass_kernel import plan_pass
+from studio.engine.gl.pass_kernel import plan_pass, stores_result
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
 from studio.engine.gl.specs import Case, Traits, choose
@@ -73,12 +73,9 @@ class Planner:
         if not case.ins.operands:
             return []
         variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
-        passes = variant.plan(case)
-        # Only the last pass stores the result; the ones before it fill scratch storage.
-        last = len(passes) - 1
         return [
-            plan_pass(case, one, variant.name, tail if k == last else None)
-            for k, one in enumerate(passes)
+            plan_pass(case, one, variant.name, tail if stores_result(one) else None)
+            for one in variant.plan(case)
         ]
 
     def _with_epilogue(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:

@@ -13,6 +13,7 @@ from studio.engine.gl.accessors import Access, calls_in, declare
 from studio.engine.gl.dispatch import Groups
 
 _INCLUDE = re.compile(r'^#include "(\w+\.glsl)"[ \t]*$', re.MULTILINE)
+_TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
 _LAUNCH = """\
 layout(std140, binding = 0) uniform Launch { ivec4 launch; };
 #define BATCH launch.x
@@ -104,7 +105,11 @@ def assemble(
         from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
     """
     main = value_main(result, accesses) if result else ""
-    heads, functions = declare(accesses, f"{epilogue}\n{body}\n{main}")
+    if _TERM.search(body):
+        main = terms_main()
+    libs = {lib: _INCLUDE.sub("", load("lib", lib)) for lib in included(body)}
+    called = "\n".join([*list(libs.values())[1:], body, main])
+    heads, functions = declare(accesses, f"{epilogue}\n{called}")
     size = prod(local)
     top = [
         "#version 430",
@@ -117,10 +122,13 @@ def assemble(
     ]
     files = ["generated"]
     parts = ["\n".join(top)]
-    parts += [_from_file(files, lib, load("lib", lib)) for lib in included(body)]
+    numerics, *others = libs
+    parts.append(_from_file(files, numerics, libs[numerics]))
     stored = sum(access.stored for access in accesses)
     middle = [constants, heads, scratch_block(stored) if scratch else "", functions, epilogue]
     parts.append(_generated(len(parts), "\n".join(part for part in middle if part)))
+    # Behind the accessors, so that a library file may use them and their macros.
+    parts += [_from_file(files, lib, libs[lib]) for lib in others]
     text = _INCLUDE.sub("", body)
     parts.append(_from_file(files, f"{name}.glsl", text) if from_file else text)
     if main:
@@ -155,6 +163,19 @@ def value_main(result: str, accesses: Sequence[Access]) -> str:
     )
 
 
+def terms_main() -> str:
+    """The ``main`` of a kernel of terms: partial sums of ``LAUNCH_0`` terms into scratch storage.
+
+    Invocation t sums terms t, t + TERM_THREADS, … and writes ``scratch[LAUNCH_1 + t]``.
+    """
+    return (
+        "void main() {\n    int t = THREAD;\n    if (t >= TERM_THREADS) return;\n"
+        "    float sum = 0.0;\n"
+        "    for (int r = t; r < LAUNCH_0; r += TERM_THREADS) sum += term(r);\n"
+        "    scratch[LAUNCH_1 + t] = sum;\n}"
+    )
+
+
 def lanes_of(access: Access) -> int:
     """Elements one invocation of a value kernel writes."""
     return 1 if access.layout.per_word == 1 else 4
@@ -165,7 +186,7 @@ def uses_name(text: str, name: str) -> tuple[bool, bool]:
     called = calls_in(text)
     reads = {name, f"{name}4", f"{name}_at", f"{name}_v", f"{name}_load", f"{name}_load4"}
     writes = {
-        *(f"store_{name}{tail}" for tail in ("", "4", "_at", "_v")),
+        *(f"store_{name}{tail}" for tail in ("", "4", "_at", "_v", "4_at")),
         f"{name}_put",
         f"{name}_put4",
         f"{name}_put_word",

@@ -49,6 +49,8 @@ class Pass:
         defines: further macros, numbers or words.
         launch: two numbers that may change with the batch: ``LAUNCH_0`` and ``LAUNCH_1``.
         scratch: floats of scratch storage the pass reads or writes.
+        partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
+            macro ``PARTIAL``.
     """
 
     kernel: str
@@ -61,6 +63,7 @@ class Pass:
     defines: Mapping[str, int | str] = field(default_factory=dict)
     launch: tuple[int, int] = (0, 0)
     scratch: int = 0
+    partial: bool = False
 
 
 class Case:

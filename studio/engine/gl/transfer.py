@@ -18,7 +18,7 @@ def device_dtype(dtype: DType) -> np.dtype[np.generic]:
 
 def to_device(values: Array, dtype: DType) -> Array:
     """Dense values in the device's element type, C-contiguous."""
-    return np.ascontiguousarray(values, dtype=device_dtype(dtype))
+    return np.asarray(values, dtype=device_dtype(dtype), order="C")
 
 
 def padded_to_device(values: Array, descriptor: ShapeDescriptor) -> Array:
@@ -34,4 +34,4 @@ def from_device(raw: npt.NDArray[np.uint8], descriptor: ShapeDescriptor) -> Arra
     cells = raw[: descriptor.alloc_length() * dtype.device_itemsize].view(device_dtype(dtype))
     if dtype is DType.bool:
         cells = cells != 0
-    return np.ascontiguousarray(descriptor.view(cells))
+    return np.array(descriptor.view(cells), order="C")

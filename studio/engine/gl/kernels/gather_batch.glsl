@@ -1,7 +1,6 @@
-// gather_batch: y[n] = data[order[(cursor + n) mod D]], cursor from the step block.
+// gather_batch: y[n] = data[order[(cursor + n) mod D]] over samples of INNER elements.
 Y_T kernel(int i) {
-    int at[Y_RANK];
-    y_coords(i, at);
-    at[0] = order((step_word(2) + at[0]) % ORDER_NUMEL);
-    return data_v(at);
+    int n = i / INNER;
+    int sample_number = order((step_word(2) + n) % ORDER_NUMEL);
+    return data_at(sample_number * INNER + i % INNER);
 }

@@ -1,0 +1,47 @@
+"""How data instructions run: gathering batches, looking rows up, the step block, the ring."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.gl.specs import Case, Pass, Variant
+
+_AT_ONCE = 4
+"""Scalars one dispatch of ``record`` writes."""
+
+
+def _take(case: Case) -> tuple[Pass, ...]:
+    return (Pass("take", "y", defines={"INNER": prod(case.shape("table")[1:])}),)
+
+
+def _gather(case: Case) -> tuple[Pass, ...]:
+    return (Pass("gather_batch", "y", defines={"INNER": prod(case.shape("data")[1:])}),)
+
+
+def _record(case: Case) -> tuple[Pass, ...]:
+    values = case.ins.refs("values")
+    passes = []
+    for first in range(0, len(values), _AT_ONCE):
+        some = values[first : first + _AT_ONCE]
+        passes.append(
+            Pass(
+                "record",
+                local=(1, 1, 1),
+                bind={f"v{k}": ref for k, ref in enumerate(some)},
+                defines={"FIRST": first, "COUNT": len(some)},
+            )
+        )
+    return tuple(passes)
+
+
+def _advance(case: Case) -> tuple[Pass, ...]:
+    return (Pass("advance", local=(1, 1, 1), launch=(case.shape("x")[0], 0)),)
+
+
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "GATHER_BATCH": (Variant("simple", _gather),),
+    "TAKE": (Variant("simple", _take),),
+    "RECORD": (Variant("simple", _record),),
+    "ADVANCE": (Variant("simple", _advance),),
+    "BEGIN_UPDATE": (Variant("simple", lambda _: (Pass("begin_update", local=(1, 1, 1)),)),),
+}

@@ -1,0 +1,90 @@
+"""How losses and accuracies run: terms summed in a fixed order, gradients row by row."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.specs import Case, Pass, Variant
+from studio.engine.gl.totals import reduced
+
+_MEAN = "((sum) / float(LAUNCH_1))"
+_LOCAL = 64
+
+
+def _rows(case: Case) -> tuple[int, dict[str, int | str]]:
+    """Rows of predictions, and what a row kernel needs to know of them."""
+    shape = case.shape("p")
+    return prod(shape[:-1]), {"CLASSES": shape[-1], "POSITIONS": prod(shape[1:-1])}
+
+
+def _entry(case: Case) -> dict[str, int | str]:
+    return {"ENTRY": prod(case.shape("p")[1:])}
+
+
+def _row_loss(kernel: str) -> tuple[Variant, ...]:
+    def plan(case: Case) -> tuple[Pass, ...]:
+        count, defines = _rows(case)
+        return reduced(case, kernel, count, defines, _MEAN)
+
+    return (Variant("simple", plan),)
+
+
+def _row_gradient(kernel: str) -> tuple[Variant, ...]:
+    def plan(case: Case) -> tuple[Pass, ...]:
+        if not case.wants("p"):
+            return ()
+        count, defines = _rows(case)
+        # With the seed's sum the gradient leaves the batch length out, not the positions.
+        share = "float(POSITIONS)" if case.ins.value("seed_sum") else "float(DP_NUMEL / CLASSES)"
+        groups = (groups_for(count, _LOCAL), 1, 1)
+        return (Pass(kernel, groups=groups, defines={**defines, "SHARE": share}),)
+
+    return (Variant("simple", plan),)
+
+
+def _element_loss(kernel: str) -> tuple[Variant, ...]:
+    def plan(case: Case) -> tuple[Pass, ...]:
+        half = "seed_sum" in case.ins.attrs and case.ins.value("seed_sum")
+        finish = "((sum) * 0.5)" if half else _MEAN
+        return reduced(case, kernel, case.numel("p"), _entry(case), finish)
+
+    return (Variant("simple", plan),)
+
+
+def _element_gradient(kernel: str, operand: str = "p") -> tuple[Variant, ...]:
+    def plan(case: Case) -> tuple[Pass, ...]:
+        if not case.wants(operand):
+            return ()
+        defines = _entry(case) if operand == "p" else {}
+        return (Pass(kernel, f"d{operand}", defines=defines),)
+
+    return (Variant("simple", plan),)
+
+
+def _penalty(case: Case) -> tuple[Pass, ...]:
+    return reduced(case, "loss_l1l2", case.numel("w"), {}, "(sum)")
+
+
+def _accuracy(case: Case) -> tuple[Pass, ...]:
+    count, defines = _rows(case)
+    if case.ins.value("kind") == "binary":
+        count = case.numel("p")
+    return reduced(case, "accuracy", count, defines, _MEAN)
+
+
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "LOSS_CE": _row_loss("loss_ce"),
+    "GRADS_LOSS_CE": _row_gradient("grads_loss_ce"),
+    "LOSS_SPARSE_CE": _row_loss("loss_sparse_ce"),
+    "GRADS_LOSS_SPARSE_CE": _row_gradient("grads_loss_sparse_ce"),
+    "LOSS_BCE": _element_loss("loss_bce"),
+    "GRADS_LOSS_BCE": _element_gradient("grads_loss_bce"),
+    "LOSS_MSE": _element_loss("loss_mse"),
+    "GRADS_LOSS_MSE": _element_gradient("grads_loss_mse"),
+    "LOSS_MAE": _element_loss("loss_mae"),
+    "GRADS_LOSS_MAE": _element_gradient("grads_loss_mae"),
+    "LOSS_L1L2": (Variant("simple", _penalty),),
+    "GRADS_LOSS_L1L2": _element_gradient("grads_loss_l1l2", "w"),
+    "ACCURACY": (Variant("simple", _accuracy),),
+}

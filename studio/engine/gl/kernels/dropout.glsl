@@ -1,0 +1,17 @@
+// dropout: y = x / (1 - rate) where u >= rate, else 0; u from the step's draw. Four elements share a
+// block of the generator, so an invocation computes four.
+#include "philox.glsl"
+void main() {
+    int first = THREAD * 4;
+    if (first >= X_NUMEL) return;
+#if DRAWS
+    uvec2 key = uvec2(step_word(5), step_word(6));
+    uvec4 bits = philox(uvec4(uint(THREAD), uint(step_word(0)), uint(stream), 0u), key);
+    for (int k = 0; k < 4 && first + k < X_NUMEL; ++k) {
+        float kept = x_at(first + k) * (1.0 / (1.0 - rate));
+        store_y_at(first + k, unit_of(bits[k]) >= rate ? kept : 0.0);
+    }
+#else
+    for (int k = 0; k < 4 && first + k < X_NUMEL; ++k) store_y_at(first + k, x_at(first + k));
+#endif
+}
