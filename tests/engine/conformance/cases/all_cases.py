@@ -1,0 +1,14 @@
+"""Every case, by family."""
+
+from __future__ import annotations
+
+from tests.engine.conformance.cases import draws, elementwise, losses, moves, products, updates
+
+CASES = [
+    *elementwise.CASES,
+    *products.CASES,
+    *moves.CASES,
+    *losses.CASES,
+    *draws.CASES,
+    *updates.CASES,
+]

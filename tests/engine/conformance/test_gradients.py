@@ -1,0 +1,113 @@
+"""Gradients: every case on every backend against differences of the float64 reference."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+
+from studio.engine.isa.instruction import all_instructions
+from studio.engine.isa.line import format_line, parse_line
+from studio.engine.runtime.backend import Backend
+from tests.engine.conformance.case import Case
+from tests.engine.conformance.cases.all_cases import CASES
+from tests.engine.conformance.harness import build, forward_class, gradients, target_names
+from tests.engine.conformance.reference.table import differences, stated_gradient
+from tests.engine.conformance.test_results import expected, wide
+
+WITH_GRADIENT = [c for c in CASES if c.gradients and forward_class(c).twin is not None]
+
+
+def slope_of(case: Case) -> np.ndarray:
+    rng = np.random.default_rng(zlib.crc32(f"{case} slope".encode()))
+    shape = np.shape(expected(case)["y"])
+    return rng.uniform(-1.0, 1.0, shape).astype(np.float32)
+
+
+def before_of(case: Case) -> dict[str, list[np.ndarray]]:
+    """What the gradients hold at the beginning: no zeros, so that nothing left undone shows."""
+    built = build(case)
+    rng = np.random.default_rng(zlib.crc32(f"{case} before".encode()))
+    kept: dict[int, np.ndarray] = {}
+    found: dict[str, list[np.ndarray]] = {}
+    for name in target_names(built):
+        for ref in built.named[name]:
+            if ref.id not in kept:
+                shape = built.tensors[ref.id].shape
+                kept[ref.id] = rng.uniform(1.0, 2.0, shape).astype(np.float32)
+        found[name] = [kept[ref.id] for ref in built.named[name]]
+    return found
+
+
+def compare(case: Case, found: dict[str, list[np.ndarray]], base: dict[str, list[np.ndarray]],
+            names: tuple[str, ...]) -> None:  # fmt: skip
+    """Found gradients less what was there before are the derivatives."""
+    slope, values = slope_of(case).astype(np.float64), wide(case)
+    attrs = dict(build(case).ins.attrs)
+    stated = stated_gradient(case.mnemonic, values, attrs, slope)
+    for name in names:
+        for index, gradient in enumerate(found[name]):
+            got = gradient.astype(np.float64) - base[name][index]
+            if stated is not None:
+                pairs = [(at, float(stated[name][at])) for at in np.ndindex(*got.shape)]
+            else:
+                pairs = differences(case.mnemonic, values, attrs, slope, name, index)
+            np.testing.assert_allclose(
+                [got[at] for at, _ in pairs],
+                [value for _, value in pairs],
+                rtol=case.grad_rtol,
+                atol=case.grad_atol,
+                err_msg=f"{case} gradient of {name}",
+            )
+
+
+@pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)
+def test_set_gradients_equal_differences(backend: Backend, case: Case) -> None:
+    before = before_of(case)
+    names = target_names(build(case))
+    found = gradients(backend, case, slope_of(case), before, set_=names)
+    # An operand that is the same tensor as an earlier one may be set by the later line part.
+    if case.same:
+        found = gradients(backend, case, slope_of(case), before, set_=names[:1])
+    zero = {name: [np.zeros_like(a) for a in given] for name, given in before.items()}
+    compare(case, found, zero, names)
+
+
+@pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)
+def test_accumulated_gradients_are_added(backend: Backend, case: Case) -> None:
+    before = before_of(case)
+    names = target_names(build(case))
+    found = gradients(backend, case, slope_of(case), before)
+    compare(case, found, before, names)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in WITH_GRADIENT if len(target_names(build(c))) > 1 and not c.same], ids=str
+)
+def test_skipped_gradients_are_left_alone(backend: Backend, case: Case) -> None:
+    before = before_of(case)
+    names = target_names(build(case))
+    every = gradients(backend, case, slope_of(case), before)
+    for name in names:
+        found = gradients(backend, case, slope_of(case), before, skip=(name,))
+        for other in names:
+            wanted = before[other] if other == name else every[other]
+            for got, array in zip(found[other], wanted, strict=True):
+                np.testing.assert_array_equal(got, array, err_msg=f"{case} {other}")
+
+
+@pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)
+def test_a_gradient_line_is_read_back_as_written(case: Case) -> None:
+    from tests.engine.conformance.harness import twin_of
+
+    built = build(case)
+    names = target_names(built)
+    for twin in (twin_of(built, names, ()), twin_of(built, (), names[:1])):
+        assert parse_line(format_line(twin)) == twin
+
+
+def test_every_gradient_has_a_case() -> None:
+    tried = {case.mnemonic for case in WITH_GRADIENT}
+    wanted = {cls.mnemonic for cls in all_instructions() if cls.twin is not None}
+    assert sorted(wanted - tried) == []
