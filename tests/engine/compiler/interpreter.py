@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -230,16 +230,13 @@ class Interpreter:
         refs = list(ins.refs(name))
         refs[position] = own
         alone = ins.replace(**{name: tuple(refs) if ins_is_list(ins, name) else own})
-        value = operands[ref]
-        gradient = np.zeros_like(value)
-        for index in np.ndindex(value.shape):
-            sides = []
-            for sign in (1, -1):
-                moved = value.copy()
-                moved[index] += sign * STEP
-                sides.append(self._forward_alone(alone, {**operands, own: moved}, ref))
-            gradient[index] = ((sides[0] - sides[1]) / (2 * STEP) * dy).sum()
-        return gradient
+        key = (ins.mnemonic, name, position, _settings(ins), _contents(ins, operands))
+        return differences(
+            lambda moved: self._forward_alone(alone, {**operands, own: moved}, ref),
+            operands[ref],
+            dy,
+            key,
+        )
 
     def _forward_alone(self, ins: Twin, operands: Mapping[Ref, Array], ref: Ref) -> Array:
         if ins.mnemonic == "GRADS_DROPOUT":
@@ -269,25 +266,53 @@ class Interpreter:
             _, used, spread = rules.batch_norm(ins, values["x"], None, None, mean, var)
             np.testing.assert_allclose(mean, used, rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(var, 1 / np.sqrt(spread + ins.eps), rtol=1e-9)
-        found = []
-        for name, _ in ins.targets():
-            value = values[name]
-            gradient = np.zeros_like(value)
-            for index in np.ndindex(value.shape):
-                sides = []
-                for sign in (1, -1):
-                    moved = value.copy()
-                    moved[index] += sign * STEP
-                    given = {**values, name: moved}
-                    sides.append(rules.batch_norm(ins, **given, mean=mean, var=var)[0])
-                gradient[index] = ((sides[0] - sides[1]) / (2 * STEP) * dy).sum()
-            found.append(gradient)
-        return found
+        arrays = tuple(b"" if v is None else v.tobytes() for v in (*values.values(), mean, var))
+
+        def rule(name: str) -> Callable[[Array], Array]:
+            return lambda moved: rules.batch_norm(
+                ins, **{**values, name: moved}, mean=mean, var=var
+            )[0]
+
+        return [
+            differences(rule(name), values[name], dy, (ins.mnemonic, name, _settings(ins), arrays))
+            for name, _ in ins.targets()
+        ]
 
     def _forget_registers(self) -> None:
         for tensor in self.program.tensors.values():
             if tensor.register:
                 self.cells.pop(Storage(tensor.id, False), None)
+
+
+_KNOWN: dict[tuple[object, ...], Array] = {}
+"""Differences taken before: the same program in several forms asks for the same ones."""
+
+
+def differences(
+    rule: Callable[[Array], Array], value: Array, dy: Array, key: tuple[object, ...]
+) -> Array:
+    """dy times the derivative of ``rule`` at ``value`` by central differences."""
+    key = (*key, dy.tobytes())
+    if key not in _KNOWN:
+        gradient = np.zeros_like(value)
+        for index in np.ndindex(value.shape):
+            sides = []
+            for sign in (1, -1):
+                moved = value.copy()
+                moved[index] += sign * STEP
+                sides.append(rule(moved))
+            gradient[index] = ((sides[0] - sides[1]) / (2 * STEP) * dy).sum()
+        _KNOWN[key] = gradient
+    return _KNOWN[key]
+
+
+def _settings(ins: Twin) -> tuple[object, ...]:
+    return tuple(item for item in ins.attrs.items() if item[0] not in ("set", "skip"))
+
+
+def _contents(ins: Twin, operands: Mapping[Ref, Array]) -> tuple[bytes, ...]:
+    shapes = [str(operands[r].shape).encode() for _, r in reading(ins) if r.present]
+    return (*shapes, *(operands[r].tobytes() for _, r in reading(ins) if r.present))
 
 
 def reading(ins: Instruction) -> list[tuple[object, Ref]]:

@@ -14,6 +14,9 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.arithmetic import Add, Scale
 from studio.engine.isa.program import Program
 
+SMALLEST, LARGEST = 2.0**-126, 2.0**127
+"""Between these float32 keeps all its digits."""
+
 COEFFICIENT = {"x1": "alpha", "x2": "beta"}
 
 
@@ -36,7 +39,7 @@ def _folded_once(program: Program) -> Program:
     kept = pinned(program)
     lines = list(program)
     for index, ins in enumerate(lines):
-        if isinstance(ins, Add) and ins.x1 == ins.x2:
+        if isinstance(ins, Add) and ins.x1 == ins.x2 and abs(ins.alpha + ins.beta) <= LARGEST:
             return with_lines(program, {index: (_doubled(ins),)})
         if not isinstance(ins, Scale) or ins.y.id in kept:
             continue
@@ -55,11 +58,15 @@ def _doubled(ins: Add) -> Instruction:
 
 
 def _taken_over(scale: Scale, consumer: Instruction, use: Use) -> Instruction | None:
+    name = COEFFICIENT[use.field] if isinstance(consumer, Add) else "alpha"
+    if not isinstance(consumer, Add | Scale) or not _is_kept(scale.alpha, consumer.value(name)):
+        return None
     owners = merged_owners(scale, consumer)
-    if isinstance(consumer, Scale):
-        return consumer.replace(x=scale.x, alpha=scale.alpha * consumer.alpha, owners=owners)
-    if isinstance(consumer, Add):
-        name = COEFFICIENT[use.field]
-        factor = scale.alpha * consumer.value(name)
-        return consumer.replace(**{use.field: scale.x, name: factor, "owners": owners})
-    return None
+    factor = scale.alpha * consumer.value(name)
+    return consumer.replace(**{use.field: scale.x, name: factor, "owners": owners})
+
+
+def _is_kept(a: float, b: float) -> bool:
+    """Whether a product of factors is as good in float32 as one after the other."""
+    product = abs(a * b)
+    return a == 0 or b == 0 or SMALLEST <= product <= LARGEST
