@@ -1,0 +1,59 @@
+"""Sums over all but the last dimensions: bias gradients, in two passes of a fixed order."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.specs import Case, Pass
+
+LOCAL = 64
+THREADS = {True: 64, False: 32768}
+"""Invocations worth having on a software renderer and on a GPU."""
+FEWEST = 8
+"""Rows an invocation sums at least, where there are that many."""
+FOLD_LANES = {True: 1, False: 32}
+"""Invocations that share the sum of one column's parts."""
+
+
+def parts_of(case: Case, rows: int, cols: int) -> int:
+    """Parts the rows are cut into so that the device has enough to do."""
+    wanted = groups_for(THREADS[case.traits.is_software], max(cols, 1))
+    return max(1, min(wanted, groups_for(rows, FEWEST)))
+
+
+def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
+    """``target[c]`` = sum over rows of ``source[row, c]`` for a target of that many columns.
+
+    Args:
+        case: the instruction.
+        source: accessor name of what is summed.
+        target: accessor name of the result.
+    """
+    cols = case.numel(target)
+    rows = prod(case.shape(source)) // max(cols, 1)
+    parts = parts_of(case, rows, cols)
+    first = Pass(
+        "column_sums",
+        groups=(groups_for(parts * cols, LOCAL), 1, 1),
+        bind={"source": case.ref(source)},
+        defines={"COLS": cols},
+        launch=(parts, rows),
+        scratch=parts * cols,
+    )
+    return (first, fold(case, target, cols, parts, parts * cols))
+
+
+def fold(case: Case, target: str, cols: int, parts: int, room: int) -> Pass:
+    """The pass that adds the parts of every column up, in a fixed order."""
+    lanes = FOLD_LANES[case.traits.is_software]
+    return Pass(
+        "fold_columns",
+        groups=(groups_for(cols, LOCAL // lanes), 1, 1),
+        local=(LOCAL, 1, 1),
+        bind={"y": case.ref(target)},
+        adds=frozenset({"y"} if case.adds(target) else ()),
+        defines={"LANES": lanes},
+        launch=(parts, cols),
+        scratch=room,
+    )

@@ -1,0 +1,42 @@
+// grads_conv2d_dx: dx[n,h,w,c] = sum over r, s, o of dy[n, (h + ph - r dh) / sh, (w + pw - s dw) / sw, o]
+// w[r,s,c,o], where the divisions leave no rest: a product of pixels by taps and taps by channels;
+// dx is bound as y.
+#include "window.glsl"
+#include "product_registers.glsl"
+#include "product_tiles.glsl"
+
+int product_batches() { return 1; }
+int product_rows() { return DY_D0 * IN_H * IN_W; }
+int product_cols() { return CHANNELS; }
+int product_depth() { return KH * KW * FILTERS; }
+
+ivec4 left_row(int p) {
+    int w = p % IN_W;
+    p /= IN_W;
+    return ivec4(p % IN_H + pad_h, w + pad_w, dy_cell(p / IN_H, 0, 0, 0), 0);
+}
+ivec4 left_depth(int k) { return ivec4(tap_of(k, FILTERS), 0); }
+
+// The cell of dy a pixel meets through a tap; -1 where there is none.
+int met(ivec4 row, ivec4 depth) {
+    int i = row.x - depth.x, j = row.y - depth.y;
+    if (i < 0 || j < 0) return -1;
+    if (stride_h > 1 && i % stride_h != 0 || stride_w > 1 && j % stride_w != 0) return -1;
+    i /= stride_h;
+    j /= stride_w;
+    if (i >= OUT_H || j >= OUT_W) return -1;
+    return row.z + i * DY_S1 + j * DY_S2 + depth.z;
+}
+float take_left(ivec4 row, ivec4 depth) {
+    int cell = met(row, depth);
+    return cell >= 0 ? dy_load(cell) : 0.0;
+}
+vec4 take_left4(ivec4 row, ivec4 depth) {
+    int cell = met(row, depth);
+    return cell >= 0 ? dy_load4(cell) : vec4(0.0);
+}
+
+ivec4 right_col(int c) { return ivec4(c * FILTERS); }
+ivec4 right_depth(int k) { return ivec4(k / FILTERS * (CHANNELS * FILTERS) + k % FILTERS); }
+float take_right(ivec4 col, ivec4 depth) { return w_at(depth.x + col.x); }
+vec4 take_right4(ivec4 col, ivec4 depth) { return w_load4(depth.x + col.x); }

@@ -1,0 +1,161 @@
+"""Plans dense products: which engine, which tile, how many parts the depth is cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.specs import Case, Pass, Plan, Variant
+from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile, best_tile
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One side of a product.
+
+    Attributes:
+        name: accessor the kernel reads it by.
+        along_depth: whether neighbours in storage follow the depth, not the rows or columns.
+        vector: whether four neighbours are one aligned access of four steps of that index.
+    """
+
+    name: str
+    along_depth: bool
+    vector: bool
+
+
+@dataclass(frozen=True)
+class Product:
+    """What the engines of ``lib/product.glsl`` need to know of one product, symbols bound.
+
+    Attributes:
+        kernel: stem of the file that says where the factors lie.
+        rows: rows of the result.
+        cols: columns of the result.
+        depth: length of the sums.
+        left: factor with a row per row of the result.
+        right: factor with a column per column of the result.
+        result: the storage written.
+        adds: whether it is added to.
+        batches: independent products.
+        fixed_depth: whether the depth is the same for every batch length.
+        bias: added to every row, where present.
+        bind: further names of the kernel.
+        defines: further macros of the kernel.
+    """
+
+    kernel: str
+    rows: int
+    cols: int
+    depth: int
+    left: Factor
+    right: Factor
+    result: Ref
+    adds: bool = False
+    batches: int = 1
+    fixed_depth: bool = True
+    bias: Ref | None = None
+    bind: Mapping[str, Ref] = field(default_factory=dict)
+    defines: Mapping[str, int | str] = field(default_factory=dict)
+
+
+Products = tuple[Product | Pass, ...]
+
+
+def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:
+    """The dispatches of a product: one, or a partial one and the sum of the parts.
+
+    Args:
+        case: the instruction.
+        product: what is multiplied.
+        tiles: those to choose from; all of one engine.
+    """
+    tile, parts = best_tile(
+        product.rows, product.cols, product.depth, product.batches, tiles,
+        software=case.traits.is_software,
+    )  # fmt: skip
+    chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
+    parts = max(groups_for(product.depth, chunk), 1)
+    layout = case.layout_of(product.result)
+    out_vector = layout.vector_rows and product.cols % 4 == 0
+    bind: dict[str, Ref] = {"y": product.result, **product.bind}
+    if product.bias is not None:
+        bind["bias"] = product.bias
+    count = (
+        groups_for(product.rows, tile.rows) * groups_for(product.cols, tile.cols)
+        * parts * product.batches
+    )  # fmt: skip
+    adds = frozenset({"y"} if product.adds else ())
+    room = parts * product.batches * product.rows * product.cols if parts > 1 else 0
+    even = product.fixed_depth and product.depth % tile.depth == 0
+    vector = [f.name for f in (product.left, product.right) if f.vector]
+    defines: dict[str, int | str] = {
+        **tile.macros(),
+        "LEFT_VEC": int(product.left.vector),
+        "RIGHT_VEC": int(product.right.vector),
+        "LEFT_ALONG_K": int(product.left.along_depth),
+        "RIGHT_ALONG_K": int(product.right.along_depth),
+        "OUT_VEC": int(out_vector),
+        "EVEN_DEPTH": int(even),
+        "HAS_BIAS": int(product.bias is not None),
+        **product.defines,
+    }
+    main = Pass(
+        product.kernel,
+        groups=(groups_for(count, tile.lanes if not tile.shared else 1), 1, 1),
+        local=(tile.threads, 1, 1),
+        bind=bind,
+        adds=adds,
+        vector=(*vector, *(("y", "bias") if out_vector else ())),
+        defines=defines,
+        launch=(parts, chunk),
+        scratch=room,
+        partial=parts > 1,
+    )
+    if parts == 1:
+        return (main,)
+    fold = Pass(
+        "fold_products",
+        "y",
+        bind={k: ref for k, ref in bind.items() if k in ("y", "bias")},
+        adds=adds,
+        defines={"HAS_BIAS": int(product.bias is not None), "COLS": product.cols},
+        launch=(parts, 0),
+        scratch=room,
+    )
+    return (main, fold)
+
+
+def planned(case: Case, found: Products, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:
+    """The dispatches of products and whatever passes stand between them."""
+    passes: list[Pass] = []
+    for one in found:
+        passes += product_passes(case, one, tiles) if isinstance(one, Product) else (one,)
+    return tuple(passes)
+
+
+def product_variants(describe: Callable[[Case], Products]) -> tuple[Variant, ...]:
+    """The engines and tiles that can run what ``describe`` says.
+
+    ``registers`` and ``tiles`` choose a tile by the table of ``tiles.py``; the others are each one
+    tile of that table, for a measurement to compare.
+    """
+
+    def plan(tiles: tuple[Tile, ...]) -> Plan:
+        return partial(_plan, describe, tiles)
+
+    return (
+        Variant("registers", plan(REGISTER_TILES), software=2, hardware=1),
+        Variant("tiles", plan(TILES), software=1, hardware=2),
+        *(Variant(f"tiles_{t.name}", plan((t,))) for t in TILES),
+        *(Variant(f"registers_{t.name}", plan((t,))) for t in REGISTER_TILES),
+    )
+
+
+def _plan(
+    describe: Callable[[Case], Products], tiles: tuple[Tile, ...], case: Case
+) -> tuple[Pass, ...]:
+    return planned(case, describe(case), tiles)
