@@ -206,7 +206,7 @@ class Interpreter:
         inverse = {
             "GRADS_RELU": lambda: np.where(y > 0, y, -1.0),
             "GRADS_SIGMOID": lambda: np.log(y / (1 - y)),
-            "GRADS_TANH": lambda: np.arctanh(y),
+            "GRADS_TANH": lambda: np.arctanh(np.clip(y, -1 + 1e-15, 1 - 1e-15)),
             "GRADS_EXP": lambda: np.log(y),
             "GRADS_SQRT": lambda: y * y,
             "GRADS_RSQRT": lambda: 1 / (y * y),
