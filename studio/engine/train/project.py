@@ -145,8 +145,9 @@ class Project:
         return self.path.with_suffix(".runs")
 
     def with_training(self, **changes: object) -> Project:
-        """A copy with some training settings changed."""
-        return replace(self, training=self.training.replace(**changes))
+        """A copy with some training settings changed; those given as None stay."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        return replace(self, training=self.training.replace(**given))
 
 
 def _checked(document: object, who: str) -> Mapping[str, object]:

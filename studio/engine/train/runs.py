@@ -152,7 +152,7 @@ class RunFolder:
         with suppress(OSError):
             self.checkpoint_path(name).unlink()
 
-    def resume_point(self) -> Path | None:
+    def last_checkpoint(self) -> Path | None:
         """The checkpoint a resumed training goes on from: the newest that is not a pick."""
         return _newest(p for p in self._files() if p.stem not in ("best", "final"))
 

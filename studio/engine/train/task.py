@@ -12,6 +12,7 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.summary import summarize
 from studio.engine.optim.losses import (
     BinaryCrossentropy,
     Loss,
@@ -102,7 +103,7 @@ class Task:
         metrics = settings.metrics
         if metrics is None:
             metrics = (Accuracy(),) if dataset.is_classification else ()
-        facts = _facts(dataset, norm)
+        facts, test = _facts(dataset, norm), samples_of(held)
         spec = DataSpec(
             (_input_source(kept, norm),),
             (_target_source(kept),),
@@ -119,8 +120,8 @@ class Task:
             metrics,
             (),
             samples_of(kept),
-            None if validation is None else samples_of(validation),
-            samples_of(held),
+            test if validation is held else None if validation is None else samples_of(validation),
+            test,
             dataset.class_names,
             dataset.sha256,
             InputFacts(dataset.kind, dataset.value_range, dataset.feature_names),
@@ -138,6 +139,25 @@ class Task:
                 "there is no data to train on", who=self.name, hint="choose data for the project"
             )
         return self.training
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers the network saves: parameters and running statistics."""
+        return summarize(self.graph).total
+
+    @property
+    def data_summary(self) -> str:
+        """How many samples each part has, in a few words."""
+        parts = [
+            f"{len(part):,} {name}"
+            for part, name in (
+                (self.training, "to train"),
+                (self.validation if self.validation is not self.test else None, "to validate"),
+                (self.test, "to test"),
+            )
+            if part is not None
+        ]
+        return ", ".join(parts) or "no data"
 
     @property
     def has_objective(self) -> bool:

@@ -31,10 +31,14 @@ class Trained:
     Args:
         network: holds the weights.
         owned: whether closing this closes the network.
+        checkpoint: the checkpoint of these weights, if there is one.
     """
 
-    def __init__(self, network: Network, *, owned: bool = False) -> None:
+    def __init__(
+        self, network: Network, *, owned: bool = False, checkpoint: Checkpoint | None = None
+    ) -> None:
         self.network = network
+        self.checkpoint = checkpoint
         self.task = network.task
         self._owned = owned
         self._evaluator: Evaluator | None = None
@@ -55,7 +59,9 @@ class Trained:
     def of_checkpoint(cls, task: Task, path: Path | str, backend: Backend) -> Trained:
         """A network with the weights of a checkpoint file."""
         found = Checkpoint.load(path)
-        return cls.of_weights(task, backend, found.tensors)
+        made = cls.of_weights(task, backend, found.tensors)
+        made.checkpoint = found
+        return made
 
     @classmethod
     def of_run(cls, run: RunFolder, backend: Backend, task: Task | None = None) -> Trained:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import CheckpointError, DataError
 from studio.engine.core.signal import Signal
+from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, listens_to_steps
 from studio.engine.train.callbacks.history import History
@@ -188,10 +189,22 @@ class Trainer:
         self._thread.start()
         return future
 
-    @property
     def trained(self) -> Trained:
         """The network as it is now, to evaluate and predict with; shares it with this."""
-        return Trained(self.network)
+        checkpoint = None if self._loop is None else self.checkpoint()
+        return Trained(self.network, checkpoint=checkpoint)
+
+    def profile(self, steps: int = 20) -> Profile:
+        """Run some training steps instrumented, from fresh weights unless it has trained."""
+        if self._loop is None:
+            self._prepare()
+        loop = self.loop
+        stretch = next(loop.feed.stretches(0, self.task.settings.shuffle))
+        loop.feed.position(
+            step=loop.total_step, epoch=0, cursor=stretch.cursor, record=loop.total_step
+        )
+        loop.rates.prepare(loop.total_step, 1)
+        return self.network.executable("train", stretch.batch).profile(steps)
 
     def evaluate(self, part: Literal["test", "validation"] = "test") -> dict[str, float]:
         """Loss and metrics on a held-out part; DataError where there is none."""

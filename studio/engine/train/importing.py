@@ -1,0 +1,45 @@
+"""Brings weights made elsewhere into a project, as a run of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from studio.engine.core.tensor import Role
+from studio.engine.train.checkpoint import Checkpoint, Position
+from studio.engine.train.network import check_fit
+from studio.engine.train.programs import Programs
+from studio.engine.train.project import Project
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.task import Task
+from studio.engine.train.weight_files import load_weights
+
+IMPORT_FORMATS: tuple[str, ...] = (".safetensors", ".npz")
+"""Endings of files that can be read."""
+
+
+def import_weights(source: Path | str, project_path: Path | str) -> RunFolder:
+    """Record the weights of a file as a finished run of a project.
+
+    Args:
+        source: weights in Keras' layout and names, or a checkpoint.
+        project_path: the project, whose network they must fit.
+
+    Raises:
+        StudioError: file or project is damaged, or they do not fit one another.
+    """
+    project = Project.load(project_path)
+    task = Task.of_project(project)
+    weights = load_weights(source, project.graph)
+    tensors = Programs(task).lowered("infer").of_role(Role.PARAM, Role.STATE)
+    check_fit(tensors, weights, str(source))
+    run = RunFolder.create(project)
+    checkpoint = Checkpoint(
+        {t.name: weights[t.name] for t in tensors},
+        Position(),
+        task.settings.seed,
+        task.settings.batch_size,
+        data_hash=task.data_hash,
+    )
+    checkpoint.save(run.checkpoint_path("final"))
+    run.write_summary({"state": "imported", "source": Path(source).name, "started": run.name})
+    return run
