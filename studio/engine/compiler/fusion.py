@@ -43,28 +43,33 @@ def in_groups(program: Program) -> set[int]:
     return found
 
 
-def register_candidates(program: Program, group: Iterable[int], keep: Collection[int]) -> set[int]:
-    """Activations that a group writes and nothing outside it reads, so that none need store them.
+class Registers:
+    """Finds the activations a group writes and nothing outside it reads: none need store them.
 
     Args:
-        program: the program the group will be made in.
-        group: running indices of its parts.
+        program: the program groups will be made in.
         keep: tensors that must stay stored.
     """
-    members = set(group)
-    lines = list(program)
-    readers = readers_of(program)
-    fixed = pinned(program) | set(keep)
-    found: set[int] = set()
-    for index in members:
-        for ref in lines[index].effects().writes:
-            tensor = program.tensors[ref.id]
-            if ref.grad or tensor.role.persistent or tensor.pad or ref.id in fixed:
-                continue
-            inside = readers.get(Storage(ref.id, False), set())
-            if inside and inside <= members:
-                found.add(ref.id)
-    return found
+
+    def __init__(self, program: Program, keep: Collection[int]) -> None:
+        self._program = program
+        self._lines = list(program)
+        self._readers = readers_of(program)
+        self._fixed = pinned(program) | set(keep)
+
+    def of(self, group: Iterable[int]) -> set[int]:
+        """Tensors that a group of lines, given by running index, keeps to itself."""
+        members = set(group)
+        found: set[int] = set()
+        for index in members:
+            for ref in self._lines[index].effects().writes:
+                tensor = self._program.tensors[ref.id]
+                if ref.grad or tensor.role.persistent or tensor.pad or ref.id in self._fixed:
+                    continue
+                inside = self._readers.get(Storage(ref.id, False), set())
+                if inside and inside <= members:
+                    found.add(ref.id)
+        return found
 
 
 def refs_of(ins: Instruction) -> frozenset[Ref]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from studio.engine.compiler.fusion import (
+    Registers,
     fused,
     in_groups,
     is_simple,
     refs_of,
-    register_candidates,
 )
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
@@ -32,6 +32,7 @@ def fuse_elementwise(program: Program, target: Target, keep: Collection[int] = (
     """
     taken = in_groups(program)
     changes: dict[int, Sequence[Instruction]] = {}
+    found = Registers(program, keep)
     registers: set[int] = set()
     start = 0
     for section in SECTIONS:
@@ -44,7 +45,7 @@ def fuse_elementwise(program: Program, target: Target, keep: Collection[int] = (
                 members = range(start + place, start + place + length)
                 changes[start + place] = fused("chain", parts)
                 changes |= dict.fromkeys(members[1:], ())
-                registers |= register_candidates(program, members, keep)
+                registers |= found.of(members)
             place += max(length, 1)
         start += len(lines)
     made = [program.tensors[i].replace(register=True) for i in registers]

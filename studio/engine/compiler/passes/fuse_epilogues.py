@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from studio.engine.compiler.fusion import fused, in_groups, is_simple, register_candidates
+from studio.engine.compiler.fusion import Registers, fused, in_groups, is_simple
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.families import Unary
@@ -33,6 +33,7 @@ def fuse_epilogues(program: Program, keep: Collection[int] = ()) -> Program:
     """
     taken = in_groups(program)
     changes: dict[int, Sequence[Instruction]] = {}
+    found = Registers(program, keep)
     registers: set[int] = set()
     start = 0
     for section in SECTIONS:
@@ -48,7 +49,7 @@ def fuse_epilogues(program: Program, keep: Collection[int] = ()) -> Program:
             changes[index] = fused("epilogue", parts)
             changes |= {start + p: () for p in tail}
             taken |= {index, *(start + p for p in tail)}
-            registers |= register_candidates(program, [index, *(start + p for p in tail)], keep)
+            registers |= found.of([index, *(start + p for p in tail)])
         start += len(lines)
     made = [program.tensors[i].replace(register=True) for i in registers]
     return with_lines(program.with_tensors(program.tensors.update(made)), changes)

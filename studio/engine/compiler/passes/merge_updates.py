@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from studio.engine.compiler.fusion import fused, in_groups
 from studio.engine.compiler.rules.groups import alike
 from studio.engine.isa.instruction import Instruction
@@ -26,23 +28,43 @@ def merge_updates(program: Program) -> Program:
     return program.with_sections(update=gathering.done) if lines else program
 
 
+@dataclass
+class _Group:
+    """Updates that wait for others of their kind, and all they touch."""
+
+    members: list[Instruction] = field(default_factory=list)
+    reads: set[Storage] = field(default_factory=set)
+    writes: set[Storage] = field(default_factory=set)
+
+    def clashes(self, reads: frozenset[Storage], writes: frozenset[Storage]) -> bool:
+        """Whether a line that touches these must not change places with a member."""
+        return not (
+            self.writes.isdisjoint(reads)
+            and self.writes.isdisjoint(writes)
+            and self.reads.isdisjoint(writes)
+        )
+
+
 class _Gathering:
-    """Updates waiting for others of their kind, and the lines put down so far."""
+    """The groups that wait, and the lines put down so far."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.waiting: dict[tuple[object, ...], list[Instruction]] = {}
+        self.waiting: dict[tuple[object, ...], _Group] = {}
         self.done: list[Instruction] = []
 
     def take(self, ins: Instruction) -> None:
         """Put a line down, or let it wait; what it clashes with goes first."""
-        for key, group in list(self.waiting.items()):
-            if any(self._clash(ins, member) for member in group):
-                self._release(key)
-        if isinstance(ins, Update):
-            self.waiting.setdefault(alike(ins), []).append(ins)
-        else:
+        reads, writes = self.program.reads(ins), self.program.writes(ins)
+        for key in [k for k, group in self.waiting.items() if group.clashes(reads, writes)]:
+            self._release(key)
+        if not isinstance(ins, Update):
             self.done.append(ins)
+            return
+        group = self.waiting.setdefault(alike(ins), _Group())
+        group.members.append(ins)
+        group.reads |= reads
+        group.writes |= writes
 
     def release_all(self) -> None:
         """Put everything down that still waits."""
@@ -50,13 +72,5 @@ class _Gathering:
             self._release(key)
 
     def _release(self, key: tuple[object, ...]) -> None:
-        group = self.waiting.pop(key)
-        self.done += group if len(group) == 1 else fused("update", group)
-
-    def _clash(self, ins: Instruction, member: Instruction) -> bool:
-        reads, writes = self._touched(ins)
-        held, changed = self._touched(member)
-        return bool(writes & (held | changed) or reads & changed)
-
-    def _touched(self, ins: Instruction) -> tuple[frozenset[Storage], frozenset[Storage]]:
-        return self.program.reads(ins), self.program.writes(ins)
+        members = self.waiting.pop(key).members
+        self.done += members if len(members) == 1 else fused("update", members)
