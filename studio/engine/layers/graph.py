@@ -174,6 +174,11 @@ class LayerGraph:
             first.setdefault(node.layer.name, tuple(shapes[p.node] for p in node.inputs))
         return first
 
+    def parameter_count(self) -> int:
+        """All numbers the network saves: trained, frozen and running statistics."""
+        given = self.parameter_shapes()
+        return sum(p.size for la in self.layers() for p in la.parameters(*given[la.name]))
+
     def _check_links(self, node: Node) -> None:
         low = node.layer.arity[0]
         if len(node.inputs) < low:

@@ -182,6 +182,7 @@ def test_summary_counts_what_is_trained_and_what_is_not() -> None:
         ("dense", (10,), 1450), ("batch_normalization", (10,), 40), ("dense", (10,), 0),
     ]  # fmt: skip
     assert (found.trainable, found.frozen, found.total) == (60, 1470, 1530)
+    assert graph.parameter_count() == 1530
     assert "dense (Dense)" in found.text()
     assert "1,450" in found.text()
 

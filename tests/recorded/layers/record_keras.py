@@ -80,7 +80,8 @@ def record(case: str, document: Document) -> dict[str, Array]:
     ]
     trained = [v.value for v in model.trainable_variables]
     state = [v.value for v in model.non_trainable_variables]
-    plain, _ = model.stateless_call(trained, state, inputs, training=False)
+    answer = jax.jit(lambda t, s, given: model.stateless_call(t, s, given, training=False)[0])
+    plain = answer(trained, state, inputs)
     target = draw(case, "target", tuple(plain.shape))
 
     def loss_of(parameters: Any, given: Any) -> Any:
@@ -89,9 +90,8 @@ def record(case: str, document: Document) -> dict[str, Array]:
         )
         return jnp.mean((y - target) ** 2) + sum(penalties), (y, after)
 
-    (loss, (y, after)), (by_parameter, by_input) = jax.value_and_grad(
-        loss_of, argnums=(0, 1), has_aux=True
-    )(trained, inputs)
+    both = jax.jit(jax.value_and_grad(loss_of, argnums=(0, 1), has_aux=True))
+    (loss, (y, after)), (by_parameter, by_input) = both(trained, inputs)
     found = {"inference": plain, "training": y, "loss": loss}
     owner = {id(v): f"{n}/{v.name}" for n, layer in layers.items() for v in layer.variables}
     for variable, gradient in zip(model.trainable_variables, by_parameter, strict=True):
