@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, ShapeError
@@ -17,6 +17,7 @@ from studio.engine.layers.regularizers import Regularizer
 
 if TYPE_CHECKING:
     from studio.engine.layers.context import LayerContext
+    from studio.engine.layers.symbol import Symbol
 
 RESERVED_NAMES = frozenset(
     {"data", "loss", "metrics", "update", "train", "eval", "infer", "backward", "forward"}
@@ -132,6 +133,18 @@ class Layer(Configured, family="layer"):
         made = super().replace(**changes)
         made.trainable = self.trainable
         return made
+
+    def __call__(self, inputs: Symbol | Sequence[Symbol]) -> Symbol:
+        """The layer's output for another layer's output, or for several in a list."""
+        several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+        if not several or not all(hasattr(each, "through") for each in several):
+            raise ParameterError(
+                f"expected the output of a layer, got {str(inputs)[:60]}",
+                who=self.who,
+                hint="begin with Input(shape) and call each layer on what the one before gave",
+            )
+        found: Symbol = several[0].through(self, several)
+        return found
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """Shape of the output for inputs of ``shapes``; ShapeError when they do not fit."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from studio.engine.compiler.lower import Metrics
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
@@ -19,7 +20,7 @@ from studio.engine.optim.losses import (
     MeanSquaredError,
     SparseCategoricalCrossentropy,
 )
-from studio.engine.optim.metrics import Accuracy, Metric
+from studio.engine.optim.metrics import Accuracy
 from studio.engine.train.data.batches import class_weights
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.normalization import Normalization, make_normalization
@@ -58,7 +59,7 @@ class Task:
         settings: how it is trained.
         spec: what its programs are fed with.
         losses: one loss for each output.
-        metrics: metrics reported for every output.
+        metrics: metrics reported, for every output or by output name.
         loss_weights: factor of each output's loss, empty for 1 each.
         training: samples to train on; None where there is no data.
         validation: samples measured after each epoch, if any.
@@ -72,7 +73,7 @@ class Task:
     settings: TrainingSettings
     spec: DataSpec
     losses: tuple[Loss, ...] = ()
-    metrics: tuple[Metric, ...] = ()
+    metrics: Metrics = ()
     loss_weights: tuple[float, ...] = ()
     training: Samples | None = None
     validation: Samples | None = None
@@ -100,9 +101,9 @@ class Task:
         kept, validation = _validation_part(settings, project.data.split_seed, kept, held)
         norm = make_normalization(project.data.normalization, kept.x, kept.value_range)
         losses = (settings.loss or default_loss(graph, dataset.is_classification),)
-        metrics = settings.metrics
-        if metrics is None:
-            metrics = (Accuracy(),) if dataset.is_classification else ()
+        metrics: Metrics = (Accuracy(),) if dataset.is_classification else ()
+        if settings.metrics is not None:
+            metrics = settings.metrics
         facts, test = _facts(dataset, norm), samples_of(held)
         spec = DataSpec(
             (_input_source(kept, norm),),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import CheckpointError, DataError
 from studio.engine.core.signal import Signal
+from studio.engine.core.tensor import Role
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, listens_to_steps
@@ -114,6 +115,8 @@ class Trainer:
         self.callbacks = self._all_callbacks(callbacks)
         self._initial_epoch = initial_epoch
         self._resumed: Checkpoint | None = None
+        self._weights: dict[str, Array] | None = None
+        self._slots: Checkpoint | None = None
         self._watch = Stopwatch()
         self._place = _Place(initial_epoch)
         self._loop: EpochLoop | None = None
@@ -154,6 +157,15 @@ class Trainer:
                     hint="train anew, or set it back",
                 )
         self._resumed = found
+
+    def begin_with(self, weights: Mapping[str, Array], state: Checkpoint | None = None) -> None:
+        """Start from given weights when `run` is called.
+
+        Args:
+            weights: parameters and statistics by tensor name, as stored.
+            state: where optimiser slots and the count of steps come from; fresh without.
+        """
+        self._weights, self._slots = dict(weights), state
 
     def run(self) -> TrainingResult:
         """Train on this thread until all epochs are done or somebody stops it.
@@ -353,6 +365,9 @@ class Trainer:
             self.network.write(self._resumed.tensors, STATE_ROLES, who="checkpoint")
         elif self._owns_network:
             self.network.initialise(settings.seed)
+        if self._weights is not None:
+            self.network.write(self._weights)
+            self._warm_up(loop)
         for batch in {feed.rows_of(0), feed.rows_of(feed.steps - 1)}:
             self.network.executable("train", batch)
         for callback in (self.history, *self.callbacks):
@@ -363,6 +378,12 @@ class Trainer:
             self._take_back(self._resumed, loop)
         self._steps_before = loop.total_step
         self._watch.start()
+
+    def _warm_up(self, loop: EpochLoop) -> None:
+        """Take optimiser slots and the count of steps from a training before."""
+        if self._slots is not None:
+            self.network.write(self._slots.tensors, (Role.SLOT,))
+            loop.total_step = self._slots.position.total_step
 
     def _take_back(self, found: Checkpoint, loop: EpochLoop) -> None:
         """Stand where the checkpoint was made."""
