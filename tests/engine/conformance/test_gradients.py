@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from studio.engine.isa.line import format_line, parse_line
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.case import Case
 from tests.engine.conformance.cases.all_cases import CASES
-from tests.engine.conformance.harness import build, forward_class, gradients, target_names
+from tests.engine.conformance.harness import build, forward_class, gradients, target_names, twin_of
 from tests.engine.conformance.reference.table import differences, stated_gradient
 from tests.engine.conformance.test_results import expected, wide
 
@@ -40,19 +41,25 @@ def before_of(case: Case) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def compare(case: Case, found: dict[str, list[np.ndarray]], base: dict[str, list[np.ndarray]],
-            names: tuple[str, ...]) -> None:  # fmt: skip
-    """Found gradients less what was there before are the derivatives."""
+@cache
+def wanted_of(case_name: str, name: str, index: int) -> tuple[tuple[tuple[int, ...], float], ...]:
+    """The derivatives a case is compared with, worked out once for all its tests."""
+    case = next(c for c in WITH_GRADIENT if str(c) == case_name)
     slope, values = slope_of(case).astype(np.float64), wide(case)
     attrs = dict(build(case).ins.attrs)
     stated = stated_gradient(case.mnemonic, values, attrs, slope)
+    if stated is not None:
+        return tuple((at, float(stated[name][at])) for at in np.ndindex(*stated[name].shape))
+    return tuple(differences(case.mnemonic, values, attrs, slope, name, index))
+
+
+def compare(case: Case, found: dict[str, list[np.ndarray]], base: dict[str, list[np.ndarray]],
+            names: tuple[str, ...]) -> None:  # fmt: skip
+    """Found gradients less what was there before are the derivatives."""
     for name in names:
         for index, gradient in enumerate(found[name]):
             got = gradient.astype(np.float64) - base[name][index]
-            if stated is not None:
-                pairs = [(at, float(stated[name][at])) for at in np.ndindex(*got.shape)]
-            else:
-                pairs = differences(case.mnemonic, values, attrs, slope, name, index)
+            pairs = wanted_of(str(case), name, index)
             np.testing.assert_allclose(
                 [got[at] for at, _ in pairs],
                 [value for _, value in pairs],
@@ -66,10 +73,9 @@ def compare(case: Case, found: dict[str, list[np.ndarray]], base: dict[str, list
 def test_set_gradients_equal_differences(backend: Backend, case: Case) -> None:
     before = before_of(case)
     names = target_names(build(case))
-    found = gradients(backend, case, slope_of(case), before, set_=names)
-    # An operand that is the same tensor as an earlier one may be set by the later line part.
-    if case.same:
-        found = gradients(backend, case, slope_of(case), before, set_=names[:1])
+    # Where two operands are one tensor, the first one sets and the second adds to it.
+    first_only = names[:1] if case.same else names
+    found = gradients(backend, case, slope_of(case), before, set_=first_only)
     zero = {name: [np.zeros_like(a) for a in given] for name, given in before.items()}
     compare(case, found, zero, names)
 
@@ -99,8 +105,6 @@ def test_skipped_gradients_are_left_alone(backend: Backend, case: Case) -> None:
 
 @pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)
 def test_a_gradient_line_is_read_back_as_written(case: Case) -> None:
-    from tests.engine.conformance.harness import twin_of
-
     built = build(case)
     names = target_names(built)
     for twin in (twin_of(built, names, ()), twin_of(built, (), names[:1])):

@@ -20,7 +20,7 @@ CASES = [
         "some",
         {"x": floats(3, 5, 7), "step": step_block()},
         {"rate": 0.3, "stream": 2**31 + 5},
-    ),  # fmt: skip
+    ),
     Case("DROPOUT", "none", {"x": floats(3, 5)}, {"rate": 0.0}),
     Case(
         "DROPOUT",
@@ -28,7 +28,7 @@ CASES = [
         {"x": floats(2, 3, 5, 4, pad=HALO), "step": step_block()},
         {"rate": 0.25},
         out_pad=HALO,
-    ),  # fmt: skip
+    ),
     Case("DROPOUT", "late-step", {"x": floats(3, 17), "step": step_block(step=70000)}),
     Case("RANDOM_UNIFORM", "odd", {"step": step_block()}, {"shape": (17, 3), "stream": 5}),
     Case(
@@ -36,7 +36,7 @@ CASES = [
         "range",
         {"step": step_block()},
         {"shape": (-1, 5), "low": -2.0, "high": 3.0},
-    ),  # fmt: skip
+    ),
     _augment("AUGMENT_FLIP", "both", {"horizontal": True, "vertical": True}),
     _augment("AUGMENT_FLIP", "across", {"horizontal": True}),
     _augment("AUGMENT_FLIP", "never", {}),
@@ -53,5 +53,5 @@ CASES = [
         "flat",
         {"x": floats(2, 3, 3, 1, make=exactly(*[0.25] * 18)), "order": ORDER, "step": step_block()},
         {"low": 0.125, "stream": 1},
-    ),  # fmt: skip
+    ),
 ]

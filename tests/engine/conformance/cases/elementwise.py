@@ -55,7 +55,6 @@ def _unary() -> list[Case]:
         Case("SIGMOID", "halo-both", padded, out_pad=HALO),
         Case("RELU", "scalar", {"x": floats()}),
         Case("THRESHOLDED_RELU", "default", {"x": floats(5, 3, make=away(0.0))}),
-        Case("SCALE", "stretches", {"x": floats(3, 30011)}, {"alpha": 2.5}),
     ]
     return found
 
@@ -89,6 +88,8 @@ def _binary() -> list[Case]:
         Case("ADD", "twice", {"x1": floats(3, 5)}, {"alpha": 2.0}, same={"x2": "x1"}),
         Case("MUL", "twice", {"a": floats(3, 5)}, same={"b": "a"}),
         Case("MUL", "halo", {"a": floats(2, 3, 5, 4, pad=HALO), "b": floats(4)}, out_pad=HALO),
+        Case("MUL", "stretches", {"a": floats(3, 30011), "b": floats(3, 30011)}),
+        Case("ADD", "rows", {"x1": floats(5, 20011), "x2": floats(20011)}, {"beta": 0.5}),
         Case("EQUAL", "few", {"a": floats(3, 5, make=_few), "b": floats(5, make=_few)}),
         Case("GREATER", "few", {"a": floats(3, 5, make=_few), "b": floats(5, make=_few)}),
         Case(

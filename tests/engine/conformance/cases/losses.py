@@ -71,7 +71,7 @@ def _cross_entropy() -> list[Case]:
             "seed-sum",
             {"p": p, "t": integers(5, high=3)},
             {"source": "softmax", "seed_sum": True},
-        ),  # fmt: skip
+        ),
         Case("LOSS_CE", "one", {"p": Given((1, 2), shares), "t": Given((1, 2), one_hot)}),
     ]
     return found
@@ -97,7 +97,7 @@ def _other_losses() -> list[Case]:
             {"p": floats(3, 5), "t": floats(3, 5)},
             {"seed_sum": True},
             rtol=1e-4,
-        ),  # fmt: skip
+        ),
         Case("LOSS_MAE", "odd", shifted),
         Case("LOSS_MAE", "weights", {**shifted, "weights": weights}),
         Case("LOSS_L1L2", "both", {"w": floats(17, 3, make=away(0.0))}, {"l1": 0.01, "l2": 0.02}),
@@ -108,19 +108,19 @@ def _other_losses() -> list[Case]:
             "sparse",
             {"p": floats(17, 3), "t": integers(17, high=3)},
             {"kind": "sparse"},
-        ),  # fmt: skip
+        ),
         Case(
             "ACCURACY",
             "ties",
             {"p": Given((17, 3), whole(0, 2)), "t": integers(17, high=3)},
             {"kind": "sparse"},
-        ),  # fmt: skip
+        ),
         Case(
             "ACCURACY",
             "binary",
             {"p": floats(17, 3, make=uniform(0, 1)), "t": Given((17, 3), whole(0, 2))},
             {"kind": "binary", "threshold": 0.3},
-        ),  # fmt: skip
+        ),
     ]
 
 
@@ -169,7 +169,7 @@ def _batch_norm() -> list[Case]:
                 grad_rtol=5e-3,
                 grad_atol=1e-3,
                 reason="sums over the batch",
-            )  # fmt: skip
+            )
         )
     return found
 

@@ -26,7 +26,7 @@ def _moves() -> list[Case]:
             {"x": floats(2, 3, 5, 4, pad=HALO)},
             {"shape": (2, 5, 3, 4)},
             out_pad=HALO,
-        ),  # fmt: skip
+        ),
         Case("TRANSPOSE", "inner", {"x": floats(3, 5, 7)}, {"perm": (0, 2, 1)}),
         Case("TRANSPOSE", "turn", {"x": floats(2, 3, 4, 5)}, {"perm": (0, 3, 1, 2)}),
         Case("SLICE", "box", {"x": floats(3, 5, 7)}, {"begin": (0, 1, 2), "size": (-1, 3, 4)}),
@@ -44,14 +44,14 @@ def _moves() -> list[Case]:
             "pictures",
             {"xs": [floats(2, 3, 3, 1), floats(2, 3, 3, 5)]},
             {"count": 2},
-        ),  # fmt: skip
+        ),
         Case(
             "CONCAT_CHANNEL",
             "halo",
             {"xs": [floats(2, 3, 3, 1, pad=HALO), floats(2, 3, 3, 5)]},
             {"count": 2},
             out_pad=HALO,
-        ),  # fmt: skip
+        ),
         Case("FILL", "number", {}, {"number": 2.5}, out=floats(3, 17)),
         Case("FILL", "halo", {}, {"number": 2.5}, out=floats(2, 3, 5, 4), out_pad=HALO),
         Case("ZERO", "odd", {}, out=floats(3, 17)),
@@ -69,12 +69,14 @@ def _reductions() -> list[Case]:
     }
     found = []
     for name, (shape, attrs) in axes.items():
-        for mnemonic in ("REDUCE_SUM", "REDUCE_MEAN"):
-            found.append(
-                Case(mnemonic, name, {"x": floats(*shape)}, attrs, atol=3e-5, reason="long sums")
-            )
-        for mnemonic in ("REDUCE_MAX", "REDUCE_MIN"):
-            found.append(Case(mnemonic, name, {"x": floats(*shape, make=apart)}, attrs))
+        found += [
+            Case(mnemonic, name, {"x": floats(*shape)}, attrs, atol=3e-5, reason="long sums")
+            for mnemonic in ("REDUCE_SUM", "REDUCE_MEAN")
+        ]
+        found += [
+            Case(mnemonic, name, {"x": floats(*shape, make=apart)}, attrs)
+            for mnemonic in ("REDUCE_MAX", "REDUCE_MIN")
+        ]
     return [
         *found,
         Case("ARGMAX", "odd", {"x": floats(3, 5, 7)}),
@@ -99,7 +101,7 @@ def _data() -> list[Case]:
         Case("GATHER_BATCH", "bytes", {"data": pictures, "order": order, "step": late}),
         Case(
             "GATHER_BATCH", "labels", {"data": integers(7, high=10), "order": order, "step": late}
-        ),  # fmt: skip
+        ),
         Case("TAKE", "rows", {"table": table, "i": integers(3, 5, high=7)}),
         Case("TAKE", "outside", {"table": table, "i": integers(17, low=-2, high=9)}),
         Case("RECORD", "wraps", {"values": scalars, "ring": floats(5, 3), "step": step_block()}),

@@ -11,8 +11,9 @@ def _linear() -> list[Case]:
     found = []
     for rows, inner, outer in ((1, 1, 1), (3, 5, 7), (17, 7, 3), (5, 64, 33)):
         operands = {"w": floats(outer, inner), "b": floats(outer), "x": floats(rows, inner)}
-        found.append(Case("LINEAR", f"{rows}x{inner}x{outer}", operands, rtol=1e-4, atol=1e-5,
-                          reason=SUM))  # fmt: skip
+        found.append(
+            Case("LINEAR", f"{rows}x{inner}x{outer}", operands, rtol=1e-4, atol=1e-5, reason=SUM)
+        )
     found += [
         Case("LINEAR", "no-bias", {"w": floats(5, 7), "x": floats(3, 7)}, atol=1e-5, reason=SUM),
         Case(
@@ -21,14 +22,14 @@ def _linear() -> list[Case]:
             {"w": floats(5, 7), "b": floats(5), "x": floats(3, 4, 7)},
             atol=1e-5,
             reason=SUM,
-        ),  # fmt: skip
+        ),
         Case(
             "LINEAR",
             "many-rows",
             {"w": floats(2, 3), "b": floats(2), "x": floats(301, 3)},
             atol=1e-5,
             reason=SUM,
-        ),  # fmt: skip
+        ),
     ]
     return found
 
@@ -100,7 +101,7 @@ def _convolution() -> list[Case]:
             out_pad=HALO,
             atol=2e-5,
             reason=SUM,
-        )  # fmt: skip
+        )
     )
     return found
 

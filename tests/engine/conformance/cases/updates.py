@@ -12,13 +12,27 @@ SLOTS = {"m": floats(17, 3), "v": POSITIVE, "u": POSITIVE}
 
 def _case(mnemonic: str, name: str, slots: str, **attrs: object) -> Case:
     more = {slot: SLOTS[slot] for slot in slots}
-    return Case(mnemonic, name, {**BASE, **more}, attrs, rtol=2e-4, atol=2e-5,
-                reason="several roundings in a row")  # fmt: skip
+    return Case(
+        mnemonic,
+        name,
+        {**BASE, **more},
+        attrs,
+        rtol=2e-4,
+        atol=2e-5,
+        reason="several roundings in a row",
+    )
 
 
 def _squares(mnemonic: str, name: str, more: dict[str, Given], **attrs: object) -> Case:
-    return Case(mnemonic, name, {**BASE, **more}, attrs, rtol=2e-4, atol=2e-5,
-                reason="several roundings in a row")  # fmt: skip
+    return Case(
+        mnemonic,
+        name,
+        {**BASE, **more},
+        attrs,
+        rtol=2e-4,
+        atol=2e-5,
+        reason="several roundings in a row",
+    )
 
 
 SMALL = floats(17, 3, make=uniform(-0.1, 0.1))
@@ -34,9 +48,7 @@ CASES = [
     _case("UPDATE_RMSPROP", "outside", "v", eps_outside=True, eps=0.01),
     _case("UPDATE_RMSPROP", "momentum", "vm", momentum=0.9),
     _squares("UPDATE_RMSPROP", "centred", {"v": POSITIVE, "a": SMALL}),
-    _squares(
-        "UPDATE_RMSPROP", "everything", {"v": POSITIVE, "a": SMALL, "m": SMALL}, momentum=0.5
-    ),  # fmt: skip
+    _squares("UPDATE_RMSPROP", "everything", {"v": POSITIVE, "a": SMALL, "m": SMALL}, momentum=0.5),
     _case("UPDATE_ADAM", "keras", "mv"),
     _case("UPDATE_ADAM", "hat", "mv", eps_at="hat", eps=0.01),
     _case("UPDATE_ADAM", "decoupled", "mv", decay=0.01),
