@@ -13,6 +13,7 @@ from studio.engine.gl.accessors import Access, calls_in, declare
 from studio.engine.gl.dispatch import Groups
 
 _INCLUDE = re.compile(r'^#include "(\w+\.glsl)"[ \t]*$', re.MULTILINE)
+_BARRIER = re.compile(r"\bbarrier\(\);")
 _TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
 _LAUNCH = """\
 layout(std140, binding = 0) uniform Launch { ivec4 launch; };
@@ -107,7 +108,7 @@ def assemble(
     main = value_main(result, accesses) if result else ""
     if _TERM.search(body):
         main = terms_main()
-    libs = {lib: _INCLUDE.sub("", load("lib", lib)) for lib in included(body)}
+    libs = {lib: _written_out(load("lib", lib)) for lib in included(body)}
     called = "\n".join([*list(libs.values())[1:], body, main])
     heads, functions = declare(accesses, f"{epilogue}\n{called}")
     size = prod(local)
@@ -129,11 +130,20 @@ def assemble(
     parts.append(_generated(len(parts), "\n".join(part for part in middle if part)))
     # Behind the accessors, so that a library file may use them and their macros.
     parts += [_from_file(files, lib, libs[lib]) for lib in others]
-    text = _INCLUDE.sub("", body)
+    text = _written_out(body)
     parts.append(_from_file(files, f"{name}.glsl", text) if from_file else text)
     if main:
         parts.append(_generated(len(parts) + 1, main))
     return KernelSource(name, "\n".join(parts) + "\n", local, tuple(files))
+
+
+def _written_out(text: str) -> str:
+    """A file's text without its includes, and with shared memory made visible at every barrier.
+
+    ``barrier()`` alone orders the invocations, not what they wrote: llvmpipe (Mesa 22.3) then
+    forwards stale values of shared memory.
+    """
+    return _BARRIER.sub("memoryBarrierShared(); barrier();", _INCLUDE.sub("", text))
 
 
 def _from_file(files: list[str], name: str, text: str) -> str:

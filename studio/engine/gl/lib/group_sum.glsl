@@ -7,15 +7,12 @@ shared float group_sum_part[GROUP_SIZE];
 float group_sum(float value) {
     uint lane = gl_LocalInvocationIndex;
     group_sum_part[lane] = value;
-    memoryBarrierShared();
     barrier();
     for (uint reach = uint(GROUP_SIZE) / 2u; reach > 0u; reach >>= 1) {
         if (lane < reach) group_sum_part[lane] += group_sum_part[lane + reach];
-        memoryBarrierShared();
         barrier();
     }
     float total = group_sum_part[0];
-    memoryBarrierShared();
     barrier();
     return total;
 }

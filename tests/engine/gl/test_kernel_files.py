@@ -1,0 +1,77 @@
+"""Every instruction can run, and kernel files keep to the rules of the README beside them."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import studio.engine.isa.ops  # noqa: F401
+from studio.engine.gl.elementwise import ROWS
+from studio.engine.gl.source import assemble
+from studio.engine.gl.specs import all_variants
+from studio.engine.gl.update_rows import UPDATE_ROWS
+from studio.engine.isa.fields import Access
+from studio.engine.isa.instruction import Twin, all_instructions
+
+ROOT = Path(str(resources.files("studio.engine.gl")))
+FILES = sorted([*(ROOT / "kernels").glob("*.glsl"), *(ROOT / "lib").glob("*.glsl")])
+MARKERS = {"FUSE", "END"}
+GLSL_DROPS_NAN = re.compile(r"(?<![\w.])(clamp|tanh|pow|sign)\s*\(")
+
+
+@pytest.mark.parametrize("cls", all_instructions(), ids=lambda cls: cls.mnemonic)
+def test_every_instruction_has_a_row_or_a_variant(cls: type) -> None:
+    if cls.mnemonic in MARKERS:
+        return
+    if issubclass(cls, Twin) and cls.forward.mnemonic in ROWS:
+        wanted = {
+            f.name for f in cls.operand_fields if f.access is Access.READ and f.differentiable
+        }
+        assert wanted <= set(ROWS[cls.forward.mnemonic].gradients)
+        return
+    assert cls.mnemonic in {*ROWS, *UPDATE_ROWS, *all_variants()}
+
+
+def test_rows_and_variants_are_of_instructions_that_exist() -> None:
+    known = {cls.mnemonic for cls in all_instructions()}
+    assert {*ROWS, *UPDATE_ROWS, *all_variants()} <= known
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_kernel_file_keeps_the_rules(path: Path) -> None:
+    text = path.read_text(encoding="ascii")
+    lines = text.splitlines()
+    assert lines[0].startswith("// ")
+    assert len(lines) <= 150
+    assert "atomic" not in text or path.stem == "count_bad"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_kernel_file_uses_functions_that_keep_nan(path: Path) -> None:
+    if path.stem == "numerics":
+        return
+    code = re.sub(r"//.*", "", path.read_text(encoding="ascii"))
+    # Whole-number arguments cannot be NaN.
+    found = [m[0] for m in GLSL_DROPS_NAN.finditer(code) if not _is_integer_call(code[m.start() :])]
+    assert found == []
+
+
+def _is_integer_call(text: str) -> bool:
+    inside = text[text.index("(") + 1 : text.index(";")]
+    return "." not in inside and re.fullmatch(r"[\w\s,+\-*()%/]*", inside) is not None
+
+
+def test_rows_use_functions_that_keep_nan() -> None:
+    for row in ROWS.values():
+        for text in (row.forward, *row.gradients.values()):
+            assert not GLSL_DROPS_NAN.search(text), text
+            assert not re.search(r"\b(min|max)\s*\(", text), text
+
+
+def test_shared_memory_is_made_visible_at_every_barrier() -> None:
+    source = assemble("probe", '#include "group_sum.glsl"\nvoid main() {}', [], local=(8, 1, 1))
+    assert source.text.count("barrier();") == source.text.count("memoryBarrierShared(); barrier();")
+    assert source.text.count("barrier();") == 3

@@ -1,0 +1,20 @@
+== relu (1, 1, 1) (0, 0)
+layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
+#line 200
+
+// t0: float32[N,6]
+layout(std430, binding = 0) readonly buffer t0_block { vec4 t0_data[]; };
+// t1: float32[N,6]
+layout(std430, binding = 1) writeonly buffer t1_block { vec4 t1_data[]; };
+void main() {
+    int first = THREAD * 4;
+    if (first >= (BATCH * 6)) return;
+    int c0 = first;
+    vec4 t0 = t0_data[(c0) >> 2];
+    vec4 t1_new;
+    for (int k = 0; k < 4; ++k) {
+        float v0 = float(relu(t0[k]));
+        t1_new[k] = v0;
+    }
+    t1_data[(c0) >> 2] = t1_new;
+}
