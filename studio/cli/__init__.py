@@ -1,0 +1,1 @@
+"""The ``glassbox`` command line: everything that needs no window."""

@@ -1,0 +1,92 @@
+"""``glassbox demo``: the main job, from the digits project to a trained model and its files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studio.cli import console
+from studio.cli.commands.training import report, train_with_bar
+from studio.cli.options import BackendOption, JsonOption
+from studio.engine.compiler.target import CPU
+from studio.engine.core.errors import DataError
+from studio.engine.train.devices import open_backend
+from studio.engine.train.programs import Programs
+from studio.engine.train.project import Project
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.task import Task
+from studio.engine.train.trainer import Trainer
+from studio.samples import open_copy
+
+DEMO_PROJECT = "digits-cnn"
+
+
+def demo(
+    headless: Annotated[
+        bool, typer.Option("--headless", help="Stay in the terminal, whatever display there is.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for the project, the model and the files.")
+    ] = Path("glassbox-demo"),
+    backend: BackendOption = "auto",
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of everything random.", min=0)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train the digits network, evaluate it, and write model and instruction files."""
+    from studio.engine.train.exporting import export_all
+
+    if not headless and not as_json and _has_display():
+        console.note("this version has no window yet: the demo runs in the terminal")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"the folder cannot be made: {error.strerror or error}", who=str(out)
+        ) from None
+    project = Project.load(open_copy(DEMO_PROJECT, out)).with_training(seed=seed)
+    task = Task.of_project(project)
+    program = Programs(task).program("train", 2, CPU)
+    if not as_json:
+        console.say(
+            f"{project.name}: {task.data_summary}; {len(program)} instructions a step, "
+            f"{task.graph.parameter_count():,} parameters"
+        )
+    with open_backend(backend) as device:
+        if not as_json:
+            console.say(device.why)
+        run = RunFolder.create(project)
+        with Trainer(task, device.backend, run=run) as trainer:
+            result = train_with_bar(trainer, quiet=as_json)
+            test = trainer.evaluate("test")
+            exports = export_all(trainer.trained(), out)
+    if as_json:
+        console.answer_json(
+            {
+                "device": device.backend.device,
+                "test": test,
+                "files": {e.format: str(e.path) for e in exports},
+                "differences": {e.format: e.difference for e in exports},
+                "run": str(run.path),
+            }
+        )
+        return
+    report(result, {name: value for name, value in test.items() if name != "accuracy"})
+    console.say(f"test accuracy: {test['accuracy']:.4f}")
+    for export in exports:
+        console.say(
+            f"{export.format + ':':<14}{export.path}  "
+            f"(read back, answers differ by {export.difference:.1e})"
+        )
+    console.say(f"{'run:':<14}{run.path}")
+
+
+def _has_display() -> bool:
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

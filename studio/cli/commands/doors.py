@@ -1,0 +1,58 @@
+"""``glassbox export`` and ``import``: trained projects to files and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studio.cli import console
+from studio.cli.commands.using import RunOption, run_of
+from studio.cli.options import JsonOption, ProjectArgument, open_project
+from studio.engine.core.errors import ParameterError
+from studio.engine.train.devices import open_backend
+from studio.engine.train.exporting import EXPORT_FORMATS, export_file
+from studio.engine.train.importing import IMPORT_FORMATS, import_weights
+from studio.engine.train.trained import Trained
+
+
+def export_project(
+    project: ProjectArgument,
+    form: Annotated[
+        str, typer.Option("--format", help="What to write.", metavar="|".join(EXPORT_FORMATS))
+    ],
+    output: Annotated[Path, typer.Option("-o", help="File to write.")],
+    run: RunOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a trained project to a file, reload it, and say how far the answers differ."""
+    if form not in EXPORT_FORMATS:
+        raise ParameterError(
+            f"expected --format out of {', '.join(EXPORT_FORMATS)}, got {form!r}", who="export"
+        )
+    folder = run_of(open_project(project), run)
+    with open_backend("cpu") as device, Trained.of_run(folder, device.backend) as trained:
+        done = export_file(trained, form, output)
+    if as_json:
+        console.answer_json(
+            {"format": done.format, "path": str(done.path), "difference": done.difference}
+        )
+    else:
+        console.say(
+            f"{done.path}: reloaded, its answers on {done.rows} samples differ by at most "
+            f"{done.difference:.1e}"
+        )
+
+
+def import_file(
+    source: Annotated[Path, typer.Argument(help=f"File to import ({', '.join(IMPORT_FORMATS)}).")],
+    output: Annotated[Path, typer.Option("-o", help="Project to bring it into (.glassbox).")],
+    as_json: JsonOption = False,
+) -> None:
+    """Bring weights into a project as a new run, so that it evaluates, predicts and exports."""
+    run = import_weights(source, output)
+    if as_json:
+        console.answer_json({"project": str(output), "run": str(run.path)})
+    else:
+        console.say(f"{output}: weights of {source} are now its last run, {run.path}")

@@ -1,0 +1,79 @@
+"""``glassbox asm``, ``dis`` and ``exec``: instruction files between text, bytes and answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from studio.cli import console
+from studio.cli.options import BackendOption, JsonOption
+from studio.engine.compiler.verify import verify
+from studio.engine.core.errors import FormatError
+from studio.engine.formats.gbasm import load_gbasm, save_gbasm
+from studio.engine.formats.gbi import load_gbi, save_gbi
+from studio.engine.formats.npy import load_npy, save_npy
+from studio.engine.isa import ops
+from studio.engine.isa.text import format_program
+
+ALL_FAMILIES = ops.__all__
+
+
+def assemble(
+    source: Annotated[Path, typer.Argument(help="Listing to read (.gbasm).")],
+    target: Annotated[Path, typer.Argument(help="Instruction file to write (.gbi).")],
+    weights: Annotated[
+        Path | None,
+        typer.Option("--weights", help="Instruction file whose weights go along (.gbi)."),
+    ] = None,
+) -> None:
+    """Turn a listing into a binary instruction file."""
+    program = load_gbasm(source)
+    verify(program, after="reading")
+    carried = load_gbi(weights).weights if weights is not None else None
+    save_gbi(target, program, carried)
+    console.say(f"{target}: {len(program)} instructions, {len(program.tensors)} tensors")
+
+
+def disassemble(
+    source: Annotated[Path, typer.Argument(help="Instruction file to read (.gbi).")],
+    target: Annotated[
+        Path | None, typer.Argument(help="Listing to write (.gbasm); none prints it.")
+    ] = None,
+    skip_unknown: Annotated[
+        bool, typer.Option("--skip-unknown", help="Leave instructions of unknown opcode out.")
+    ] = False,
+) -> None:
+    """Turn a binary instruction file into a listing."""
+    program = load_gbi(source, skip_unknown=skip_unknown).program
+    if target is None:
+        console.say_plain(format_program(program))
+        return
+    save_gbasm(target, program)
+    console.say(f"{target}: {len(program)} instructions, {len(program.tensors)} tensors")
+
+
+def execute_file(
+    source: Annotated[Path, typer.Argument(help="Instruction file that carries weights (.gbi).")],
+    rows: Annotated[Path, typer.Option("--input", help="Raw inputs, one row each (.npy).")],
+    answers: Annotated[
+        Path | None, typer.Option("--output", help="Where the outputs go (.npy).")
+    ] = None,
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Run an instruction file on raw inputs, any number of rows."""
+    from studio.engine.train.execute import execute
+
+    if answers is None and not as_json:
+        raise FormatError("say where the outputs go with --output FILE.npy, or ask for --json",
+                          who="exec")  # fmt: skip
+    outputs = execute(source, load_npy(rows), backend)
+    if answers is not None:
+        save_npy(answers, outputs)
+    if as_json:
+        console.answer_json({"shape": list(outputs.shape), "outputs": np.asarray(outputs).tolist()})
+    else:
+        console.say(f"{answers}: {outputs.dtype}{list(outputs.shape)}")

@@ -1,0 +1,48 @@
+"""``glassbox isa``: the instruction manual."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from studio.cli import console
+from studio.engine.isa import ops
+from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.isa.manual import entry, entry_of, manual, markdown
+
+ALL_FAMILIES = ops.__all__
+
+
+def isa(
+    mnemonic: Annotated[
+        str | None, typer.Argument(help="The instruction to explain; none lists all.")
+    ] = None,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the whole manual as Markdown.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+) -> None:
+    """Explain an instruction, or list them all."""
+    if mnemonic is not None:
+        found = entry(mnemonic)
+        if as_json:
+            console.answer_json(asdict(found))
+        else:
+            console.say_plain(markdown(found))
+    elif as_markdown:
+        console.say_plain(manual())
+    elif as_json:
+        console.answer_json([asdict(entry_of(c)) for c in all_instructions()])
+    else:
+        console.table(
+            ("opcode", "instruction", "category", "meaning"),
+            [
+                (str(c.code), c.mnemonic, c.category, (c.__doc__ or "").strip().splitlines()[0])
+                for c in all_instructions()
+                if not issubclass(c, Twin)
+            ],
+            right=(0,),
+        )
+        console.say("A gradient instruction is GRADS_ and the name, opcode + 1000.")

@@ -1,0 +1,130 @@
+"""``glassbox evaluate`` and ``predict``: what a trained project says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from studio.cli import console
+from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
+from studio.engine.core.errors import DataError
+from studio.engine.formats.npy import save_npy
+from studio.engine.formats.npz import save_npz
+from studio.engine.train.data.image_input import read_inputs
+from studio.engine.train.devices import open_backend
+from studio.engine.train.project import Project
+from studio.engine.train.runs import RunFolder, latest_run
+from studio.engine.train.trained import Trained
+
+RunOption = Annotated[
+    Path | None, typer.Option("--run", help="Run folder to take the weights from; the last.")
+]
+_SHOWN = 3
+
+
+def evaluate(
+    project: ProjectArgument,
+    run: RunOption = None,
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Measure a trained project on its test part."""
+    folder = run_of(open_project(project), run)
+    with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
+        found = trained.evaluate()
+    if as_json:
+        console.answer_json({"run": str(folder.path), "test": found})
+        return
+    for name, value in found.items():
+        console.say(f"test {name}: {value:.4f}")
+
+
+def predict(
+    project: ProjectArgument,
+    inputs: Annotated[
+        list[Path], typer.Argument(help="What to predict: .npy, .npz, images or a CSV file.")
+    ],
+    run: RunOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write the outputs to .npy, .npz or .csv.")
+    ] = None,
+    backend: BackendOption = "auto",
+    as_json: JsonOption = False,
+) -> None:
+    """Run a trained project on inputs of your own."""
+    folder = run_of(open_project(project), run)
+    with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
+        read = read_inputs(inputs, trained.input_spec())
+        outputs = trained.predict(read.values)
+        classes = trained.task.class_names
+    if output is not None:
+        _save(output, outputs, read.names, classes)
+    if as_json:
+        console.answer_json(
+            {"names": list(read.names), "classes": list(classes), "outputs": outputs.tolist()}
+        )
+    elif output is not None:
+        console.say(f"{output}: {outputs.dtype}{list(outputs.shape)}")
+    else:
+        console.table(("input", "answer"), [
+            (name, _answer(row, classes)) for name, row in zip(read.names, outputs, strict=True)
+        ])  # fmt: skip
+
+
+def run_of(project: Project, run: Path | None) -> RunFolder:
+    """The run a command means: the folder given, or the project's last one."""
+    folder = RunFolder(run) if run is not None else latest_run(project)
+    if folder is None:
+        raise DataError(
+            "this project has not been trained yet",
+            who=project.name,
+            hint=f"glassbox train {project.path}",
+        )
+    return folder
+
+
+def _answer(row: np.ndarray, classes: tuple[str, ...]) -> str:
+    if not classes:
+        return " ".join(f"{v:.6g}" for v in row.ravel())
+    if len(classes) == 2 and row.size == 1:
+        likely = int(row.item() > 0.5)
+        share = row.item() if likely else 1 - row.item()
+        return f"{classes[likely]} {share:.1%}"
+    best = np.argsort(-row)[:_SHOWN]
+    return "  ".join(f"{classes[i]} {row[i]:.1%}" for i in best)
+
+
+def _save(
+    path: Path, outputs: np.ndarray, names: tuple[str, ...], classes: tuple[str, ...]
+) -> None:
+    if path.suffix == ".npy":
+        save_npy(path, outputs)
+    elif path.suffix == ".npz":
+        save_npz(path, {"outputs": outputs})
+    elif path.suffix == ".csv":
+        _save_csv(path, outputs, names, classes)
+    else:
+        raise DataError(
+            f"the file's ending says the form: expected .npy, .npz or .csv, got {path.name!r}",
+            who="predict",
+        )
+
+
+def _save_csv(
+    path: Path, outputs: np.ndarray, names: tuple[str, ...], classes: tuple[str, ...]
+) -> None:
+    import csv
+    import io
+
+    from studio.engine.formats.atomic import write_atomic
+
+    flat = outputs.reshape(len(outputs), -1)
+    columns = classes if len(classes) == flat.shape[1] else [f"y{i}" for i in range(flat.shape[1])]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["input", *columns])
+    writer.writerows([name, *row.tolist()] for name, row in zip(names, flat, strict=True))
+    write_atomic(path, text.getvalue().encode("utf-8"))

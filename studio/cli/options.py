@@ -1,0 +1,57 @@
+"""Options several commands share, and how a project is named on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.project import Project
+from studio.samples import open_copy, sample_names
+
+BackendOption = Annotated[
+    str, typer.Option("--backend", help="Where to run: auto, gl or cpu.", metavar="auto|gl|cpu")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+ProjectArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Project file (.glassbox), its folder, or the name of a sample.", metavar="PROJECT"
+    ),
+]
+
+
+def find_project(named: str, *, copy_into: Path | None = None) -> Path:
+    """The project file a word stands for: a file, a folder that holds one, or a sample's name.
+
+    A sample is copied into ``copy_into`` (default: the current folder) and opened from there.
+
+    Raises:
+        DataError: nothing of that name is there.
+    """
+    path = Path(named)
+    if path.is_dir():
+        inside = sorted(path.glob("*.glassbox"))
+        if len(inside) == 1:
+            return inside[0]
+        raise DataError(
+            f"expected one .glassbox file in the folder, got {len(inside)}",
+            who=named,
+            hint="name the file itself",
+        )
+    if path.exists() or path.suffix or named not in sample_names():
+        if not path.exists():
+            raise DataError(
+                "no such project",
+                who=named,
+                hint=f"give a .glassbox file or one of the samples {', '.join(sample_names())}",
+            )
+        return path
+    return open_copy(named, copy_into or Path.cwd())
+
+
+def open_project(named: str) -> Project:
+    """The project a word stands for, loaded."""
+    return Project.load(find_project(named))
