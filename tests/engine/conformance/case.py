@@ -34,8 +34,8 @@ class Case:
 
     ``operands`` holds a Given (or a list of them) per operand that is read or updated; absent
     ones are left out. ``same`` makes an operand the very tensor another operand is. ``out_pad``
-    gives the result a halo; ``out`` states the result's shape where nothing is inferred. Tolerances are
-    relative and absolute; ``reason`` says why they are wider than the default.
+    gives the result a halo; ``out`` states the result's shape where nothing is inferred.
+    Tolerances are relative and absolute; ``reason`` says why they are wider than the default.
     """
 
     mnemonic: str

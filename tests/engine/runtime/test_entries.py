@@ -1,0 +1,53 @@
+"""Entries: fused groups as one, with owners, costs and what they touch."""
+
+from __future__ import annotations
+
+import pytest
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import BATCH, Role
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.activation import Relu
+from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.program import Program
+from studio.engine.runtime.entries import entries, unfused
+from tests.engine.cpu.programs import epilogue, updates
+
+
+def test_a_group_is_one_entry_at_its_first_line() -> None:
+    (entry,) = entries(epilogue(True))
+    assert (entry.section, entry.index, entry.kind) == ("forward", 0, "epilogue")
+    assert len(entry.parts) == 5
+    assert [e.index for e in unfused(epilogue(True))] == [1, 2, 3, 4, 5]
+
+
+def test_an_update_group_is_named_once() -> None:
+    last = entries(updates(True))[-1]
+    assert last.mnemonic == "UPDATE_ADAM"
+    assert last.owners == ("layer0", "layer1", "layer2", "layer3")
+
+
+def test_a_group_reads_what_came_from_outside_only() -> None:
+    program = epilogue(True)
+    (entry,) = entries(program)
+    names = {program.tensors[r.id].name for r in entry.reads()}
+    assert names == {"x", "side", "w", "b"}
+    moved = 4 * 2 * (6 * 5 * 2 + 6 * 5 * 3) + 4 * (3 * 3 * 2 * 3 + 3)
+    assert entry.traffic(program, 2, 0) == moved + 2 * 4 * 2 * 6 * 5 * 3
+
+
+@pytest.mark.parametrize("lines", [[Fuse()], [End()], [Fuse(), Fuse(), End()]])
+def test_markers_that_do_not_pair_up_are_refused(lines: list[Instruction]) -> None:
+    with pytest.raises(BackendError, match="pair up"):
+        entries(_with(*lines))
+
+
+def _with(*markers: Instruction) -> Program:
+    b = ProgramBuilder("markers", "infer")
+    x = b.tensor("x", (BATCH, 2), role=Role.INPUT)
+    for marker in markers:
+        b.append("forward", marker)
+    (y,) = b.emit("forward", Relu, x=x)
+    b.append("loss", Relu(x=y, y=y))
+    return b.finish((x,), (y,))
