@@ -20,17 +20,17 @@ class StorageBinding:
 
 @dataclass(frozen=True)
 class ArenaBinding:
-    """The whole buffer a storage lies in, for kernels that find several storages by a table.
+    """The range of one buffer from the first to the last of some storages, all in that buffer.
+
+    For kernels that find several storages by a table; offsets count from the first one's begin.
 
     Attributes:
-        holder: any storage in that buffer.
-        reads: storages read through it.
-        writes: storages written through it.
+        refs: the storages.
+        use: what the kernel does with them.
     """
 
-    holder: Ref
-    reads: tuple[Ref, ...]
-    writes: tuple[Ref, ...]
+    refs: tuple[Ref, ...]
+    use: Use
 
 
 @dataclass(frozen=True)

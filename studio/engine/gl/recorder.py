@@ -189,8 +189,10 @@ class Recording:
         if isinstance(binding, TableBinding):
             return self._tables[binding.words]
         if isinstance(binding, ArenaBinding):
-            buffer = self._slice_of(binding.holder).buffer
-            return buffer.slice(0, buffer.capacity)
+            parts = [self._slice_of(ref) for ref in binding.refs]
+            begin = min(part.offset for part in parts)
+            end = max(part.offset + part.nbytes for part in parts)
+            return rounded_up(parts[0].buffer.slice(begin, end - begin))
         if self._scratch is None:
             raise RuntimeError("a dispatch asks for scratch storage that was not made")
         return self._scratch.slice()
@@ -206,8 +208,9 @@ class Recording:
                 if binding.use is not Use.READ:
                     writes.append(span)
             elif isinstance(binding, ArenaBinding):
-                reads += [_span(self._slice_of(r)) for r in binding.reads]
-                writes += [_span(self._slice_of(r)) for r in binding.writes]
+                spans = [_span(self._slice_of(r)) for r in binding.refs]
+                reads += spans
+                writes += spans if binding.use is not Use.READ else []
             elif isinstance(binding, ScratchBinding) and self._scratch is not None:
                 # Writers and readers of scratch alternate; both count as writing.
                 writes.append(_span(self._scratch.slice()))

@@ -53,8 +53,12 @@ def _plan(group: Sequence[Case], place: Place) -> Planned:
     first = group[0]
     names = [name for name, _ in streams(first.ins)]
     rows: list[list[int]] = []
+    begins = [min(place(case.ref(name))[1] for case in group) for name in names]
     for case in group:
-        offsets = [place(ref)[1] // 16 for _, ref in streams(case.ins)]
+        offsets = [
+            (place(ref)[1] - begin) // 16
+            for (_, ref), begin in zip(streams(case.ins), begins, strict=True)
+        ]
         count = prod(case.shape("w"))
         for begin in range(0, count, CHUNK):
             length = min(CHUNK, count - begin)
@@ -68,7 +72,7 @@ def _plan(group: Sequence[Case], place: Place) -> Planned:
     ]
     for name in names:
         refs = tuple(case.ref(name) for case in group)
-        bindings.append(ArenaBinding(refs[0], refs, refs if name in written else ()))
+        bindings.append(ArenaBinding(refs, Use.BOTH if name in written else Use.READ))
     source = assemble(
         first.ins.mnemonic.lower(), _body(first, names), [], local=_LOCAL, from_file=False
     )

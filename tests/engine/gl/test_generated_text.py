@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import BATCH, Ref, Shape
-from studio.engine.gl.planned import Planned
+from studio.engine.core.tensor import BATCH, Shape
+from studio.engine.gl.planned import Planned, TableBinding
 from studio.engine.gl.planner import Planner
 from studio.engine.gl.specs import Traits
 from studio.engine.isa.program import Program
@@ -132,11 +132,15 @@ def test_lines_of_kernel_files_have_blocks_of_their_own() -> None:
 def test_tables_say_where_segments_lie() -> None:
     lines = Lines()
     step, rates = lines.kept("step", (8,), DType.int32), lines.kept("rates", (4,))
-    w = lines.kept("w", (1500,))
-    lines.add("update", "UPDATE_SGD", w=w, g=w.gradient, step=step, rates=rates)
+    lines.add("update", "FUSE", kind="update")
+    for name, count in (("w", 1500), ("u", 3)):
+        w = lines.kept(name, (count,))
+        lines.add("update", "UPDATE_SGD", w=w, g=w.gradient, step=step, rates=rates)
+    lines.add("update", "END")
     (one,) = planned(lines.program())
     table = one.bindings[0]
-    words = memoryview(getattr(table, "words")).cast("i").tolist()  # noqa: B009
-    at = 256 * Ref(w.id).id // 16
-    assert words == [1024, at, at, 476, at + 256, at + 256]
-    assert one.groups == (2, 1, 1)
+    assert isinstance(table, TableBinding)
+    # Lengths, and offsets in vec4 from the first storage on: 256 bytes lie between the two.
+    words = memoryview(table.words).cast("i").tolist()
+    assert words == [1024, 0, 0, 476, 256, 256, 3, 16, 16]
+    assert one.groups == (3, 1, 1)
