@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 from studio.engine.gl.dispatch import groups_for
@@ -44,8 +45,30 @@ def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
     return (first, fold(case, target, cols, parts, parts * cols))
 
 
-def fold(case: Case, target: str, cols: int, parts: int, room: int) -> Pass:
-    """The pass that adds the parts of every column up, in a fixed order."""
+SUM: Mapping[str, str] = {"START": "0.0", "JOIN(a, b)": "((a) + (b))", "FINISH(v)": "(v)"}
+"""The macros of a sum."""
+
+
+def fold(
+    case: Case,
+    target: str,
+    cols: int,
+    parts: int,
+    room: int,
+    count: int = 0,
+    rule: Mapping[str, str] = SUM,
+) -> Pass:
+    """The pass that joins the parts of every column, in a fixed order.
+
+    Args:
+        case: the instruction.
+        target: accessor name of the result.
+        cols: columns.
+        parts: parts of each in scratch storage.
+        room: floats of scratch storage.
+        count: elements of a column, ``LAUNCH_1`` in the rule.
+        rule: macros ``START``, ``JOIN(a, b)`` and ``FINISH(v)``.
+    """
     lanes = FOLD_LANES[case.traits.is_software]
     return Pass(
         "fold_columns",
@@ -53,7 +76,7 @@ def fold(case: Case, target: str, cols: int, parts: int, room: int) -> Pass:
         local=(LOCAL, 1, 1),
         bind={"y": case.ref(target)},
         adds=frozenset({"y"} if case.adds(target) else ()),
-        defines={"LANES": lanes},
-        launch=(parts, cols),
+        defines={"LANES": lanes, "COLS": "Y_NUMEL", **rule},
+        launch=(parts, count),
         scratch=room,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,8 @@ import numpy.typing as npt
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import ABSENT, BATCH, Pads, Ref, Role
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.specs import Traits
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 
@@ -26,6 +30,7 @@ class OneLine:
         gradients: what the gradient storages hold before, by operand.
         batched: operands whose dimension 0 is the batch.
         pads: halo of operands.
+        same: operands that are another operand's tensor.
         fields: attributes.
     """
 
@@ -36,6 +41,7 @@ class OneLine:
         gradients: Mapping[str, Array] | None = None,
         batched: tuple[str, ...] = (),
         pads: Mapping[str, Pads] | None = None,
+        same: Mapping[str, str] | None = None,
         **fields: Any,
     ) -> None:
         cls = by_mnemonic(mnemonic)
@@ -46,6 +52,8 @@ class OneLine:
         builder = ProgramBuilder(mnemonic.lower(), "infer")
         for name, given in operands.items():
             self._add(builder, name, given, name in batched, (pads or {}).get(name, ()))
+        for name, other in (same or {}).items():
+            self.refs[name] = self.refs[other]
         for name, values in (gradients or {}).items():
             self._add_gradient(builder, name, values)
         builder.append("forward", cls(**self.refs, **fields))
@@ -94,9 +102,24 @@ class OneLine:
 
 
 def run_line(
-    backend: GlBackend, line: OneLine, *wanted: str, variant: str = ""
+    backend: GlBackend, line: OneLine, *wanted: str, variant: str = "", gpu: bool = False
 ) -> dict[str, Array]:
-    """Results by name (``y``, or ``dx`` for a gradient) after one run."""
+    """Results by name (``y``, or ``dx`` for a gradient) after one run.
+
+    Args:
+        backend: where it runs.
+        line: what runs.
+        wanted: names of results.
+        variant: the variant to take; the table chooses where empty.
+        gpu: choose as on a GPU, whatever the device is.
+    """
+    with patch.object(DeviceWork, "traits", Traits()) if gpu else nullcontext():
+        return _run(backend, line, wanted, variant)
+
+
+def _run(
+    backend: GlBackend, line: OneLine, wanted: tuple[str, ...], variant: str
+) -> dict[str, Array]:
     work = backend._work
     mnemonic = line.instruction.mnemonic
     work.wanted_variants = {mnemonic: variant} if variant else {}

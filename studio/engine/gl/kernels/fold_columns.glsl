@@ -1,27 +1,27 @@
-// fold_columns: y[c] = sum of scratch[part][c] over LAUNCH_0 parts, LANES invocations a column, in a
-// fixed order; LAUNCH_1 columns.
+// fold_columns: y[c] = FINISH(scratch[part][c] joined over LAUNCH_0 parts), LANES invocations a column,
+// in a fixed order; LAUNCH_1 is the number of elements of a column.
 #if LANES > 1
-shared float lane_sums[GROUP_SIZE];
+shared float lane_values[GROUP_SIZE];
 #endif
 void main() {
-    int cols = LAUNCH_1;
+    int cols = COLS;
     int each = GROUP_SIZE / LANES;
     int local = int(gl_LocalInvocationIndex);
     int c = GROUP * each + local % each, lane = local / each;
-    float sum = 0.0;
+    float value = START;
     if (c < cols) {
-        for (int part = lane; part < LAUNCH_0; part += LANES) sum += scratch[part * cols + c];
+        for (int part = lane; part < LAUNCH_0; part += LANES) {
+            value = JOIN(value, scratch[part * cols + c]);
+        }
     }
 #if LANES > 1
-    lane_sums[local] = sum;
-    memoryBarrierShared();
+    lane_values[local] = value;
     barrier();
     for (int reach = LANES / 2; reach > 0; reach /= 2) {
-        if (lane < reach) lane_sums[local] += lane_sums[local + reach * each];
-        memoryBarrierShared();
+        if (lane < reach) lane_values[local] = JOIN(lane_values[local], lane_values[local + reach * each]);
         barrier();
     }
-    sum = lane_sums[local];
+    value = lane_values[local];
 #endif
-    if (lane == 0 && c < cols) store_y_at(c, sum);
+    if (lane == 0 && c < cols) store_y_at(c, Y_T(FINISH(value)));
 }

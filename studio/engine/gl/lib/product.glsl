@@ -57,7 +57,7 @@ int within_rows(int m) { return min(m, product_rows() - (LEFT_VEC == 1 && LEFT_A
 int within_cols(int n) { return min(n, product_cols() - (RIGHT_VEC == 1 && RIGHT_ALONG_K == 0 ? 4 : 1)); }
 
 // Depth k .. k+3 (columns of the matrix) by rows m .. m+3 whose first steps are given.
-mat4 left_block(ivec4 r0, ivec4 r1, ivec4 r2, ivec4 r3, int k, int last) {
+mat4 left_matrix(ivec4 r0, ivec4 r1, ivec4 r2, ivec4 r3, int k, int last) {
     mat4 block;
 #if LEFT_VEC && LEFT_ALONG_K
     ivec4 depth = left_depth(min(k, last - 4));
@@ -81,7 +81,7 @@ mat4 left_block(ivec4 r0, ivec4 r1, ivec4 r2, ivec4 r3, int k, int last) {
 }
 
 // Depth k .. k+3 (columns of the matrix) by columns n .. n+3.
-mat4 right_block(ivec4 c0, ivec4 c1, ivec4 c2, ivec4 c3, int k, int last) {
+mat4 right_matrix(ivec4 c0, ivec4 c1, ivec4 c2, ivec4 c3, int k, int last) {
     mat4 block;
 #if RIGHT_VEC && RIGHT_ALONG_K
     ivec4 depth = right_depth(min(k, last - 4));

@@ -14,11 +14,11 @@ void main() {
     for (int k = work.first; k < work.last; k += 4) {
         mat4 right[PER_N / 4];
         for (int q = 0; q < PER_N / 4; ++q) {
-            right[q] = right_block(cols[q * 4], cols[q * 4 + 1], cols[q * 4 + 2], cols[q * 4 + 3],
+            right[q] = right_matrix(cols[q * 4], cols[q * 4 + 1], cols[q * 4 + 2], cols[q * 4 + 3],
                                    k, work.last);
         }
         for (int p = 0; p < PER_M / 4; ++p) {
-            mat4 left = left_block(rows[p * 4], rows[p * 4 + 1], rows[p * 4 + 2], rows[p * 4 + 3],
+            mat4 left = left_matrix(rows[p * 4], rows[p * 4 + 1], rows[p * 4 + 2], rows[p * 4 + 3],
                                    k, work.last);
             for (int e = 0; e < 4; ++e) {
                 for (int q = 0; q < PER_N / 4; ++q) {

@@ -50,10 +50,10 @@ void fetch(int k, int last) {
     for (int f = 0; f < FETCHES; ++f) {
         int block = int(gl_LocalInvocationIndex) + f * GROUP_SIZE, at = f * 4;
         if (block < LEFT_BLOCKS) {
-            held[f] = left_block(lines[at], lines[at + 1], lines[at + 2], lines[at + 3],
+            held[f] = left_matrix(lines[at], lines[at + 1], lines[at + 2], lines[at + 3],
                                  k + left_place(block).y * 4, last);
         } else if (block < BLOCKS) {
-            held[f] = right_block(lines[at], lines[at + 1], lines[at + 2], lines[at + 3],
+            held[f] = right_matrix(lines[at], lines[at + 1], lines[at + 2], lines[at + 3],
                                   k + right_place(block - LEFT_BLOCKS).y * 4, last);
         }
     }

@@ -1,0 +1,43 @@
+// batchnorm_statistics: joins the parts of every channel (Chan et al. 1979), moves the running mean and
+// variance by `factor`, and keeps the batch mean and 1 / sqrt(variance + eps) in dmean and dvar.
+#if LANES > 1
+shared vec3 lane_values[GROUP_SIZE];
+#endif
+
+// Count, mean and sum of squared deviations of two sets together.
+vec3 joined(vec3 a, vec3 b) {
+    if (a.x == 0.0) return b;
+    if (b.x == 0.0) return a;
+    float count = a.x + b.x, d = b.y - a.y;
+    return vec3(count, a.y + d * (b.x / count), a.z + b.z + d * d * (a.x * b.x / count));
+}
+
+void main() {
+    int parts = LAUNCH_0, rows = LAUNCH_1;
+    int each = GROUP_SIZE / LANES;
+    int local = int(gl_LocalInvocationIndex);
+    int c = GROUP * each + local % each, lane = local / each;
+    vec3 all = vec3(0.0);
+    if (c < COLS) {
+        for (int part = lane; part < parts; part += LANES) {
+            int at = part * COLS + c;
+            float count = float((rows - part + parts - 1) / parts);
+            all = joined(all, vec3(count, scratch[at], scratch[parts * COLS + at]));
+        }
+    }
+#if LANES > 1
+    lane_values[local] = all;
+    barrier();
+    for (int reach = LANES / 2; reach > 0; reach /= 2) {
+        if (lane < reach) lane_values[local] = joined(lane_values[local], lane_values[local + reach * each]);
+        barrier();
+    }
+    all = lane_values[local];
+#endif
+    if (lane != 0 || c >= COLS) return;
+    float variance = all.z / float(rows);
+    store_dmean_at(c, all.y);
+    store_dvar_at(c, 1.0 / sqrt(variance + eps));
+    store_mean_at(c, (1.0 - factor) * mean_at(c) + factor * all.y);
+    store_var_at(c, (1.0 - factor) * var_at(c) + factor * variance);
+}

@@ -1,0 +1,197 @@
+"""Dense layers, matrix products and convolutions equal sums written out, in every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.tiles import REGISTER_TILES, SLOTS, TILES, best_tile
+from tests.engine.gl.naive import Array, Window, conv, conv_gradients
+from tests.engine.gl.one_line import OneLine, run_line
+
+pytestmark = pytest.mark.gl
+ENGINES = ("registers_4x4", "tiles_32x32")
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    made = GlBackend()
+    yield made
+    made.close()
+
+
+def close(found: Array, expected: Array) -> None:
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-5)
+
+
+def draw(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape) + len(shape)).normal(size=shape)
+
+
+@pytest.mark.parametrize("variant", ENGINES)
+@pytest.mark.parametrize(("rows", "inner", "out"), [(5, 7, 9), (37, 12, 36)])
+def test_linear_is_x_times_w_transposed_plus_b(
+    backend: GlBackend, variant: str, rows: int, inner: int, out: int
+) -> None:
+    x, w, b = draw(rows, inner), draw(out, inner), draw(out)
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (rows, out)}, batched=("x", "y"))
+    close(run_line(backend, line, "y", variant=variant)["y"], x @ w.T + b)
+
+
+@pytest.mark.parametrize("variant", ENGINES)
+@pytest.mark.parametrize(("rows", "inner", "out"), [(5, 7, 9), (37, 12, 36)])
+def test_grads_linear_sets_adds_and_skips(
+    backend: GlBackend, variant: str, rows: int, inner: int, out: int
+) -> None:
+    x, w, b, dy = draw(rows, inner), draw(out, inner), draw(out), draw(rows, out)
+    operands = {"w": w, "b": b, "x": x, "y": (rows, out)}
+    old = {"y": dy, "w": draw(out, inner), "x": draw(rows, inner), "b": draw(out)}
+    line = OneLine("GRADS_LINEAR", operands, old, ("x", "y"), set=("x",), skip=("b",))
+    found = run_line(backend, line, "dx", "dw", "db", variant=variant)
+    close(found["dx"], dy @ w)
+    close(found["dw"], old["w"] + dy.T @ x)
+    close(found["db"], old["b"])
+
+
+def test_linear_takes_rows_of_higher_rank_and_no_bias(backend: GlBackend) -> None:
+    x, w, dy = draw(2, 3, 4), draw(8, 4), draw(2, 3, 8)
+    operands = {"w": w, "b": None, "x": x, "y": (2, 3, 8)}
+    line = OneLine("LINEAR", operands, batched=("x", "y"))
+    close(run_line(backend, line, "y")["y"], x @ w.T)
+    line = OneLine("GRADS_LINEAR", operands, {"y": dy}, ("x", "y"), set=("x", "w"))
+    found = run_line(backend, line, "dx", "dw")
+    close(found["dx"], dy @ w)
+    close(found["dw"], np.einsum("abo,abi->oi", dy, x))
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_long_sums_are_cut_into_parts_and_added_up(backend: GlBackend, gpu: bool) -> None:
+    rows, inner, out = 4, 4100, 8
+    x, w, b = draw(rows, inner), draw(out, inner), draw(out)
+    operands = {"w": w, "b": b, "x": x, "y": (rows, out)}
+    assert best_tile(rows, out, inner, 1, TILES if gpu else REGISTER_TILES, software=not gpu)[1] > 1
+    line = OneLine("LINEAR", operands, batched=("x", "y"))
+    expected = x @ w.T + b
+    first = run_line(backend, line, "y", gpu=gpu)["y"]
+    np.testing.assert_allclose(first, expected, rtol=2e-4, atol=2e-4)
+    assert np.array_equal(first, run_line(backend, line, "y", gpu=gpu)["y"])
+    long = draw(2100, 4)
+    operands = {"w": draw(8, 4), "b": draw(8), "x": long, "y": (2100, 8)}
+    old = {"y": draw(2100, 8), "w": draw(8, 4)}
+    line = OneLine("GRADS_LINEAR", operands, old, ("x", "y"), set=("b", "x"))
+    found = run_line(backend, line, "dw", "db", gpu=gpu)
+    np.testing.assert_allclose(found["dw"], old["w"] + old["y"].T @ long, rtol=2e-4, atol=2e-4)
+    np.testing.assert_allclose(found["db"], old["y"].sum(0), rtol=2e-4, atol=2e-4)
+
+
+def turned(matrices: Array, on: bool) -> Array:
+    return np.swapaxes(matrices, -1, -2) if on else matrices
+
+
+def summed_to(values: Array, shape: tuple[int, ...]) -> Array:
+    while values.ndim > len(shape):
+        values = values.sum(0)
+    for axis, size in enumerate(shape):
+        if size == 1 and values.shape[axis] != 1:
+            values = values.sum(axis, keepdims=True)
+    return values
+
+
+@pytest.mark.parametrize("variant", ENGINES)
+@pytest.mark.parametrize(
+    ("lead_a", "lead_b", "ta", "tb"),
+    [
+        ((), (), False, True),
+        ((3,), (3,), True, False),
+        ((2, 1), (3,), True, True),
+        ((), (2,), False, False),
+    ],
+)
+def test_matmul_and_its_gradients(
+    backend: GlBackend,
+    variant: str,
+    lead_a: tuple[int, ...],
+    lead_b: tuple[int, ...],
+    ta: bool,
+    tb: bool,
+) -> None:
+    rows, inner, cols = 5, 8, 4
+    a = draw(*lead_a, *((inner, rows) if ta else (rows, inner)))
+    b = draw(*lead_b, *((cols, inner) if tb else (inner, cols)))
+    y = turned(a, ta) @ turned(b, tb)
+    dy = draw(*y.shape)
+    operands = {"a": a, "b": b, "y": y.shape}
+    line = OneLine("MATMUL", operands, ta=ta, tb=tb)
+    close(run_line(backend, line, "y", variant=variant)["y"], y)
+    line = OneLine("GRADS_MATMUL", operands, {"y": dy, "b": b}, ta=ta, tb=tb, set=("a",))
+    found = run_line(backend, line, "da", "db", variant=variant)
+    da = turned(dy @ np.swapaxes(turned(b, tb), -1, -2), ta)
+    db = turned(np.swapaxes(turned(a, ta), -1, -2) @ dy, tb)
+    close(found["da"], summed_to(da, a.shape))
+    close(found["db"], b + summed_to(db, b.shape))
+
+
+def test_matmul_of_a_tensor_with_itself_adds_both_gradients(backend: GlBackend) -> None:
+    a, dy = draw(4, 4), draw(4, 4) + 1.0
+    line = OneLine("GRADS_MATMUL", {"a": a, "y": (4, 4)}, {"y": dy}, same={"b": "a"}, set=("a",))
+    close(run_line(backend, line, "da")["da"], dy @ a.T + a.T @ dy)
+
+
+WINDOWS = {
+    "same, three channels": ((2, 7, 6, 3), 5, Window((3, 3), (1, 1), (1, 1), (1, 1))),
+    "strides, one-sided pads": ((3, 9, 8, 4), 8, Window((3, 2), (2, 2), (0, 0), (1, 1))),
+    "dilation, odd pads": ((2, 8, 7, 2), 6, Window((2, 3), (1, 2), (1, 2), (2, 1), (2, 1))),
+    "pointwise": ((2, 5, 5, 8), 12, Window((1, 1))),
+}
+
+
+@pytest.mark.parametrize("variant", ENGINES)
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("halo", [False, True])
+def test_conv2d_and_its_gradients(backend: GlBackend, variant: str, name: str, halo: bool) -> None:
+    shape, filters, window = WINDOWS[name]
+    x, b = draw(*shape), draw(filters)
+    w = draw(*window.size, shape[3], filters)
+    y = conv(x, w, window) + b
+    dy = draw(*y.shape)
+    pads = {"x": ((0, 0), (2, 3), (2, 3), (0, 0))} if halo else {}
+    operands = {"w": w, "b": b, "x": x, "y": y.shape}
+    line = OneLine("CONV2D", operands, None, ("x", "y"), pads, **window.fields())
+    close(run_line(backend, line, "y", variant=variant)["y"], y)
+    fields = {**window.fields(), "set": ("x", "b")}
+    line = OneLine("GRADS_CONV2D", operands, {"y": dy, "w": w}, ("x", "y"), pads, **fields)
+    found = run_line(backend, line, "dx", "dw", "db", variant=variant)
+    dx, dw = conv_gradients(x, w, dy, window)
+    close(found["dx"], dx)
+    close(found["dw"], w + dw)
+    close(found["db"], dy.sum((0, 1, 2)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", [f"tiles_{t.name}" for t in TILES] + ["registers_8x8"])
+def test_every_tile_multiplies_what_is_larger_than_it(backend: GlBackend, variant: str) -> None:
+    x, w, b = draw(133, 40), draw(140, 40), draw(140)
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (133, 140)}, batched=("x", "y"))
+    close(run_line(backend, line, "y", variant=variant)["y"], x @ w.T + b)
+
+
+def test_tiles_keep_to_what_opengl_promises() -> None:
+    for tile in (*TILES, *REGISTER_TILES):
+        assert tile.threads <= 256
+        assert tile.shared_bytes <= 32768
+        assert tile.rows % tile.per_row == tile.cols % tile.per_col == 0
+        # The turned order of quads stays inside a tile only from 32 rows or columns on.
+        assert not tile.shared or (min(tile.rows, tile.cols) >= 32 and tile.depth == 16)
+
+
+def test_large_products_take_large_tiles_and_small_ones_are_cut_along_the_depth() -> None:
+    assert best_tile(4096, 4096, 4096, 1, TILES, software=False)[0].name == "128x128"
+    tile, parts = best_tile(32, 32, 65536, 1, TILES, software=False)
+    assert tile.name == "32x32"
+    assert 1 < parts <= SLOTS[False]
+    assert best_tile(512, 512, 512, 1, REGISTER_TILES, software=True)[0].name == "8x8"
+    assert best_tile(1, 10, 128, 1, REGISTER_TILES, software=True)[1] == 1
