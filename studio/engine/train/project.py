@@ -114,7 +114,7 @@ class Project:
             "name": self.name,
             "graph": graph_to_json(self.graph),
             "data": None if self.data is None else self.data.to_json(),
-            "training": self.training.config(),
+            "training": self.training.plain(),
             "layout": {node: [x, y] for node, (x, y) in self.layout.items()},
             "notes": self.notes,
         }

@@ -166,6 +166,16 @@ class TrainingSettings(Configured, family="training settings"):
     )
     stop_on_nan = flag("End at a loss that is no number, and say where it came from.", True)
 
+    def plain(self) -> dict[str, Plain]:
+        """The settings for a file: those that are not default, and always the first few."""
+        always: dict[str, Plain] = {
+            "epochs": self.epochs,
+            "batch_size": self.batch_size,
+            "seed": self.seed,
+            "optimizer": _short(self.optimizer),
+        }
+        return {**always, **self.config()}
+
     @property
     def who(self) -> str:
         """How errors name this."""

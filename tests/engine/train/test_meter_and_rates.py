@@ -1,0 +1,104 @@
+"""Means of epochs and the table of rates, against what they must be."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import Role, Tensor, TensorMap
+from studio.engine.isa.program import Program
+from studio.engine.optim.optimizers import SGD
+from studio.engine.optim.schedules import ExponentialDecay
+from studio.engine.train.meter import Meter
+from studio.engine.train.rates import RateTable
+
+RING = 8
+
+
+class Device:
+    """A session whose read-backs are answered late, as on a device."""
+
+    def __init__(self) -> None:
+        self.ring = np.zeros((RING, 2), np.float32)
+        self.rates = np.zeros(5, np.float32)
+        self.writes = 0
+        self.late: list[tuple[Future[np.ndarray], np.ndarray]] = []
+
+    def read(self, name: str) -> Future[np.ndarray]:
+        assert name == "train/ring"
+        future: Future[np.ndarray] = Future()
+        self.late.append((future, self.ring.copy()))
+        return future
+
+    def write(self, name: str, values: np.ndarray, row: int = 0) -> None:
+        assert (name, row) == ("train/rates", 0)
+        self.rates = values.copy()
+        self.writes += 1
+
+    def answer(self) -> None:
+        for future, values in self.late:
+            future.set_result(values)
+        self.late.clear()
+
+
+def program() -> Program:
+    tensors = [
+        Tensor(0, "train/ring", (RING, 2), role=Role.METRIC),
+        Tensor(1, "train/rates", (5,), DType.float32, Role.STEP),
+    ]
+    return Program("p", "train", TensorMap(tensors), {}, meta={"metrics": '["loss", "accuracy"]'})
+
+
+def test_means_weigh_each_step_by_its_rows_across_the_ring(rng: np.random.Generator) -> None:
+    device = Device()
+    heard: list[int] = []
+    meter = Meter(device, program(), "train", lambda step, _: heard.append(step))  # type: ignore[arg-type]
+    values = rng.random((21, 2)).astype(np.float32)
+    rows = rng.integers(1, 40, 21)
+    meter.begin(13)
+    for step, (numbers, count) in enumerate(zip(values, rows, strict=True)):
+        if not meter.room:
+            meter.ask()
+        device.ring[(13 + step) % RING] = numbers
+        meter.note(int(count), 1)
+        if step % 5 == 4:
+            device.answer()
+            meter.collect()
+    meter.ask()
+    device.answer()
+    meter.finish()
+    expected = (values.astype(np.float64) * rows[:, None]).sum(0) / rows.sum()
+    assert list(meter.means().values()) == pytest.approx(expected, rel=1e-12)
+    assert heard == list(range(21))
+    assert meter.rows == rows.sum()
+
+
+def test_means_go_on_from_what_a_checkpoint_counted() -> None:
+    device = Device()
+    meter = Meter(device, program(), "train")  # type: ignore[arg-type]
+    meter.begin(3, rows=10, sums=(20.0, 5.0))
+    device.ring[3] = (1.0, 1.0)
+    meter.note(10, 1)
+    meter.ask()
+    device.answer()
+    meter.finish()
+    assert meter.means() == {"loss": 1.5, "accuracy": 0.75}
+
+
+def test_every_step_finds_its_rate_and_changes_are_immediate() -> None:
+    device = Device()
+    schedule = ExponentialDecay(initial_learning_rate=1.0, decay_steps=1, decay_rate=0.5)
+    table = RateTable(device, program(), SGD(schedule))  # type: ignore[arg-type]
+    for step in range(12):
+        table.prepare(step, 1)
+        assert device.rates[step % 5] == np.float32(0.5**step)
+    assert device.writes == 3
+    table.fix(0.125)
+    table.prepare(12, 3)
+    assert [device.rates[s % 5] for s in (12, 13, 14)] == [0.125] * 3
+    table.fix(None)
+    table.prepare(13, 1)
+    assert device.rates[13 % 5] == np.float32(0.5**13)
