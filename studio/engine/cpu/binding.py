@@ -21,7 +21,7 @@ from studio.engine.cpu.views import Anything, Floats, Run, Views
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
 
-STRETCH = 1 << 15
+STRETCH = 1 << 14
 """Elements of a stretch: a handful of float32 arrays of this length fit a second-level cache."""
 
 _WHOLE = frozenset({"step", "rates", "norm"})

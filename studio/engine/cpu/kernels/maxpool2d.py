@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.pooling import ELEMENTS, pool_geometry
 from studio.engine.cpu.rows import keep
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.views import Anything, Floats, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
+
+Box: TypeAlias = tuple[tuple[slice, slice], tuple[slice, slice]]
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -46,43 +51,87 @@ def build_grads(ins: Twin, views: Views) -> Run:
     geometry = pool_geometry(ins, views)
     boxes = [geometry.tap_box(tap, (x.shape[1], x.shape[2])) for tap in geometry.taps()]
     apart = all(s >= k for s, k in zip(geometry.stride, geometry.kernel, strict=True))
+    tiled = geometry.stride == geometry.kernel and all(
+        size == out * kernel
+        for size, out, kernel in zip(x.shape[1:3], geometry.out, geometry.kernel, strict=True)
+    )
     step = max(1, min(len(x), ELEMENTS // max(y[0].size, 1)))
     shape = (step, *y.shape[1:])
     masks = [views.scratch_of(shape, np.bool_) for _ in range(3)]
     share = views.scratch(shape)
-    parts = []
+    runs = []
     for n in range(0, len(x), step):
         cut = slice(n, n + step)
-        left, match, lost = (m[: len(y[cut])] for m in masks)
-        taps = []
+        part = _Part(
+            y[cut], dy[cut], x[cut], sink.target[cut], tuple(m[: len(y[cut])] for m in masks), share
+        )
+        part.choose(boxes, sets=sink.sets, tiled=tiled, direct=apart and sink.sets)
+        runs.append(part.run)
+
+    def run() -> None:
+        for part_run in runs:
+            part_run()
+
+    return run
+
+
+class _Part:
+    """The gradient of some samples: dy is dealt out tap by tap to windows not served yet."""
+
+    def __init__(
+        self,
+        y: Floats,
+        dy: Floats,
+        x: Floats,
+        target: Floats,
+        masks: tuple[Anything, ...],
+        share: Floats,
+    ) -> None:
+        self._y, self._dy, self._x, self._target = y, dy, x, target
+        self._left, self._match, self._lost = masks
+        self._share = share[: len(y)]
+
+    def choose(self, boxes: Sequence[Box | None], *, sets: bool, tiled: bool, direct: bool) -> None:
+        """Cut the arrays for every tap.
+
+        ``tiled``: every cell lies in exactly one window. ``direct``: the gradient of a cell comes
+        from one window only and may be written where it belongs.
+        """
+        self._clears = sets and not (tiled and direct)
+        self._tiled, self._direct = tiled, direct
+        self._taps = []
         for box in boxes:
             if box is None:
                 continue
             (rows, cols), (down, across) = box
-            inside = (slice(None), rows, cols)
-            taps.append(
-                tuple(a[inside] for a in (y[cut], dy[cut], left, match, lost, share))
-                + tuple(a[:, down, across] for a in (x[cut], sink.target[cut]))
+            windows = (self._y, self._dy, self._left, self._match, self._lost, self._share)
+            self._taps.append(
+                tuple(a[:, rows, cols] for a in windows)
+                + tuple(a[:, down, across] for a in (self._x, self._target))
             )
-        parts.append((y[cut], left, sink.target[cut], taps))
 
-    def run() -> None:
-        for result, open_, target, taps in parts:
-            hurt = bool(np.isnan(np.minimum.reduce(result, axis=None)))
-            open_.fill(True)
-            if sink.sets:
-                target.fill(0.0)
-            for best, slope, left, match, lost, spare, cells, out in taps:
+    def run(self) -> None:
+        """Deal out."""
+        hurt = bool(np.isnan(np.minimum.reduce(self._y, axis=None)))
+        if self._clears:
+            self._target.fill(0.0)
+        self._left.fill(True)
+        last = len(self._taps) - 1
+        for number, (best, slope, left, match, lost, share, cells, out) in enumerate(self._taps):
+            chosen = match
+            if number == last and self._tiled:
+                # A window not served by its other cells has its maximum in the last one.
+                chosen = left
+            else:
                 np.equal(cells, best, out=match)
                 if hurt:
                     np.isnan(cells, out=lost)
                     np.logical_or(match, lost, out=match)
-                np.logical_and(match, left, out=match)
+                if number:
+                    np.logical_and(match, left, out=match)
                 np.logical_xor(left, match, out=left)
-                if apart and sink.sets:
-                    keep(slope, match, out)
-                else:
-                    keep(slope, match, spare)
-                    np.add(out, spare, out=out)
-
-    return run
+            if self._direct:
+                keep(slope, chosen, out)
+            else:
+                keep(slope, chosen, share)
+                np.add(out, share, out=out)
