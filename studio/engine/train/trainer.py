@@ -246,6 +246,10 @@ class Trainer:
         """Rate of the next step."""
         return self.loop.learning_rate
 
+    def loop_or_none(self) -> EpochLoop | None:
+        """The loop, or None before the training began."""
+        return self._loop
+
     @property
     def loop(self) -> EpochLoop:
         """The loop of the training under way; DataError before it began."""
