@@ -45,7 +45,7 @@ def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
     return (first, fold(case, target, cols, parts, parts * cols))
 
 
-SUM: Mapping[str, str] = {"START": "0.0", "JOIN(a, b)": "((a) + (b))", "FINISH(v)": "(v)"}
+SUM: Mapping[str, str] = {"JOINS_SUM": "1", "FINISH(v)": "(v)"}
 """The macros of a sum."""
 
 
@@ -67,7 +67,7 @@ def fold(
         parts: parts of each in scratch storage.
         room: floats of scratch storage.
         count: elements of a column, ``LAUNCH_1`` in the rule.
-        rule: macros ``START``, ``JOIN(a, b)`` and ``FINISH(v)``.
+        rule: macros of ``lib/joining.glsl`` and ``FINISH(v)``.
     """
     lanes = FOLD_LANES[case.traits.is_software]
     return Pass(

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
-from studio.engine.gl.column_sums import LOCAL, fold, parts_of
+from studio.engine.gl.column_sums import LOCAL, SUM, fold, parts_of
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Variant
 
-_SUM = {"START": "0.0", "JOIN(a, b)": "((a) + (b))", "FINISH(v)": "(v)"}
-_RULES: dict[str, dict[str, str]] = {
-    "REDUCE_SUM": _SUM,
-    "REDUCE_MEAN": {**_SUM, "FINISH(v)": "((v) / float(LAUNCH_1))"},
-    "REDUCE_MAX": {"START": "(-INFINITE)", "JOIN(a, b)": "larger(a, b)", "FINISH(v)": "(v)"},
-    "REDUCE_MIN": {"START": "INFINITE", "JOIN(a, b)": "smaller(a, b)", "FINISH(v)": "(v)"},
+_RULES: dict[str, Mapping[str, str]] = {
+    "REDUCE_SUM": SUM,
+    "REDUCE_MEAN": {**SUM, "FINISH(v)": "((v) / float(LAUNCH_1))"},
+    "REDUCE_MAX": {
+        "JOINS_SUM": "0",
+        "START": "(-INFINITE)",
+        "JOIN(a, b)": "larger(a, b)",
+        "FINISH(v)": "(v)",
+    },
+    "REDUCE_MIN": {
+        "JOINS_SUM": "0",
+        "START": "INFINITE",
+        "JOIN(a, b)": "smaller(a, b)",
+        "FINISH(v)": "(v)",
+    },
 }
 
 

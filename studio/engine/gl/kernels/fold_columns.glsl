@@ -1,5 +1,6 @@
 // fold_columns: y[c] = FINISH(scratch[part][c] joined over LAUNCH_0 parts), LANES invocations a column,
 // in a fixed order; LAUNCH_1 is the number of elements of a column.
+#include "joining.glsl"
 #if LANES > 1
 shared float lane_values[GROUP_SIZE];
 #endif
@@ -8,12 +9,13 @@ void main() {
     int each = GROUP_SIZE / LANES;
     int local = int(gl_LocalInvocationIndex);
     int c = GROUP * each + local % each, lane = local / each;
-    float value = START;
+    JOINED all = NOTHING;
     if (c < cols) {
         for (int part = lane; part < LAUNCH_0; part += LANES) {
-            value = JOIN(value, scratch[part * cols + c]);
+            all = joined_with(all, scratch[part * cols + c]);
         }
     }
+    float value = joined_value(all);
 #if LANES > 1
     lane_values[local] = value;
     barrier();

@@ -1,17 +1,18 @@
 // grads_batchnorm_parts: sums of dy and of dy (x - mean) / deviation over rows part, part + LAUNCH_0, ...;
 // into scratch[0][part][c] and scratch[1][part][c].
 #include "statistics.glsl"
+#include "long_sum.glsl"
 void main() {
     int parts = LAUNCH_0, rows = X_NUMEL / COLS;
     if (THREAD >= parts * COLS) return;
     int c = THREAD % COLS;
     float center = center_at(c), inverse = inverse_deviation(c);
-    float plain = 0.0, scaled = 0.0;
+    LongSum plain = LongSum(0.0, 0.0), scaled = plain;
     for (int row = THREAD / COLS; row < rows; row += parts) {
         float g = dy_at(row * COLS + c);
-        plain += g;
-        scaled += g * (x_at(row * COLS + c) - center);
+        plain = plus(plain, g);
+        scaled = plus(scaled, g * (x_at(row * COLS + c) - center));
     }
-    scratch[THREAD] = plain;
-    scratch[parts * COLS + THREAD] = scaled * inverse;
+    scratch[THREAD] = whole(plain);
+    scratch[parts * COLS + THREAD] = whole(scaled) * inverse;
 }

@@ -1,17 +1,19 @@
 // reduce: y[g] = FINISH(x joined over the elements of group g); LAUNCH_1 elements a group, cut into
 // LAUNCH_0 parts; of several parts each is joined into scratch[part][g].
 #include "reduced.glsl"
+#include "joining.glsl"
 void main() {
     int parts = LAUNCH_0, count = LAUNCH_1, groups = X_NUMEL / count;
     if (THREAD >= parts * groups) return;
     int g = LAST_REDUCED == 1 ? THREAD / parts : THREAD % groups;
     int part = LAST_REDUCED == 1 ? THREAD % parts : THREAD / groups;
-    float value = START;
+    JOINED all = NOTHING;
     for (int r = part; r < count; r += parts) {
         int at[X_RANK];
         place_of(g, r, at);
-        value = JOIN(value, float(x_v(at)));
+        all = joined_with(all, float(x_v(at)));
     }
+    float value = joined_value(all);
 #if PARTIAL
     scratch[part * groups + g] = value;
 #else
