@@ -79,12 +79,13 @@ def _aside(software: str) -> str:
 
 def _open_gl() -> tuple[Backend, str]:
     """The OpenGL backend, and a sentence where it runs in software."""
-    # moderngl is loaded only where somebody wants OpenGL: libraries may be missing elsewhere.
-    from studio.engine.gl.backend import GlBackend
+    # moderngl is loaded only where somebody wants OpenGL and its libraries are there.
     from studio.engine.gl.preflight import check_libraries
 
     found = check_libraries()
     if not found.ok:
         raise BackendError(found.problem, who="OpenGL", hint=found.hint)
+    from studio.engine.gl.backend import GlBackend
+
     opened = GlBackend()
     return cast("Backend", opened), opened.info.notice if opened.info.is_software else ""

@@ -29,7 +29,9 @@ def forward(w: Weights, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return hidden, shares / shares.sum(1, keepdims=True)
 
 
-def gradients(w: Weights, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[float, Weights]:
+def gradients(
+    w: Weights, x: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[float, Weights]:
     """Loss and gradients of Σ weight·(-ln p_y)/N."""
     hidden, shares = forward(w, x)
     n = len(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from pathlib import Path
@@ -46,9 +47,7 @@ def state(trainer: Trainer) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", list(tasks(1)))
-def test_six_epochs_equal_three_and_three_resumed(
-    name: str, cpu: Backend, tmp_path: Path
-) -> None:
+def test_six_epochs_equal_three_and_three_resumed(name: str, cpu: Backend, tmp_path: Path) -> None:
     with Trainer(tasks(6)[name], cpu) as trainer:
         whole = trainer.run()
         expected = state(trainer)
@@ -188,10 +187,8 @@ def test_mutated_checkpoints_load_or_are_refused(tmp_path: Path, count: int) -> 
         data = bytearray(original)
         for _ in range(rng.randint(1, 3)):
             data[rng.randrange(len(data))] = rng.randrange(256)
-        try:
+        with contextlib.suppress(StudioError):
             Checkpoint.load(bytes(data[: rng.choice([len(data), rng.randrange(len(data))])]))
-        except StudioError as error:
-            assert str(error)
 
 
 def test_a_checkpoint_of_another_training_is_refused(cpu: Backend) -> None:
@@ -212,4 +209,3 @@ def test_a_checkpoint_of_another_training_is_refused(cpu: Backend) -> None:
             trainer.resume(found)
             with pytest.raises(CheckpointError, match="made for another"):
                 trainer.run()
-

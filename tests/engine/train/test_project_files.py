@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from pathlib import Path
@@ -136,11 +137,9 @@ def _survives(count: int) -> None:
     text = project(**FULL).text().encode()
     opened = 0
     for _ in range(count):
-        try:
+        with contextlib.suppress(StudioError):
             Project.load(_mutant(rng, text)).text()
             opened += 1
-        except StudioError as error:
-            assert str(error)
     assert 0 < opened < count
 
 
@@ -170,8 +169,6 @@ def test_other_values_anywhere_load_or_are_refused() -> None:
         old = holder[key]  # type: ignore[index]
         for other in (None, True, -1, 2.5, 10**15, "x" * 300, [], {}, [[1]], {"a": {"b": 1}}):
             holder[key] = other  # type: ignore[index]
-            try:
+            with contextlib.suppress(StudioError):
                 Project.from_json(fields, "p").text()
-            except StudioError:
-                pass
         holder[key] = old  # type: ignore[index]

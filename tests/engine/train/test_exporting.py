@@ -1,0 +1,149 @@
+"""Exported models: read back, run on raw rows, and compared with the network itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError
+from studio.engine.formats.gbasm import load_gbasm
+from studio.engine.formats.gbi import load_gbi, save_gbi
+from studio.engine.train.execute import execute
+from studio.engine.train.exporting import (
+    EXPORT_FORMATS,
+    TOLERANCE,
+    Export,
+    export_all,
+    export_file,
+)
+from studio.engine.train.importing import import_weights
+from studio.engine.train.project import Project
+from studio.engine.train.runs import latest_run
+from studio.engine.train.trained import Trained
+from studio.engine.train.trainer import Trainer
+from tests.engine.train.small_tasks import DIGITS, cnn, mlp, project, task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from studio.engine.runtime.backend import Backend
+
+
+@pytest.fixture
+def trained(cpu: Backend) -> Iterator[Trained]:
+    with Trainer(task(cnn(), DIGITS, epochs=1, batch_size=64), cpu) as trainer:
+        trainer.run()
+        yield trainer.trained()
+
+
+@pytest.fixture
+def exported(trained: Trained, tmp_path: Path) -> dict[str, Export]:
+    return {e.format: e for e in export_all(trained, tmp_path / "out")}
+
+
+def test_every_format_is_written_and_answers_alike(exported: dict[str, Export]) -> None:
+    assert tuple(exported) == EXPORT_FORMATS
+    for export in exported.values():
+        assert export.path.is_file()
+        assert export.rows == 256
+        assert 0 <= export.difference <= TOLERANCE
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 255, 256, 257, 600])
+def test_any_number_of_raw_rows_gives_what_predict_gives(
+    exported: dict[str, Export], trained: Trained, cpu: Backend, rows: int
+) -> None:
+    pixels = np.random.default_rng(rows).integers(0, 17, (rows, 8, 8, 1)).astype(np.uint8)
+    found = execute(exported["gbi"].path, pixels, cpu)
+    assert found.shape == (rows, 10)
+    np.testing.assert_allclose(found, trained.predict(pixels), atol=TOLERANCE)
+
+
+def test_the_file_stands_alone(exported: dict[str, Export], trained: Trained) -> None:
+    found = load_gbi(exported["gbi"].path)
+    meta = found.program.meta
+    assert json.loads(meta["class_names"]) == [str(i) for i in range(10)]
+    assert meta["data_sha256"] == trained.task.data_hash
+    assert meta["input_kind"] == "images"
+    mnemonics = [ins.mnemonic for ins in found.program]
+    assert mnemonics[0] == "NORMALIZE"
+    assert not any(m.startswith("BATCHNORM") for m in mnemonics)
+    assert load_gbasm(exported["gbasm"].path) == found.program
+
+
+def test_weights_are_keras_arrays_in_both_files(
+    exported: dict[str, Export], trained: Trained
+) -> None:
+    stored = trained.weights()
+    plain = dict(np.load(exported["npz"].path))
+    library = safetensors.numpy.load_file(exported["safetensors"].path)
+    assert set(plain) == set(library) == set(stored)
+    assert plain["dense/kernel"].shape == (256, 10)
+    np.testing.assert_array_equal(plain["dense/kernel"], stored["dense/kernel"].T)
+    np.testing.assert_array_equal(plain["conv2d/kernel"], stored["conv2d/kernel"])
+    for name in plain:
+        np.testing.assert_array_equal(plain[name], library[name])
+
+
+def test_wrong_rows_are_refused_in_one_sentence(exported: dict[str, Export], cpu: Backend) -> None:
+    path = exported["gbi"].path
+    with pytest.raises(DataError, match=r"rows must have shape \[N,8,8,1\], got \[3,8,8\]"):
+        execute(path, np.zeros((3, 8, 8), np.uint8), cpu)
+    with pytest.raises(DataError, match="rows must be uint8, got float32"):
+        execute(path, np.zeros((3, 8, 8, 1), np.float32), cpu)
+    with pytest.raises(DataError, match="expected 1 input arrays, got 2"):
+        execute(path, [np.zeros((3, 8, 8, 1), np.uint8)] * 2, cpu)
+
+
+def test_programs_that_cannot_be_run_are_refused(
+    exported: dict[str, Export], trained: Trained, tmp_path: Path, cpu: Backend
+) -> None:
+    rows = np.zeros((1, 8, 8, 1), np.uint8)
+    with pytest.raises(FormatError, match="carries no weights"):
+        execute(exported["gbasm"].path, rows, cpu)
+    save_gbi(tmp_path / "train.gbi", trained.network.programs.program("train"))
+    with pytest.raises(DataError, match="expected an inference program"):
+        execute(tmp_path / "train.gbi", rows, cpu)
+    data = bytearray(exported["gbi"].path.read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "bad.gbi").write_bytes(data)
+    with pytest.raises(FormatError, match="checksum"):
+        execute(tmp_path / "bad.gbi", rows, cpu)
+    with pytest.raises(FormatError, match="no such file"):
+        execute(tmp_path / "none.gbi", rows, cpu)
+
+
+def test_an_unknown_format_and_a_missing_folder_are_named(trained: Trained, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="expected a format out of gbi"):
+        export_file(trained, "onnx", tmp_path / "x.onnx")
+    with pytest.raises(FormatError, match="cannot write"):
+        export_file(trained, "npz", tmp_path / "none" / "x.npz")
+
+
+@pytest.mark.parametrize("form", ["safetensors", "npz", "checkpoint"])
+def test_weights_come_back_as_a_run(
+    exported: dict[str, Export], trained: Trained, cpu: Backend, tmp_path: Path, form: str
+) -> None:
+    path = project(cnn(), DIGITS).save(tmp_path / "digits.glassbox")
+    run = import_weights(exported[form].path, path)
+    assert latest_run(Project.load(path)) == run
+    rows = np.arange(128, dtype=np.uint8).reshape(2, 8, 8, 1) % 17
+    with Trained.of_run(run, cpu) as again:
+        np.testing.assert_array_equal(again.predict(rows), trained.predict(rows))
+
+
+def test_weights_of_another_network_are_refused(
+    exported: dict[str, Export], tmp_path: Path
+) -> None:
+    path = project(mlp()).save(tmp_path / "other.glassbox")
+    for form in ("safetensors", "npz", "checkpoint"):
+        with pytest.raises(StudioError, match=r"nothing for 'dense|expected"):
+            import_weights(exported[form].path, path)
+    with pytest.raises(FormatError):
+        import_weights(exported["gbasm"].path, path)
+    assert not (tmp_path / "other.runs").exists()

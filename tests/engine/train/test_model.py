@@ -1,0 +1,260 @@
+"""Models in Python: Keras' words and meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine import (
+    Adam,
+    Add,
+    BatchNormalization,
+    Concatenate,
+    Dense,
+    EarlyStopping,
+    Input,
+    Model,
+    Sequential,
+    load_iris,
+)
+from studio.engine.core.errors import (
+    CheckpointError,
+    DataError,
+    GraphError,
+    ParameterError,
+    ShapeError,
+)
+from studio.samples import sample_root
+
+
+@pytest.fixture
+def table() -> tuple[np.ndarray, np.ndarray]:
+    iris = load_iris()
+    order = np.random.default_rng(0).permutation(len(iris))
+    return iris.x[order], iris.y[order]
+
+
+@pytest.fixture
+def model() -> Iterator[Sequential]:
+    made = Sequential([Input((4,)), Dense(12, "relu"), Dense(3, "softmax")], backend="cpu")
+    made.compile("adam", "sparse_categorical_crossentropy", ["accuracy"])
+    with made:
+        yield made
+
+
+def naive(model: Model, x: np.ndarray) -> np.ndarray:
+    w1, b1, w2, b2 = (w.astype(np.float64) for w in model.get_weights())
+    logits = np.maximum(x @ w1 + b1, 0) @ w2 + b2
+    shares = np.exp(logits - logits.max(1, keepdims=True))
+    return shares / shares.sum(1, keepdims=True)
+
+
+def test_it_learns_measures_and_predicts(
+    model: Sequential, table: tuple[np.ndarray, np.ndarray]
+) -> None:
+    x, y = table
+    history = model.fit(x[:120], y[:120], batch_size=16, epochs=60, validation_split=0.1)
+    assert list(history.history) == [
+        "loss", "accuracy", "val_loss", "val_accuracy", "learning_rate",
+    ]  # fmt: skip
+    assert history.epoch == list(range(60))
+    expected = naive(model, x[120:])
+    np.testing.assert_allclose(model.predict(x[120:]), expected, atol=1e-5)
+    loss, accuracy = model.evaluate(x[120:], y[120:])  # type: ignore[misc]
+    assert accuracy == pytest.approx((expected.argmax(1) == y[120:]).mean())
+    assert loss == pytest.approx(-np.log(expected[np.arange(30), y[120:]]).mean(), rel=1e-4)
+    assert accuracy > 0.9
+
+
+def test_validation_split_is_the_tail_before_shuffling(
+    model: Sequential, table: tuple[np.ndarray, np.ndarray]
+) -> None:
+    x, y = table
+    start = model.get_weights()
+    split = model.fit(x, y, epochs=2, validation_split=0.2).history
+    model.set_weights(start)
+    model.compile("adam", "sparse_categorical_crossentropy", ["accuracy"])
+    given = model.fit(x[:120], y[:120], epochs=2, validation_data=(x[120:], y[120:])).history
+    assert split == given
+
+
+def test_sample_weights_of_zero_leave_samples_out(table: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = table
+    weights = (y != 2).astype(np.float32)
+    found = []
+    for own, labels in ((weights, y), (weights, np.where(y == 2, 0, y))):
+        with Sequential([Input((4,)), Dense(3, "softmax")], backend="cpu") as model:
+            model.compile("sgd", "sparse_categorical_crossentropy")
+            model.fit(x, labels, epochs=2, sample_weight=own)
+            found.append(model.get_weights())
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_class_weight_equals_sample_weight_by_class(table: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = table
+    found = []
+    for options in (
+        {"class_weight": {0: 1.0, 1: 0.5, 2: 3.0}},
+        {"sample_weight": np.array([1.0, 0.5, 3.0])[y]},
+    ):
+        with Sequential([Input((4,)), Dense(3, "softmax")], backend="cpu") as model:
+            model.compile("sgd", "sparse_categorical_crossentropy")
+            model.fit(x, y, epochs=2, **options)
+            found.append(model.get_weights())
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_indices_and_rows_as_targets_train_the_same(table: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = table
+    found = []
+    for loss, targets in (
+        ("sparse_categorical_crossentropy", y),
+        ("sparse_categorical_crossentropy", y[:, None].astype(np.int64)),
+        ("categorical_crossentropy", np.eye(3)[y]),
+        ("categorical_crossentropy", y),
+    ):
+        with Sequential([Input((4,)), Dense(3, "softmax")], backend="cpu") as model:
+            model.compile("sgd", loss, ["accuracy"])
+            model.fit(x, targets, epochs=2)
+            found.append(model.get_weights()[0])
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-6, atol=1e-7)
+
+
+def test_a_second_fit_goes_on_with_the_optimiser(table: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = table
+
+    def trained(parts: list[int]) -> list[np.ndarray]:
+        with Sequential([Input((4,)), Dense(3, "softmax")], backend="cpu") as model:
+            model.compile("adam", "sparse_categorical_crossentropy")
+            done = 0
+            for epochs in parts:
+                done += epochs
+                model.fit(x, y, epochs=done, initial_epoch=done - epochs)
+            return model.get_weights()
+
+    for a, b in zip(trained([4]), trained([1, 3]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_weights_have_keras_order_and_layout() -> None:
+    model = Sequential([Input((5,)), Dense(7), BatchNormalization(), Dense(2, use_bias=False)])
+    shapes = [w.shape for w in model.get_weights()]
+    assert shapes == [(5, 7), (7,), (7,), (7,), (7,), (7,), (7, 2)]
+    values = [np.full(s, i, np.float32) for i, s in enumerate(shapes)]
+    model.set_weights(values)
+    for a, b in zip(model.get_weights(), values, strict=True):
+        np.testing.assert_array_equal(a, b)
+    # gamma, beta, moving mean, moving variance, as Keras lists them
+    ones = Sequential([Input((5,)), BatchNormalization()]).get_weights()
+    assert [float(w[0]) for w in ones] == [1.0, 0.0, 0.0, 1.0]
+    with pytest.raises(CheckpointError, match="expected 7 arrays"):
+        model.set_weights(values[:-1])
+    with pytest.raises(ShapeError, match="kernel"):
+        model.set_weights([values[0].T, *values[1:]])
+
+
+def test_several_inputs_outputs_and_a_shared_layer(rng: np.random.Generator) -> None:
+    left, right = Input((3,), name="left"), Input((3,), name="right")
+    shared = Dense(4, "tanh", name="shared")
+    joined = Concatenate()([shared(left), shared(right)])
+    model = Model(
+        [left, right],
+        [Dense(2, "softmax", name="which")(joined), Dense(1, name="size")(joined)],
+        backend="cpu",
+    )
+    model.compile(
+        Adam(0.02),
+        ["sparse_categorical_crossentropy", "mse"],
+        {"which": ["accuracy"], "size": ["mae"]},
+        [1.0, 0.5],
+    )
+    a, b = rng.normal(size=(2, 200, 3)).astype(np.float32)
+    which, size = (a.sum(1) > b.sum(1)).astype(np.int32), (a + b).sum(1)
+    with model:
+        history = model.fit([a, b], [which, size], epochs=30, validation_split=0.1).history
+        own = {"loss", "which_loss", "size_loss", "which_accuracy", "size_mean_absolute_error"}
+        assert set(history) == {*own, *(f"val_{name}" for name in own), "learning_rate"}
+        parts = np.array(history["which_loss"]) + 0.5 * np.array(history["size_loss"])
+        np.testing.assert_allclose(history["loss"], parts, rtol=1e-5)
+        assert history["loss"][-1] < history["loss"][0] / 2
+        shares, sizes = model.predict([a, b])
+    w, v, ws, bs, wz, bz = model.get_weights()
+    hidden = np.concatenate([np.tanh(a @ w + v), np.tanh(b @ w + v)], 1)
+    np.testing.assert_allclose(sizes, hidden @ wz + bz, atol=1e-4)
+    logits = hidden @ ws + bs
+    first = 1 / (1 + np.exp(logits[:, 1] - logits[:, 0]))
+    np.testing.assert_allclose(shares[:, 0], first, atol=1e-5)
+
+
+def test_a_model_is_a_layer_of_another() -> None:
+    entry = Input((4,))
+    inner = Model(entry, Dense(4, "relu", name="inner")(entry), backend="cpu")
+    start = Input((4,), name="start")
+    outer = Model(start, Add()([inner(start), inner(inner(start))]), backend="cpu")
+    assert len(outer.get_weights()) == 2
+    x = np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32)
+    w, b = outer.get_weights()
+    once = np.maximum(x @ w + b, 0)
+    with outer:
+        np.testing.assert_allclose(outer.predict(x), once + np.maximum(once @ w + b, 0), atol=1e-5)
+
+
+def test_a_saved_model_comes_back_with_weights_and_training(
+    model: Sequential, table: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    x, y = table
+    model.fit(x, y, epochs=3)
+    path = model.save(tmp_path / "iris.glassbox")
+    with Model.load(path, backend="cpu") as again:
+        np.testing.assert_array_equal(again.predict(x), model.predict(x))
+        assert again.evaluate(x, y) == model.evaluate(x, y)
+        assert again.get_layer("dense").who == "dense"
+
+
+def test_a_project_opens_trains_and_predicts_raw_rows() -> None:
+    with Model.load(sample_root() / "iris" / "iris.glassbox", backend="cpu") as model:
+        model.fit()
+        found = model.evaluate(return_dict=True)
+        assert isinstance(found, dict)
+        assert found["accuracy"] > 0.9
+        iris = load_iris()
+        assert (model.predict(iris.x).argmax(1) == iris.y).mean() > 0.9  # type: ignore[union-attr]
+
+
+def test_early_stopping_as_in_keras(
+    model: Sequential, table: tuple[np.ndarray, np.ndarray]
+) -> None:
+    x, _ = table
+    stop = EarlyStopping("val_loss", patience=0)
+    noise = np.random.default_rng(3).integers(0, 3, 150)
+    history = model.fit(x, noise, epochs=400, validation_split=0.3, callbacks=[stop])
+    assert len(history.epoch) < 400
+
+
+def test_mistakes_are_named(model: Sequential, table: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = table
+    with pytest.raises(ShapeError, match=r"expected samples \[4\], got \[3\]"):
+        model.predict(x[:, :3])
+    with pytest.raises(DataError, match="same number of samples"):
+        model.fit(x, y[:-1])
+    with pytest.raises(DataError, match="there is no data"):
+        model.fit()
+    with pytest.raises(DataError, match="targets"):
+        model.fit(x)
+    with pytest.raises(ParameterError, match="compile the model"):
+        Sequential([Input((4,)), Dense(3)]).fit(x, y)
+    with pytest.raises(ParameterError, match="unknown loss"):
+        model.compile("adam", "crossentropy")
+    with pytest.raises(GraphError, match="first layer must be Input"):
+        Sequential([Dense(3)])
+    a, b = Input((2,), name="a"), Input((2,), name="b")
+    with pytest.raises(GraphError, match="not among the inputs"):
+        Model(a, Add()([a, b]))
+    with pytest.raises(ParameterError, match="output of a layer"):
+        Dense(3)(x)  # type: ignore[arg-type]
