@@ -212,6 +212,8 @@ class BufferPool:
             const.UNSIGNED_INT,
             None,
         )
+        # NVIDIA (580.159) writes a following upload at once and clears afterwards, over it.
+        gl.finish()
         gl.check(f"clearing {target.buffer.purpose}")
 
     def upload(self, target: Slice, data: npt.NDArray[np.generic] | bytes | memoryview) -> None:

@@ -95,6 +95,20 @@ def test_zero_fill_clears_what_an_earlier_user_left(engine: EngineThread, pool: 
 
 
 @pytest.mark.gl
+@pytest.mark.parametrize("nbytes", [64, 100_000, 4 << 20])
+def test_upload_behind_a_clear_of_a_new_buffer_is_not_lost(
+    engine: EngineThread, pool: BufferPool, nbytes: int
+) -> None:
+    def work() -> np.ndarray:
+        buffer = pool.acquire(nbytes, "a new buffer", zero=True)
+        data = np.full(21, 7, np.uint8)
+        pool.upload(buffer.slice(0, 21), data)
+        return read_now(pool, buffer.slice(0, 24))
+
+    assert engine.call(work).tolist() == [7] * 21 + [0] * 3
+
+
+@pytest.mark.gl
 def test_clear_leaves_the_rest_alone(engine: EngineThread, pool: BufferPool) -> None:
     buffer = engine.call(pool.acquire, 1024, "x")
     engine.call(pool.upload, buffer.slice(), np.arange(256, dtype=np.uint32))
