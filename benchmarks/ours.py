@@ -176,4 +176,3 @@ def infer_rows(work: Workload, batch: int, backend: Backend, steps: int) -> list
 def _rates(network: Network, work: Workload) -> np.ndarray:
     length = network.program("train").tensors.named("train/rates").shape[0]
     return np.full(length, 1e-3 if work.optimizer == "adam" else 0.01, np.float32)
-

@@ -1,0 +1,131 @@
+"""Single operations (W5 to W7), ours beside PyTorch's in one process.
+
+python -m benchmarks.kernels --backend cpu
+python -m benchmarks.kernels --backend gl
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import Row, machine, measure, table
+from studio.engine.core.tensor import BATCH, Ref, Role
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.activation import Relu
+from studio.engine.isa.ops.arithmetic import Add
+from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
+from studio.engine.isa.ops.linear import MatMul
+from studio.engine.isa.ops.softmax import Softmax
+from studio.engine.isa.program import Program
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.devices import open_backend
+
+_STEPS = 20
+
+
+def matmul(n: int) -> Program:
+    """One matrix product."""
+    build = ProgramBuilder("matmul", "infer")
+    a = build.tensor("a", (BATCH, n), role=Role.INPUT)
+    b = build.tensor("b", (n, n), role=Role.INPUT)
+    (y,) = build.emit("forward", MatMul, a=a, b=b)
+    return build.finish((a, b), (y,))
+
+
+def one(cls: Any, shape: tuple[int, ...], **attrs: Any) -> Program:
+    """One instruction of one operand."""
+    build = ProgramBuilder(cls.mnemonic, "infer")
+    x = build.tensor("x", (BATCH, *shape), role=Role.INPUT)
+    (y,) = build.emit("forward", cls, x=x, **attrs)
+    return build.finish((x,), (y,))
+
+
+def convolution(cls: Any, shape: tuple[int, ...], kernel: tuple[int, ...]) -> Program:
+    """A 3x3 convolution of either kind with padding 1."""
+    build = ProgramBuilder(cls.mnemonic, "infer")
+    x = build.tensor("x", (BATCH, *shape), role=Role.INPUT)
+    w = build.tensor("w", kernel, role=Role.INPUT)
+    (y,) = build.emit("forward", cls, x=x, w=w, pad_h=1, pad_w=1)
+    return build.finish((x, w), (y,))
+
+
+def chain(length: int) -> Program:
+    """Chained adds of 16x16, each its own instruction."""
+    build = ProgramBuilder("adds", "infer")
+    x = build.tensor("x", (BATCH, 16), role=Role.INPUT)
+    b = build.tensor("b", (16, 16), role=Role.INPUT)
+    total: Ref = x
+    for _ in range(length):
+        (total,) = build.emit("forward", Add, x1=total, x2=b)
+    return build.finish((x, b), (total,))
+
+
+def timed(backend: Backend, program: Program, batch: int, work: str, label: int) -> Row:
+    """The time of one run of a program."""
+    session = backend.open_session()
+    executable = backend.compile(program, session, batch)
+    rng = np.random.default_rng(0)
+    for tensor in program.inputs:
+        shape = program.tensors[tensor].type.bind(batch).shape
+        executable.feed(tensor, rng.standard_normal(shape, dtype=np.float32))
+
+    def block() -> float:
+        executable.finish()
+        begun = time.perf_counter()
+        executable.run(_STEPS)
+        executable.finish()
+        return time.perf_counter() - begun
+
+    found = Row(work, label, f"Glassbox {backend.name}", measure(block, _STEPS))
+    executable.close()
+    session.close()
+    return found
+
+
+def rows(backend: Backend, sizes: tuple[int, ...], relu_elements: int) -> list[Row]:
+    """All rows of ours."""
+    found = [timed(backend, matmul(n), n, "W5", n) for n in sizes]
+    relu_rows = relu_elements // 4096
+    found.append(timed(backend, one(Relu, (4096,)), relu_rows, "W6 relu", relu_elements))
+    found.append(timed(backend, one(Softmax, (1024,), step=1024), 4096, "W6 softmax", 4096))
+    found.append(timed(backend, convolution(Conv2D, (56, 56, 64), (3, 3, 64, 64)), 8, "W6 conv", 8))
+    wide = convolution(DepthwiseConv2D, (112, 112, 64), (3, 3, 64, 1))
+    found.append(timed(backend, wide, 8, "W6 depthwise", 8))
+    found.append(timed(backend, chain(1000), 16, "W7", 1000))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print a Markdown table."""
+    parser = argparse.ArgumentParser(description="Single operations beside PyTorch.")
+    parser.add_argument("--backend", choices=("cpu", "gl"), default="cpu")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    options = parser.parse_args(arguments)
+    on_gpu = options.backend == "gl"
+    sizes = (1024, 4096) if on_gpu else (1024,)
+    elements = (256 if on_gpu else 16) << 20
+    with open_backend(options.backend) as opened:
+        found = rows(opened.backend, sizes, elements)
+        device = opened.backend.device
+    if not options.no_peers:
+        import torch
+
+        from benchmarks.peers import kernels_torch
+
+        torch.set_num_threads(options.threads)
+        found += kernels_torch.rows("cuda" if on_gpu else "cpu", sizes, elements)
+    print("\n".join(f"- {k}: {v}" for k, v in {**machine(), "device": device}.items()))
+    print()
+    print(table(sorted(found, key=lambda r: (r.work, r.batch))))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
