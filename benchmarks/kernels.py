@@ -59,7 +59,7 @@ def chain(length: int) -> Program:
     """Chained adds of 16x16, each its own instruction."""
     build = ProgramBuilder("adds", "infer")
     x = build.tensor("x", (BATCH, 16), role=Role.INPUT)
-    b = build.tensor("b", (16, 16), role=Role.INPUT)
+    b = build.tensor("b", (BATCH, 16), role=Role.INPUT)
     total: Ref = x
     for _ in range(length):
         (total,) = build.emit("forward", Add, x1=total, x2=b)

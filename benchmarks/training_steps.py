@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measure(work, batch, steps, options, facts):  # noqa: ANN001, ANN202 - after late imports
+def _measure(work, batch, steps, options, facts):
     from benchmarks import ours
     from studio.engine.train.devices import open_backend
 
@@ -84,7 +84,7 @@ def _measure(work, batch, steps, options, facts):  # noqa: ANN001, ANN202 - afte
     return rows
 
 
-def _agree(work, own, theirs):  # noqa: ANN001, ANN202 - after late imports
+def _agree(work, own, theirs):
     worst = max(abs(a - b) / max(abs(b), 0.1) for a, b in zip(own, theirs, strict=True))
     verdict = "agree" if worst <= AGREEMENT else "DO NOT AGREE"
     print(f"{work.id}: first losses {verdict} (worst {worst:.1e}): {own} / {theirs}",
