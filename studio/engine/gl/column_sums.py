@@ -13,8 +13,12 @@ THREADS = {True: 64, False: 32768}
 """Invocations worth having on a software renderer and on a GPU."""
 FEWEST = 8
 """Rows an invocation sums at least, where there are that many."""
-FOLD_LANES = {True: 1, False: 32}
-"""Invocations that share the sum of one column's parts."""
+
+
+def fold_lanes(parts: int) -> tuple[int, int]:
+    """Invocations of a GPU that share one sum of so many parts, and those of a work group."""
+    lanes = 1 if parts <= 4 else 8 if parts <= 64 else 32
+    return lanes, 64 if lanes == 1 else 256
 
 
 def parts_of(case: Case, rows: int, cols: int) -> int:
@@ -69,11 +73,11 @@ def fold(
         count: elements of a column, ``LAUNCH_1`` in the rule.
         rule: macros of ``lib/joining.glsl`` and ``FINISH(v)``.
     """
-    lanes = FOLD_LANES[case.traits.is_software]
+    lanes, local = (1, LOCAL) if case.traits.is_software else fold_lanes(parts)
     return Pass(
         "fold_columns",
-        groups=(groups_for(cols, LOCAL // lanes), 1, 1),
-        local=(LOCAL, 1, 1),
+        groups=(groups_for(cols, local // lanes), 1, 1),
+        local=(local, 1, 1),
         bind={"y": case.ref(target)},
         adds=frozenset({"y"} if case.adds(target) else ()),
         defines={"LANES": lanes, "COLS": "Y_NUMEL", **rule},

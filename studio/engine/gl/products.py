@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from studio.engine.core.tensor import Ref
+from studio.engine.gl.column_sums import LOCAL, fold_lanes
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Plan, Variant
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile, best_tile
+from studio.engine.gl.tiles import MOST_LOADS, REGISTER_TILES, TILES, Tile, best_tile
 
 
 @dataclass(frozen=True)
@@ -73,60 +74,70 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         product: what is multiplied.
         tiles: those to choose from; all of one engine.
     """
-    tile, parts = best_tile(
-        product.rows, product.cols, product.depth, product.batches, tiles,
-        software=case.traits.is_software,
-    )  # fmt: skip
+    size = (product.rows, product.cols, product.depth, product.batches)
+    tile, parts = best_tile(*size, affordable(product, tiles), software=case.traits.is_software)
     chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
     parts = max(groups_for(product.depth, chunk), 1)
-    layout = case.layout_of(product.result)
-    out_vector = layout.vector_rows and product.cols % 4 == 0
+    room = parts * product.batches * product.rows * product.cols if parts > 1 else 0
+    out_vector = case.layout_of(product.result).vector_rows
     bind: dict[str, Ref] = {"y": product.result, **product.bind}
     if product.bias is not None:
         bind["bias"] = product.bias
-    count = (
-        groups_for(product.rows, tile.rows) * groups_for(product.cols, tile.cols)
-        * parts * product.batches
-    )  # fmt: skip
-    adds = frozenset({"y"} if product.adds else ())
-    room = parts * product.batches * product.rows * product.cols if parts > 1 else 0
-    even = product.fixed_depth and product.depth % tile.depth == 0
     vector = [f.name for f in (product.left, product.right) if f.vector]
-    defines: dict[str, int | str] = {
+    count = tile.count(product.rows, product.cols, product.batches) * parts
+    main = Pass(
+        product.kernel,
+        groups=(groups_for(count, tile.lanes), 1, 1),
+        local=(tile.threads, 1, 1),
+        bind=bind,
+        adds=frozenset({"y"} if product.adds else ()),
+        vector=(*vector, *(("y", "bias") if out_vector else ())),
+        defines=_macros(product, tile, out_vector),
+        launch=(parts, chunk),
+        scratch=room,
+        partial=parts > 1,
+    )
+    return (main,) if parts == 1 else (main, _fold(case, product, parts, room))
+
+
+def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:
+    """Tiles whose text stays small for this product; the smallest in any case."""
+    vectors = (product.left.vector, product.right.vector)
+    found = tuple(t for t in tiles if t.shared or t.loads(*vectors) <= MOST_LOADS)
+    return found or tiles[-1:]
+
+
+def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | str]:
+    return {
         **tile.macros(),
         "LEFT_VEC": int(product.left.vector),
         "RIGHT_VEC": int(product.right.vector),
         "LEFT_ALONG_K": int(product.left.along_depth),
         "RIGHT_ALONG_K": int(product.right.along_depth),
         "OUT_VEC": int(out_vector),
-        "EVEN_DEPTH": int(even),
+        "EVEN_DEPTH": int(product.fixed_depth and product.depth % tile.depth == 0),
         "HAS_BIAS": int(product.bias is not None),
         **product.defines,
     }
-    main = Pass(
-        product.kernel,
-        groups=(groups_for(count, tile.lanes if not tile.shared else 1), 1, 1),
-        local=(tile.threads, 1, 1),
-        bind=bind,
-        adds=adds,
-        vector=(*vector, *(("y", "bias") if out_vector else ())),
-        defines=defines,
-        launch=(parts, chunk),
-        scratch=room,
-        partial=parts > 1,
-    )
-    if parts == 1:
-        return (main,)
-    fold = Pass(
+
+
+def _fold(case: Case, product: Product, parts: int, room: int) -> Pass:
+    """The pass that adds the parts up."""
+    lanes, local = (1, LOCAL) if case.traits.is_software else fold_lanes(parts)
+    bind = {"y": product.result}
+    if product.bias is not None:
+        bind["bias"] = product.bias
+    count = product.batches * product.rows * product.cols
+    return Pass(
         "fold_products",
-        "y",
-        bind={k: ref for k, ref in bind.items() if k in ("y", "bias")},
-        adds=adds,
-        defines={"HAS_BIAS": int(product.bias is not None), "COLS": product.cols},
+        groups=(groups_for(count, local // lanes), 1, 1),
+        local=(local, 1, 1),
+        bind=bind,
+        adds=frozenset({"y"} if product.adds else ()),
+        defines={"HAS_BIAS": int(product.bias is not None), "COLS": product.cols, "LANES": lanes},
         launch=(parts, 0),
         scratch=room,
     )
-    return (main, fold)
 
 
 def planned(case: Case, found: Products, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:

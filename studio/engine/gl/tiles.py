@@ -1,8 +1,8 @@
-"""The shipped table of product tiles, and the choice among them by shape."""
+"""The shipped table of product tiles, and the choice among them by shape and kind of device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from studio.engine.gl.dispatch import groups_for
@@ -21,7 +21,8 @@ class Tile:
         per_col: columns.
         shared: whether a work group shares the tile through shared memory; otherwise the tile is
             one invocation's.
-        rate: products a tile makes in a unit of time, against the others of its engine.
+        rate: share of the device's products a second that a full device reaches with it.
+        resident: work groups a processor of a GPU holds at once.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Tile:
     per_col: int
     shared: bool
     rate: float
+    resident: int = 1
 
     @property
     def threads(self) -> int:
@@ -50,6 +52,14 @@ class Tile:
         """Shared memory of a work group: two rounds of both factors."""
         return 2 * self.depth * (self.rows + self.cols) * 4 if self.shared else 0
 
+    def count(self, rows: int, cols: int, batches: int) -> int:
+        """Tiles that cover a result."""
+        return groups_for(rows, self.rows) * groups_for(cols, self.cols) * batches
+
+    def loads(self, left_vector: bool, right_vector: bool) -> int:
+        """Accesses an invocation makes for four steps of the depth."""
+        return self.per_row * (1 if left_vector else 4) + self.per_col * (1 if right_vector else 4)
+
     def macros(self) -> dict[str, int | str]:
         """What the engine's text has to know."""
         return {
@@ -66,13 +76,13 @@ REGISTER_LANES = 8
 """Invocations of a work group of the register engine: one vector of a CPU."""
 
 TILES = (
-    Tile("128x128", 128, 128, 16, 8, 8, True, 1.0),
-    Tile("128x64", 128, 64, 16, 8, 4, True, 0.8),
-    Tile("64x64", 64, 64, 16, 4, 4, True, 0.62),
-    Tile("32x64", 32, 64, 16, 4, 4, True, 0.5),
-    Tile("32x32", 32, 32, 16, 4, 4, True, 0.38),
+    Tile("128x128", 128, 128, 16, 8, 8, True, 0.70, 2),
+    Tile("128x64", 128, 64, 16, 8, 4, True, 0.60, 3),
+    Tile("64x64", 64, 64, 16, 4, 4, True, 0.50, 4),
+    Tile("32x64", 32, 64, 16, 4, 4, True, 0.42, 8),
+    Tile("32x32", 32, 32, 16, 4, 4, True, 0.35, 12),
 )
-"""Shared-memory tiles for GPUs, the largest first."""
+"""Shared-memory tiles for GPUs, the largest first; rates and residents are estimates."""
 
 REGISTER_TILES = (
     Tile("8x8", 8, 8, 4, 8, 8, False, 1.0),
@@ -84,20 +94,29 @@ REGISTER_TILES = (
 8x16 is a little faster still, but its text takes llvmpipe seconds to compile.
 """
 
-SLOTS = {True: 16, False: 264}
-"""Tiles worked on at once: lanes of a software renderer, work groups of a large GPU."""
-DEEPEST = {True: 1024, False: 128}
-"""A part of the depth is at least this long, where the depth is."""
-MOST_PARTS = 64
+PROCESSORS = 132
+"""Processors of the GPU the table is made for."""
+PRODUCTS_PER_CYCLE = 128
+"""Multiplications and additions one processor makes in a cycle."""
+LATENCY = 800
+"""Cycles a round waits for memory and barriers when nothing else hides it."""
+EXTRA_DISPATCH = 5000
+"""Cycles one more dispatch costs."""
+BYTES_PER_CYCLE = 2048
+"""Memory traffic of the whole device."""
+SLIM_PART = {True: 1024, False: 64}
+"""A part of the depth is at least this long on a software renderer and on a GPU."""
+MOST_PARTS = {True: 16, False: 256}
+SOFTWARE_SLOTS = 16
+"""Tiles a software renderer works on at once."""
+MOST_LOADS = 32
+"""Accesses for four steps of the depth, above which llvmpipe compiles for seconds."""
 
 
 def best_tile(
     rows: int, cols: int, depth: int, batches: int, tiles: Sequence[Tile], *, software: bool
 ) -> tuple[Tile, int]:
     """The tile expected to be fastest, and into how many parts to cut the depth.
-
-    The model: tiles run in waves of ``SLOTS``; a wave lasts as long as a tile's depth and size say,
-    divided by its rate; parts cost one more write and read of the result.
 
     Args:
         rows: rows of the result.
@@ -107,19 +126,41 @@ def best_tile(
         tiles: those to choose from.
         software: whether a CPU does the work.
     """
-    slots = SLOTS[software]
-    best: tuple[float, Tile, int] | None = None
-    for tile in tiles:
-        count = groups_for(rows, tile.rows) * groups_for(cols, tile.cols) * batches
-        longest = max(1, min(MOST_PARTS, depth // DEEPEST[software]))
-        parts = max(1, min(longest, slots // max(count, 1)))
-        waves = groups_for(count * parts, slots)
-        length = groups_for(depth, parts) + tile.depth
-        cost = waves * length * tile.rows * tile.cols / tile.rate
-        if parts > 1:
-            cost += 2.0 * rows * cols * batches * parts / slots + 20000.0 * (not software)
-        if best is None or cost < best[0]:
-            best = (cost, tile, parts)
-    if best is None:
-        raise ValueError("there is no tile to choose from")
-    return best[1], best[2]
+    cost = software_cost if software else hardware_cost
+    choices = [(tile, parts) for tile in tiles for parts in _cuts(depth, software)]
+    return min(choices, key=lambda choice: cost(rows, cols, depth, batches, *choice))
+
+
+def _cuts(depth: int, software: bool) -> Iterator[int]:
+    parts = 1
+    while parts == 1 or (parts <= MOST_PARTS[software] and depth // parts >= SLIM_PART[software]):
+        yield parts
+        parts *= 2
+
+
+def software_cost(rows: int, cols: int, depth: int, batches: int, tile: Tile, parts: int) -> float:
+    """Time of a product on a CPU: tiles run in waves, each as long as its area and rate say."""
+    waves = groups_for(tile.count(rows, cols, batches) * parts, SOFTWARE_SLOTS)
+    length = groups_for(depth, parts) + tile.depth
+    fold = 4.0 * rows * cols * batches * parts / SOFTWARE_SLOTS if parts > 1 else 0.0
+    return waves * length * tile.rows * tile.cols / tile.rate + fold
+
+
+def hardware_cost(rows: int, cols: int, depth: int, batches: int, tile: Tile, parts: int) -> float:
+    """Cycles of a product on a GPU.
+
+    A processor holds some groups at once; a round of theirs takes as long as their arithmetic, and
+    never less than memory lets one of them. Parts cost a dispatch and the traffic of their sums.
+    """
+    groups = groups_for(tile.count(rows, cols, batches) * parts, PROCESSORS)
+    rounds = groups_for(groups_for(depth, parts), tile.depth) + 1
+    work = tile.rows * tile.cols * tile.depth / PRODUCTS_PER_CYCLE / tile.rate
+    total = 0.0
+    while groups > 0:
+        together = min(groups, tile.resident)
+        waves = groups // together
+        total += waves * rounds * max(together * work, LATENCY + work)
+        groups -= waves * together
+    if parts > 1:
+        total += EXTRA_DISPATCH + 8.0 * rows * cols * batches * parts / BYTES_PER_CYCLE
+    return total

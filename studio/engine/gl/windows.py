@@ -20,6 +20,7 @@ def geometry(case: Case) -> dict[str, int | str]:
     if case.has("w"):
         found["KH"], found["KW"] = case.shape("w")[:2]
         found["HALO"] = int(covered(case))
+        found["POINTWISE"] = int(pointwise(case))
     return found
 
 
@@ -41,4 +42,16 @@ def covered(case: Case) -> bool:
     return all(
         before >= first and after >= last
         for (before, after), first, last in zip(tensor.pad[1:3], begin, ends, strict=True)
+    )
+
+
+def pointwise(case: Case) -> bool:
+    """Whether the window is a single cell and every position has its own."""
+    ins = case.ins
+    steps = (ins.value("stride_h"), ins.value("stride_w"))
+    return (
+        case.shape("w")[:2] == (1, 1)
+        and steps == (1, 1)
+        and case.shape("x")[:3] == case.shape("y")[:3]
+        and ins.value("pad_h") == ins.value("pad_w") == 0
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.column_sums import FOLD_LANES, LOCAL, parts_of
+from studio.engine.gl.column_sums import LOCAL, fold_lanes, parts_of
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Variant
 
@@ -42,11 +42,11 @@ def _column_pass(case: Case, kernel: str, parts: int, room: int, **more: Mapping
 
 def _fold_pass(case: Case, kernel: str, parts: int, room: int) -> Pass:
     rows, cols = _shape(case)
-    lanes = FOLD_LANES[case.traits.is_software]
+    lanes, local = (1, LOCAL) if case.traits.is_software else fold_lanes(parts)
     return Pass(
         kernel,
-        groups=(groups_for(cols, LOCAL // lanes), 1, 1),
-        local=(LOCAL, 1, 1),
+        groups=(groups_for(cols, local // lanes), 1, 1),
+        local=(local, 1, 1),
         defines={"COLS": cols, "LANES": lanes},
         launch=(parts, rows),
         scratch=room,

@@ -10,19 +10,31 @@ int product_cols() { return FILTERS; }
 int product_depth() { return X_D0 * OUT_H * OUT_W; }
 
 ivec4 left_row(int k) {
+#if POINTWISE
+    return ivec4(0, 0, k, 0);
+#else
     ivec3 tap = tap_of(k, CHANNELS);
     return ivec4(tap.xy, tap.x * X_S1 + tap.y * X_S2 + tap.z, 0);
+#endif
 }
 ivec4 left_depth(int p) {
+#if POINTWISE
+    return ivec4(0, 0, x_cell_at(p * CHANNELS), 0);
+#else
     ivec3 at = window_of(p);
     return ivec4(at.xy, x_cell(at.z, 0, 0, 0) + at.x * X_S1 + at.y * X_S2, 0);
+#endif
 }
 bool reached(ivec4 row, ivec4 depth) { return HALO == 1 || inside(row.x + depth.x, row.y + depth.y); }
 float take_left(ivec4 row, ivec4 depth) {
-    return reached(row, depth) ? x_load(row.z + depth.z) : 0.0;
+    bool there = reached(row, depth);
+    float value = x_load(there ? row.z + depth.z : SAFE);
+    return there ? value : 0.0;
 }
 vec4 take_left4(ivec4 row, ivec4 depth) {
-    return reached(row, depth) ? x_load4(row.z + depth.z) : vec4(0.0);
+    bool there = reached(row, depth);
+    vec4 value = x_load4(there ? row.z + depth.z : SAFE);
+    return there ? value : vec4(0.0);
 }
 
 ivec4 right_col(int o) { return ivec4(o); }

@@ -10,6 +10,11 @@ int product_rows() { return DY_D0 * IN_H * IN_W; }
 int product_cols() { return CHANNELS; }
 int product_depth() { return KH * KW * FILTERS; }
 
+#if POINTWISE
+ivec4 left_row(int p) { return ivec4(dy_cell_at(p * FILTERS)); }
+ivec4 left_depth(int k) { return ivec4(k); }
+int met(ivec4 row, ivec4 depth) { return row.x + depth.x; }
+#else
 ivec4 left_row(int p) {
     int w = p % IN_W;
     p /= IN_W;
@@ -27,13 +32,16 @@ int met(ivec4 row, ivec4 depth) {
     if (i >= OUT_H || j >= OUT_W) return -1;
     return row.z + i * DY_S1 + j * DY_S2 + depth.z;
 }
+#endif
 float take_left(ivec4 row, ivec4 depth) {
     int cell = met(row, depth);
-    return cell >= 0 ? dy_load(cell) : 0.0;
+    float value = dy_load(max(cell, SAFE));
+    return cell >= 0 ? value : 0.0;
 }
 vec4 take_left4(ivec4 row, ivec4 depth) {
     int cell = met(row, depth);
-    return cell >= 0 ? dy_load4(cell) : vec4(0.0);
+    vec4 value = dy_load4(max(cell, SAFE));
+    return cell >= 0 ? value : vec4(0.0);
 }
 
 ivec4 right_col(int c) { return ivec4(c * FILTERS); }

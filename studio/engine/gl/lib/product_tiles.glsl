@@ -3,6 +3,8 @@
 #include "product.glsl"
 
 #if SHARED_TILES
+// Sums must live in registers: NVIDIA keeps an array there only if its loops are unrolled.
+#pragma optionNV(unroll all)
 #define LEFT_QUADS (TILE_M / 4)
 #define RIGHT_QUADS (TILE_N / 4)
 #define DEPTH_QUADS (TILE_K / 4)
