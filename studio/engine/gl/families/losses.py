@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.families.softmax import row_lanes
 from studio.engine.gl.specs import Case, Pass, Variant
-from studio.engine.gl.totals import reduced
+from studio.engine.gl.totals import reduced, total
 
 _MEAN = "((sum) / float(LAUNCH_1))"
 _LOCAL = 64
@@ -18,6 +19,11 @@ def _rows(case: Case) -> tuple[int, dict[str, int | str]]:
     return prod(shape[:-1]), {"CLASSES": shape[-1], "POSITIONS": prod(shape[1:-1])}
 
 
+def _lanes(case: Case) -> tuple[int, int]:
+    """Invocations that share a row, and those of a work group."""
+    return (1, _LOCAL) if case.traits.is_software else row_lanes(case.shape("p")[-1])
+
+
 def _entry(case: Case) -> dict[str, int | str]:
     return {"ENTRY": prod(case.shape("p")[1:])}
 
@@ -25,9 +31,18 @@ def _entry(case: Case) -> dict[str, int | str]:
 def _row_loss(kernel: str) -> tuple[Variant, ...]:
     def plan(case: Case) -> tuple[Pass, ...]:
         count, defines = _rows(case)
-        return reduced(case, kernel, count, defines, _MEAN)
+        lanes, local = _lanes(case)
+        rows = Pass(
+            kernel,
+            groups=(groups_for(count, local // lanes), 1, 1),
+            local=(local, 1, 1),
+            defines={**defines, "LANES": lanes},
+            launch=(count, 0),
+            scratch=count,
+        )
+        return (rows, total(case, count, _MEAN, count, room=count))
 
-    return (Variant("simple", plan),)
+    return (Variant("rows", plan),)
 
 
 def _row_gradient(kernel: str) -> tuple[Variant, ...]:
@@ -37,10 +52,12 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
         count, defines = _rows(case)
         # With the seed's sum the gradient leaves the batch length out, not the positions.
         share = "float(POSITIONS)" if case.ins.value("seed_sum") else "float(DP_NUMEL / CLASSES)"
-        groups = (groups_for(count, _LOCAL), 1, 1)
-        return (Pass(kernel, groups=groups, defines={**defines, "SHARE": share}),)
+        lanes, local = _lanes(case)
+        groups = (groups_for(count, local // lanes), 1, 1)
+        defines = {**defines, "SHARE": share, "LANES": lanes}
+        return (Pass(kernel, groups=groups, local=(local, 1, 1), defines=defines),)
 
-    return (Variant("simple", plan),)
+    return (Variant("rows", plan),)
 
 
 def _element_loss(kernel: str) -> tuple[Variant, ...]:

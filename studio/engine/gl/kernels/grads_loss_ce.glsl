@@ -1,40 +1,44 @@
 // gradient of loss_ce, row r. logits: softmax(p) sum t - t; softmax: p sum t - t; probs: the chain
 // through clip and p / sum p. All times dy, the weight, and 1 / SHARE.
+#include "lanes.glsl"
+bool passes(float share) { return share >= 1e-7 && share <= 1.0 - 1e-7; }
+
 void main() {
-    int r = THREAD;
-    if (r * CLASSES >= DP_NUMEL) return;
-    int first = r * CLASSES;
-    float factor = dy() / SHARE;
+    int r = lane_result(), first = r * CLASSES, lane = lane_number();
+    bool mine = first < DP_NUMEL;
+    float factor = dy() / SHARE, sum = 0.0, targets = 0.0;
 #if HAS_WEIGHTS
-    factor *= weights(r / POSITIONS);
+    if (mine) factor *= weights(r / POSITIONS);
 #endif
-    float sum = 0.0, targets = 0.0;
-    for (int k = 0; k < CLASSES; ++k) targets += float(t_at(first + k));
 #if SOURCE == SOURCE_PROBS
-    for (int k = 0; k < CLASSES; ++k) sum += p_at(first + k);
-    float spread = 0.0;
-    for (int k = 0; k < CLASSES; ++k) {
-        float share = p_at(first + k) / sum;
-        if (share >= 1e-7 && share <= 1.0 - 1e-7) spread += float(t_at(first + k));
+    for (int k = lane; k < CLASSES && mine; k += LANES) sum += p_at(first + k);
+    sum = summed(sum);
+    for (int k = lane; k < CLASSES && mine; k += LANES) {
+        if (passes(p_at(first + k) / sum)) targets += float(t_at(first + k));
     }
-    for (int k = 0; k < CLASSES; ++k) {
+    targets = summed(targets);
+    for (int k = lane; k < CLASSES && mine; k += LANES) {
         float share = p_at(first + k) / sum;
-        bool inside = share >= 1e-7 && share <= 1.0 - 1e-7;
-        float slope = (inside ? -float(t_at(first + k)) / share : 0.0) + spread;
+        float slope = (passes(share) ? -float(t_at(first + k)) / share : 0.0) + targets;
         store_dp_at(first + k, factor * slope / sum);
     }
-#elif SOURCE == SOURCE_LOGITS
-    float high = p_at(first);
-    for (int k = 1; k < CLASSES; ++k) high = larger(high, p_at(first + k));
-    for (int k = 0; k < CLASSES; ++k) sum += exp(p_at(first + k) - high);
-    for (int k = 0; k < CLASSES; ++k) {
-        float share = exp(p_at(first + k) - high) / sum;
-        store_dp_at(first + k, factor * (share * targets - float(t_at(first + k))));
-    }
 #else
-    for (int k = 0; k < CLASSES; ++k) {
-        float wanted = float(t_at(first + k));
-        store_dp_at(first + k, factor * (p_at(first + k) * targets - wanted));
+    for (int k = lane; k < CLASSES && mine; k += LANES) targets += float(t_at(first + k));
+    targets = summed(targets);
+#if SOURCE == SOURCE_LOGITS
+    float high = -INFINITE;
+    for (int k = lane; k < CLASSES && mine; k += LANES) high = larger(high, p_at(first + k));
+    high = largest(high);
+    for (int k = lane; k < CLASSES && mine; k += LANES) sum += exp(p_at(first + k) - high);
+    sum = summed(sum);
+#endif
+    for (int k = lane; k < CLASSES && mine; k += LANES) {
+#if SOURCE == SOURCE_LOGITS
+        float share = exp(p_at(first + k) - high) / sum;
+#else
+        float share = p_at(first + k);
+#endif
+        store_dp_at(first + k, factor * (share * targets - float(t_at(first + k))));
     }
 #endif
 }

@@ -1,23 +1,32 @@
-// loss_ce, row r: -sum of t ln(clip(p / sum p)), or sum of t (logsumexp p - p); times its weight.
-float term(int r) {
-    float high = p_at(r * CLASSES), sum = 0.0, loss = 0.0;
+// loss_ce, row r: -sum of t ln(clip(p / sum p)), or sum of t (logsumexp p - p); times its weight,
+// into scratch[r].
+#include "lanes.glsl"
+void main() {
+    int r = lane_result(), first = r * CLASSES, lane = lane_number();
+    bool mine = r < LAUNCH_0;
+    float sum = 0.0, loss = 0.0;
 #if SOURCE == SOURCE_LOGITS
-    for (int k = 1; k < CLASSES; ++k) high = larger(high, p_at(r * CLASSES + k));
-    for (int k = 0; k < CLASSES; ++k) sum += exp(p_at(r * CLASSES + k) - high);
-    float log_sum = high + log(sum);
-    for (int k = 0; k < CLASSES; ++k) {
-        float wanted = float(t_at(r * CLASSES + k));
-        if (wanted != 0.0) loss += wanted * (log_sum - p_at(r * CLASSES + k));
+    float high = -INFINITE;
+    for (int k = lane; k < CLASSES && mine; k += LANES) high = larger(high, p_at(first + k));
+    high = largest(high);
+    for (int k = lane; k < CLASSES && mine; k += LANES) sum += exp(p_at(first + k) - high);
+    float log_sum = high + log(summed(sum));
+    for (int k = lane; k < CLASSES && mine; k += LANES) {
+        float wanted = float(t_at(first + k));
+        if (wanted != 0.0) loss += wanted * (log_sum - p_at(first + k));
     }
 #else
-    for (int k = 0; k < CLASSES; ++k) sum += p_at(r * CLASSES + k);
-    for (int k = 0; k < CLASSES; ++k) {
-        float share = within(p_at(r * CLASSES + k) / sum, 1e-7, 1.0 - 1e-7);
-        loss -= float(t_at(r * CLASSES + k)) * logarithm(share);
+    for (int k = lane; k < CLASSES && mine; k += LANES) sum += p_at(first + k);
+    sum = summed(sum);
+    for (int k = lane; k < CLASSES && mine; k += LANES) {
+        float share = within(p_at(first + k) / sum, 1e-7, 1.0 - 1e-7);
+        loss -= float(t_at(first + k)) * logarithm(share);
     }
 #endif
+    loss = summed(loss);
+    if (!mine || lane != 0) return;
 #if HAS_WEIGHTS
     loss *= weights(r / POSITIONS);
 #endif
-    return loss;
+    scratch[r] = loss;
 }
