@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, Target
@@ -98,6 +98,13 @@ class GlBackend:
         )
         self._work.executables.add(executable)
         return executable
+
+    def prefer(self, variants: Mapping[str, str]) -> None:
+        """Kernel variants to take, by mnemonic, in what is compiled from now on.
+
+        Elsewhere, and where the named one does not apply, the shipped table chooses.
+        """
+        self._work.wanted_variants = dict(variants)
 
     def memory(self) -> MemoryReport:
         """What is held now."""

@@ -10,7 +10,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.column_sums import LOCAL, fold_lanes
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Plan, Variant
-from studio.engine.gl.tiles import MOST_LOADS, REGISTER_TILES, TILES, Tile, best_tile
+from studio.engine.gl.tiles import BUSY_LOADS, MOST_LOADS, REGISTER_TILES, TILES, Tile, best_tile
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Product:
         adds: whether it is added to.
         batches: independent products.
         fixed_depth: whether the depth is the same for every batch length.
+        busy: whether finding a depth index's place takes divisions; registers are short then.
         bias: added to every row, where present.
         bind: further names of the kernel.
         defines: further macros of the kernel.
@@ -58,6 +59,7 @@ class Product:
     adds: bool = False
     batches: int = 1
     fixed_depth: bool = True
+    busy: bool = False
     bias: Ref | None = None
     bind: Mapping[str, Ref] = field(default_factory=dict)
     defines: Mapping[str, int | str] = field(default_factory=dict)
@@ -103,7 +105,8 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
 def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:
     """Tiles whose text stays small for this product; the smallest in any case."""
     vectors = (product.left.vector, product.right.vector)
-    found = tuple(t for t in tiles if t.shared or t.loads(*vectors) <= MOST_LOADS)
+    most = MOST_LOADS - (BUSY_LOADS if product.busy else 0)
+    found = tuple(t for t in tiles if t.shared or t.loads(*vectors) <= most)
     return found or tiles[-1:]
 
 

@@ -111,6 +111,8 @@ SOFTWARE_SLOTS = 16
 """Tiles a software renderer works on at once."""
 MOST_LOADS = 32
 """Accesses for four steps of the depth, above which llvmpipe compiles for seconds."""
+BUSY_LOADS = 18
+"""How many of them divisions for a place in the depth count for; measured, it halves 8x8."""
 
 
 def best_tile(

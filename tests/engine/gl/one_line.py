@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import ABSENT, BATCH, Pads, Ref, Role
+from studio.engine.core.tensor import ABSENT, BATCH, Pads, Ref, Role, TensorMap
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.specs import Traits
@@ -60,6 +61,23 @@ class OneLine:
         outputs = tuple(r for n, r in self.refs.items() if r.present and r.id not in self.feeds)
         self.program = builder.finish(tuple(Ref(i) for i in self.feeds), outputs)
         self.instruction: Instruction = cls(**self.refs, **fields)
+
+    def follow(self, mnemonic: str) -> None:
+        """Fuse the line with an element-wise instruction from ``y`` to ``z``."""
+        fuse, after, end = by_mnemonic("FUSE"), by_mnemonic(mnemonic), by_mnemonic("END")
+        assert fuse is not None
+        assert after is not None
+        assert end is not None
+        y = self.refs["y"]
+        z = Ref(self.program.next_id())
+        tensor = self.program.tensor(y).replace(id=z.id, name="z")
+        tensors = TensorMap([*self.program.tensors.values(), tensor])
+        group = (fuse(kind="epilogue"), self.instruction, after(x=y, y=z), end())
+        self.refs["z"] = z
+        self.program = replace(
+            self.program.with_tensors(tensors).with_sections(forward=group),
+            outputs=(*self.program.outputs, z.id),
+        )
 
     def _add(
         self,
@@ -120,9 +138,8 @@ def run_line(
 def _run(
     backend: GlBackend, line: OneLine, wanted: tuple[str, ...], variant: str
 ) -> dict[str, Array]:
-    work = backend._work
     mnemonic = line.instruction.mnemonic
-    work.wanted_variants = {mnemonic: variant} if variant else {}
+    backend.prefer({mnemonic: variant} if variant else {})
     session = backend.open_session()
     executable = backend.compile(line.program, session, line.batch)
     if variant:
@@ -138,5 +155,5 @@ def _run(
         found[name] = executable.fetch(ref).result()
     executable.close()
     session.close()
-    work.wanted_variants = {}
+    backend.prefer({})
     return found

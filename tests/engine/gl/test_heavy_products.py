@@ -197,3 +197,27 @@ def test_large_products_take_large_tiles_and_small_ones_are_cut_along_the_depth(
     assert parts >= 64
     assert best_tile(512, 512, 512, 1, REGISTER_TILES, software=True)[0].name == "8x8"
     assert best_tile(1, 10, 128, 1, REGISTER_TILES, software=True)[1] == 1
+
+
+@pytest.mark.parametrize(("gpu", "variant"), [(False, ""), (True, ""), (False, "tiles_32x32")])
+@pytest.mark.parametrize(("inner", "out"), [(12, 8), (2100, 7)])
+def test_an_epilogue_meets_every_result_once_whole(
+    backend: GlBackend, inner: int, out: int, gpu: bool, variant: str
+) -> None:
+    x, w, b = draw(5, inner), draw(out, inner), draw(out)
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (5, out)}, batched=("x", "y"))
+    line.follow("SQUARE")
+    found = run_line(backend, line, "y", "z", gpu=gpu, variant=variant)
+    np.testing.assert_allclose(found["y"], x @ w.T + b, rtol=2e-4, atol=2e-4)
+    np.testing.assert_allclose(found["z"], (x @ w.T + b) ** 2, rtol=1e-3, atol=1e-3)
+
+
+def test_an_epilogue_follows_a_convolution(backend: GlBackend) -> None:
+    window = Window((3, 3), (1, 1), (1, 1), (1, 1))
+    x, w, b = draw(2, 5, 6, 4), draw(3, 3, 4, 8), draw(8)
+    y = conv(x, w, window) + b
+    operands = {"w": w, "b": b, "x": x, "y": y.shape}
+    line = OneLine("CONV2D", operands, None, ("x", "y"), **window.fields())
+    line.follow("SQUARE")
+    for variant in ENGINES:
+        close(run_line(backend, line, "z", variant=variant)["z"], y**2)

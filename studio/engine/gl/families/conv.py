@@ -5,7 +5,7 @@ from __future__ import annotations
 from studio.engine.gl.column_sums import column_sums
 from studio.engine.gl.products import Factor, Product, Products, product_variants
 from studio.engine.gl.specs import Case, Variant
-from studio.engine.gl.windows import geometry
+from studio.engine.gl.windows import geometry, pointwise
 
 
 def _conv2d(case: Case) -> Products:
@@ -38,6 +38,7 @@ def _grads_conv2d(case: Case) -> Products:
                 case.ref("dw"),
                 adds=case.adds("dw"),
                 fixed_depth=False,
+                busy=not pointwise(case),
                 defines=geometry(case),
             ),
         )  # fmt: skip

@@ -17,27 +17,27 @@ void main() {
     int each = GROUP_SIZE / LANES;
     int local = int(gl_LocalInvocationIndex);
     int c = GROUP * each + local % each, lane = local / each;
-    vec3 all = vec3(0.0);
+    vec3 state = vec3(0.0);
     if (c < COLS) {
         for (int part = lane; part < parts; part += LANES) {
             int at = part * COLS + c;
             float count = float((rows - part + parts - 1) / parts);
-            all = joined(all, vec3(count, scratch[at], scratch[parts * COLS + at]));
+            state = joined(state, vec3(count, scratch[at], scratch[parts * COLS + at]));
         }
     }
 #if LANES > 1
-    lane_values[local] = all;
+    lane_values[local] = state;
     barrier();
     for (int reach = LANES / 2; reach > 0; reach /= 2) {
         if (lane < reach) lane_values[local] = joined(lane_values[local], lane_values[local + reach * each]);
         barrier();
     }
-    all = lane_values[local];
+    state = lane_values[local];
 #endif
     if (lane != 0 || c >= COLS) return;
-    float variance = all.z / float(rows);
-    store_dmean_at(c, all.y);
+    float variance = state.z / float(rows);
+    store_dmean_at(c, state.y);
     store_dvar_at(c, 1.0 / sqrt(variance + eps));
-    store_mean_at(c, (1.0 - factor) * mean_at(c) + factor * all.y);
+    store_mean_at(c, (1.0 - factor) * mean_at(c) + factor * state.y);
     store_var_at(c, (1.0 - factor) * var_at(c) + factor * variance);
 }

@@ -9,13 +9,13 @@ void main() {
     int each = GROUP_SIZE / LANES;
     int local = int(gl_LocalInvocationIndex);
     int c = GROUP * each + local % each, lane = local / each;
-    JOINED all = NOTHING;
+    JOINED state = NOTHING;
     if (c < cols) {
         for (int part = lane; part < LAUNCH_0; part += LANES) {
-            all = joined_with(all, scratch[part * cols + c]);
+            state = joined_with(state, scratch[part * cols + c]);
         }
     }
-    float value = joined_value(all);
+    float value = joined_value(state);
 #if LANES > 1
     lane_values[local] = value;
     barrier();

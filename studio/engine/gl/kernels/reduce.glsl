@@ -7,13 +7,13 @@ void main() {
     if (THREAD >= parts * groups) return;
     int g = LAST_REDUCED == 1 ? THREAD / parts : THREAD % groups;
     int part = LAST_REDUCED == 1 ? THREAD % parts : THREAD / groups;
-    JOINED all = NOTHING;
+    JOINED state = NOTHING;
     for (int r = part; r < count; r += parts) {
         int at[X_RANK];
         place_of(g, r, at);
-        all = joined_with(all, float(x_v(at)));
+        state = joined_with(state, float(x_v(at)));
     }
-    float value = joined_value(all);
+    float value = joined_value(state);
 #if PARTIAL
     scratch[part * groups + g] = value;
 #else
