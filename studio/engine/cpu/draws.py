@@ -30,9 +30,9 @@ def step_words(step: Ints, stream: int, count: int, start: int = 0) -> Words:
 
 
 def samples_of(step: Ints, order: Ints, count: int) -> npt.NDArray[np.int64]:
-    """Which samples of the data set a batch holds."""
+    """Numbers, in the whole data set, of the samples a batch holds."""
     places = (word(step, StepWord.CURSOR) + np.arange(count)) % len(order)
-    return order[places].astype(np.int64)
+    return order[places].astype(np.int64) + int(step[StepWord.OFFSET])
 
 
 def sample_uniforms(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import NumericError, StudioError
-from studio.engine.train.feed import Feed
+from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.rates import RateTable
 
@@ -84,7 +84,7 @@ class Diagnosis:
         for stretch in self._feed.stretches(epoch, shuffle, begin):
             if done >= end:
                 return
-            self._position(epoch, stretch.cursor, done)
+            self._position(epoch, stretch, done)
             executable = self._network.executable("train", stretch.batch)
             for _ in range(min(stretch.steps, end - done)):
                 self._rates.prepare(self._total + done - self._first, 1)
@@ -93,10 +93,10 @@ class Diagnosis:
 
     def _check_at(self, epoch: int, shuffle: bool, step: int) -> None:
         stretch = next(self._feed.stretches(epoch, shuffle, step))
-        self._position(epoch, stretch.cursor, step)
+        self._position(epoch, stretch, step)
         self._rates.prepare(self._total + step - self._first, 1)
         self._network.executable("train", stretch.batch).check()
 
-    def _position(self, epoch: int, cursor: int, step: int) -> None:
+    def _position(self, epoch: int, stretch: Stretch, step: int) -> None:
         total = self._total + step - self._first
-        self._feed.position(step=total, epoch=epoch, cursor=cursor, record=total)
+        self._feed.position(stretch, step=total, epoch=epoch, record=total)

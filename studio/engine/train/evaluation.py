@@ -32,7 +32,7 @@ class Evaluator:
         done = 0
         for stretch in feed.stretches(0, shuffle=False):
             executable = self._network.executable("evaluate", stretch.batch)
-            feed.position(step=done, epoch=0, cursor=stretch.cursor, record=done)
+            feed.position(stretch, step=done, epoch=0, record=done)
             left = stretch.steps
             while left:
                 steps = min(left, _CHUNK, meter.room)

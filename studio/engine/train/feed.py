@@ -33,12 +33,14 @@ class Stretch:
         first_step: index within the epoch of the first step.
         batch: rows of each step.
         steps: how many there are.
+        offset: what an index out of the order lacks to the number of its sample in the whole set.
     """
 
     cursor: int
     first_step: int
     batch: int
     steps: int
+    offset: int = 0
 
 
 class Feed:
@@ -94,16 +96,17 @@ class Feed:
             return
         yield from self._stream(epoch, shuffle, first_step)
 
-    def position(self, *, step: int, epoch: int, cursor: int, record: int) -> None:
-        """Write the step block; it takes effect behind the steps queued before."""
+    def position(self, stretch: Stretch, *, step: int, epoch: int, record: int) -> None:
+        """Write the step block for a stretch; it takes effect behind the steps queued before."""
         words = np.zeros(STEP_WORDS, np.int64)
         words[StepWord.STEP] = step
         words[StepWord.EPOCH] = epoch
-        words[StepWord.CURSOR] = cursor
+        words[StepWord.CURSOR] = stretch.cursor
         words[StepWord.UPDATES] = step
         words[StepWord.RECORD] = record
         words[StepWord.SEED_LOW] = self.seed & _MASK
         words[StepWord.SEED_HIGH] = self.seed >> 32 & _MASK
+        words[StepWord.OFFSET] = stretch.offset
         block = words.astype(np.uint32).view(np.int32)
         self.network.session.write(f"{self._group}/step", block)
 
@@ -162,14 +165,18 @@ class Feed:
                 for name, array in zip(self._arrays, shard.arrays, strict=True):
                     session.write(name, array, row=base)
                 session.write(f"{self._group}/order", shard.order + np.int32(base), row=base)
-                yield from self._cut(base, shard.visit.first_step, shard.visit.count, first_step)
+                # Augmentation is keyed by the sample, not by where its shard lies on the device.
+                visit, offset = shard.visit, shard.visit.start - base
+                yield from self._cut(base, visit.first_step, visit.count, first_step, offset)
 
-    def _cut(self, base: int, first: int, rows: int, wanted: int) -> Iterator[Stretch]:
+    def _cut(
+        self, base: int, first: int, rows: int, wanted: int, offset: int = 0
+    ) -> Iterator[Stretch]:
         """The whole batches of some rows, then the partial one, from step ``wanted`` on."""
         whole, rest = divmod(rows, self.batch_size)
         skip = min(max(0, wanted - first), whole)
         if whole > skip:
             cursor = base + skip * self.batch_size
-            yield Stretch(cursor, first + skip, self.batch_size, whole - skip)
+            yield Stretch(cursor, first + skip, self.batch_size, whole - skip, offset)
         if rest and first + whole >= wanted:
-            yield Stretch(base + whole * self.batch_size, first + whole, rest, 1)
+            yield Stretch(base + whole * self.batch_size, first + whole, rest, 1, offset)

@@ -81,9 +81,7 @@ class EpochLoop:
 
     def _run_stretch(self, stretch: Stretch, epoch: int) -> bool:
         executable = self._network.executable("train", stretch.batch)
-        self.feed.position(
-            step=self.total_step, epoch=epoch, cursor=stretch.cursor, record=self.total_step
-        )
+        self.feed.position(stretch, step=self.total_step, epoch=epoch, record=self.total_step)
         left = stretch.steps
         while left:
             if self._control.interrupts():

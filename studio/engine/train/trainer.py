@@ -212,9 +212,7 @@ class Trainer:
             self._prepare()
         loop = self.loop
         stretch = next(loop.feed.stretches(0, self.task.settings.shuffle))
-        loop.feed.position(
-            step=loop.total_step, epoch=0, cursor=stretch.cursor, record=loop.total_step
-        )
+        loop.feed.position(stretch, step=loop.total_step, epoch=0, record=loop.total_step)
         loop.rates.prepare(loop.total_step, 1)
         return self.network.executable("train", stretch.batch).profile(steps)
 

@@ -118,10 +118,17 @@ def integers(*shape: int, low: int = 0, high: int = 5) -> Given:
 
 
 def step_block(
-    step: int = 3, epoch: int = 2, cursor: int = 4, updates: int = 5, record: int = 6
+    step: int = 3,
+    epoch: int = 2,
+    cursor: int = 4,
+    updates: int = 5,
+    record: int = 6,
+    offset: int = 0,
 ) -> Given:
     return Given(
-        (8,), exactly(step, epoch, cursor, updates, record, 123456789, 987654, 0), DType.int32
+        (8,),
+        exactly(step, epoch, cursor, updates, record, 123456789, 987654, offset),
+        DType.int32,
     )
 
 

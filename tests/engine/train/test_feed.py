@@ -62,6 +62,24 @@ def test_shards_gather_every_sample_once_and_resume_anywhere(cpu: Backend) -> No
             assert [a.tolist() for a in late] == [a.tolist() for a in steps[first:]]
 
 
+def test_a_streamed_sample_keeps_its_number_for_augmentation(cpu: Backend) -> None:
+    made = task(batch_size=8)
+    samples = made.training_samples()
+    with Network(made, cpu) as network:
+        feed = Feed(network, "train", samples, 8, 3, 2 * 16 * samples.row_bytes)
+        seen = []
+        for stretch in feed.stretches(1, True):
+            feed.position(stretch, step=0, epoch=1, record=0)
+            block = network.session.read("train/step").result()
+            order = network.session.read("train/order").result()
+            data = network.session.read("data/x").result()
+            places = order[block[2] : block[2] + stretch.batch * stretch.steps]
+            numbers = places + block[7]
+            np.testing.assert_array_equal(data[places], samples.inputs[0][numbers])
+            seen.extend(numbers.tolist())
+        assert sorted(seen) == list(range(len(samples)))
+
+
 def test_a_streamed_training_learns_as_well(cpu: Backend) -> None:
     data = {"source": "spirals", "n": 120_000, "turns": 0.5, "normalization": "standard"}
     made = task(mlp(units=16), data, data_budget=1, batch_size=500, epochs=2,

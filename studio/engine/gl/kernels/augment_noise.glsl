@@ -2,7 +2,7 @@
 #include "augmentation.glsl"
 Y_T kernel(int k) {
     int n = k / ENTRY;
-    int chosen = order((step_word(2) + n) % ORDER_NUMEL);
+    int chosen = order((step_word(2) + n) % ORDER_NUMEL) + step_word(7);
     ivec4 words = ivec4(step_word(1), step_word(2), step_word(5), step_word(6));
     uint block = uint(k % ENTRY) * 3u;
     precise float sum = 0.0;

@@ -7,7 +7,7 @@ float corner(int n, int i, int j, int c) {
 Y_T kernel(int k) {
     int at[4];
     y_coords(k, at);
-    int chosen = order((step_word(2) + at[0]) % ORDER_NUMEL);
+    int chosen = order((step_word(2) + at[0]) % ORDER_NUMEL) + step_word(7);
     ivec4 words = ivec4(step_word(1), step_word(2), step_word(5), step_word(6));
     vec4 u = sample_draws(0u, words, stream, chosen);
     float angle = (2.0 * u.x - 1.0) * (degrees * 0.017453292519943295);

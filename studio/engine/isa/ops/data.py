@@ -14,7 +14,11 @@ STEP_WORDS = 8
 
 
 class StepWord:
-    """Index of each word of a step block."""
+    """Index of each word of a step block.
+
+    ``OFFSET`` is added to an index out of ``order`` to give the number of the sample in the whole
+    data set; it is 0 unless only a shard of the set is resident.
+    """
 
     STEP = 0
     EPOCH = 1
@@ -23,7 +27,7 @@ class StepWord:
     RECORD = 4
     SEED_LOW = 5
     SEED_HIGH = 6
-    SPARE = 7
+    OFFSET = 7
 
 
 class DataMove(Instruction, category="data"):

@@ -2,7 +2,7 @@
 
 Uniforms come from Philox 4x32-10 keyed by the seed in the step block. Per-step instructions use
 counter (element/4, step, stream, 0); augmentation uses counter (word/4, epoch, stream, 1 + sample)
-so that a sample gets the same treatment in an epoch whatever batch it falls in.
+so that a sample gets the same treatment in an epoch whatever batch or shard it falls in.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ class RandomUniform(Instruction, code=330, mnemonic="RANDOM_UNIFORM", category="
 
 
 class Augment(Instruction, category="augmentation"):
-    """Operands and shape rule of augmentations of [N,H,W,C] pictures."""
+    """Operands and shape rule of augmentations of [N,H,W,C] pictures.
+
+    The sample of row i is order[cursor + i] + offset, both words of the step block.
+    """
 
     random = True
 

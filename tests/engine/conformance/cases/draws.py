@@ -38,6 +38,21 @@ CASES = [
         {"shape": (-1, 5), "low": -2.0, "high": 3.0},
     ),
     _augment("AUGMENT_FLIP", "both", {"horizontal": True, "vertical": True}),
+    *(
+        Case(
+            mnemonic,
+            "shard",
+            {"x": floats(5, 5, 7, 2), "order": ORDER, "step": step_block(offset=-3)},
+            {**attrs, "stream": 77},
+            **tolerances,
+        )
+        for mnemonic, attrs, tolerances in (
+            ("AUGMENT_FLIP", {"horizontal": True, "vertical": True}, {}),
+            ("AUGMENT_SHIFT", {"rows": 2, "cols": 3}, {}),
+            ("AUGMENT_ROTATE", {"degrees": 30.0}, {"atol": 2e-4}),
+            ("AUGMENT_NOISE", {"deviation": 0.5}, {"atol": 1e-5}),
+        )
+    ),
     _augment("AUGMENT_FLIP", "across", {"horizontal": True}),
     _augment("AUGMENT_FLIP", "never", {}),
     _augment("AUGMENT_SHIFT", "some", {"rows": 2, "cols": 3}),

@@ -25,8 +25,8 @@ def _step_uniform(v: Values, a: Values, count: int) -> np.ndarray:
 
 def _sample_uniform(v: Values, a: Values, row: int, count: int) -> list[float]:
     step, order = v["step"], v["order"]
-    sample = int(order[(int(step[2]) + row) % len(order)])
-    words = bits(_seed(step), a["stream"], int(step[1]), count, lane=1 + sample)
+    sample = int(order[(int(step[2]) + row) % len(order)]) + int(step[7])
+    words = bits(_seed(step), a["stream"], int(step[1]), count, lane=(1 + sample) % 2**32)
     return [(int(w) >> 8) * 2.0**-24 for w in words]
 
 
