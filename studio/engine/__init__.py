@@ -24,6 +24,19 @@ if TYPE_CHECKING:
     from studio.engine.layers.rescaling import Rescaling
     from studio.engine.layers.shaping import Flatten, Reshape, ZeroPadding2D
     from studio.engine.layers.symbol import input_symbol as Input  # noqa: N812
+    from studio.engine.optim.losses import (
+        BinaryCrossentropy,
+        CategoricalCrossentropy,
+        MeanAbsoluteError,
+        MeanSquaredError,
+        SparseCategoricalCrossentropy,
+    )
+    from studio.engine.optim.metrics import (
+        Accuracy,
+        BinaryAccuracy,
+        CategoricalAccuracy,
+        SparseCategoricalAccuracy,
+    )
     from studio.engine.optim.optimizers import (
         SGD,
         Adadelta,
@@ -32,6 +45,16 @@ if TYPE_CHECKING:
         Adamax,
         AdamW,
         RMSprop,
+    )
+    from studio.engine.optim.schedules import (
+        CosineDecay,
+        CosineDecayRestarts,
+        ExponentialDecay,
+        InverseTimeDecay,
+        PiecewiseConstantDecay,
+        PolynomialDecay,
+        StepDecay,
+        WarmUp,
     )
     from studio.engine.train.callbacks.callback import Callback
     from studio.engine.train.callbacks.csv_logger import CSVLogger
@@ -68,6 +91,17 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "studio.engine.optim.optimizers": (
         "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RMSprop",
     ),
+    "studio.engine.optim.losses": (
+        "BinaryCrossentropy", "CategoricalCrossentropy", "MeanAbsoluteError", "MeanSquaredError",
+        "SparseCategoricalCrossentropy",
+    ),
+    "studio.engine.optim.metrics": (
+        "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "SparseCategoricalAccuracy",
+    ),
+    "studio.engine.optim.schedules": (
+        "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
+        "PiecewiseConstantDecay", "PolynomialDecay", "StepDecay", "WarmUp",
+    ),
     f"{_TRAIN}.callbacks.callback": ("Callback",),
     f"{_TRAIN}.callbacks.csv_logger": ("CSVLogger",),
     f"{_TRAIN}.callbacks.early_stopping": ("EarlyStopping",),
@@ -89,13 +123,71 @@ _PLACES: dict[str, tuple[str, ...]] = {
 _WHERE = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = [
-    "SGD", "Activation", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Add",
-    "AveragePooling2D", "BatchNormalization", "CSVLogger", "Callback", "Concatenate", "Conv2D",
-    "Dense", "DepthwiseConv2D", "Dropout", "EarlyStopping", "Flatten", "GlobalAveragePooling2D",
-    "History", "Input", "LearningRateScheduler", "MaxPooling2D", "Model", "Multiply", "Project",
-    "RMSprop", "ReLU", "ReduceLROnPlateau", "Rescaling", "Reshape", "RunFolder", "Sequential",
-    "Softmax", "Task", "Trained", "Trainer", "ZeroPadding2D", "circles", "execute", "export_all",
-    "export_file", "load_digits", "load_iris", "moons", "open_backend", "spirals",
+    "SGD",
+    "Accuracy",
+    "Activation",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Add",
+    "AveragePooling2D",
+    "BatchNormalization",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CSVLogger",
+    "Callback",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "Concatenate",
+    "Conv2D",
+    "CosineDecay",
+    "CosineDecayRestarts",
+    "Dense",
+    "DepthwiseConv2D",
+    "Dropout",
+    "EarlyStopping",
+    "ExponentialDecay",
+    "Flatten",
+    "GlobalAveragePooling2D",
+    "History",
+    "Input",
+    "InverseTimeDecay",
+    "LearningRateScheduler",
+    "MaxPooling2D",
+    "MeanAbsoluteError",
+    "MeanSquaredError",
+    "Model",
+    "Multiply",
+    "PiecewiseConstantDecay",
+    "PolynomialDecay",
+    "Project",
+    "RMSprop",
+    "ReLU",
+    "ReduceLROnPlateau",
+    "Rescaling",
+    "Reshape",
+    "RunFolder",
+    "Sequential",
+    "Softmax",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "StepDecay",
+    "Task",
+    "Trained",
+    "Trainer",
+    "WarmUp",
+    "ZeroPadding2D",
+    "circles",
+    "execute",
+    "export_all",
+    "export_file",
+    "load_digits",
+    "load_iris",
+    "moons",
+    "open_backend",
+    "spirals",
 ]  # fmt: skip
 
 

@@ -87,7 +87,6 @@ def test_a_few_killed_trainings_leave_everything_readable(tmp_path: Path) -> Non
     checkpoint = run.last_checkpoint()
     assert checkpoint is not None
     begun = Checkpoint.load(checkpoint).position.epoch
-    run.mend_metrics()
     task = Task.of_project(run.project()).with_settings(epochs=begun + 2)
     with open_backend("cpu") as device, Trainer(task, device.backend, run=run) as trainer:
         trainer.resume(checkpoint)

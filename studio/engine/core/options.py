@@ -115,8 +115,12 @@ def _wrong(option: Option[Any], value: object, who: str, wanted: str) -> Paramet
 
 def _range_text(option: Option[Any]) -> str:
     if math.isinf(option.high):
-        return "" if math.isinf(option.low) else f" of at least {option.low:g}"
-    return f" from {option.low:g} to {option.high:g}"
+        return "" if math.isinf(option.low) else f" of at least {_digits(option.low)}"
+    return f" from {_digits(option.low)} to {_digits(option.high)}"
+
+
+def _digits(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else f"{bound:g}"
 
 
 def _integer(option: Option[Any], value: object, who: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.core.errors import ShapeError
-from studio.engine.core.tensor import BATCH, Shape, TensorType, shape_text
+from studio.engine.core.tensor import Shape, TensorType, shape_text
 from studio.engine.isa.fields import reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
@@ -70,8 +70,3 @@ def require_equal(who: str, what: str, found: Shape, expected: Shape) -> None:
 def rest(shape: Shape) -> int:
     """Number of elements behind dimension 0."""
     return prod(shape[1:])
-
-
-def is_batched(shape: Shape) -> bool:
-    """Whether dimension 0 is the batch symbol."""
-    return bool(shape) and shape[0] == BATCH

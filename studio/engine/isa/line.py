@@ -27,11 +27,6 @@ def number_text(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def ref_text(ref: Ref) -> str:
-    """An operand: ``0xa``, ``0xa.grad``, or ``0x-`` when absent."""
-    return str(ref)
-
-
 def parse_ref(word: str) -> Ref:
     """The operand a word stands for; FormatError when it is none."""
     match = _REF.match(word)

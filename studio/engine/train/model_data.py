@@ -73,12 +73,28 @@ def target_arrays(values: object, graph: LayerGraph, losses: Sequence[Loss]) -> 
             array = array[..., 0]
         if loss.indices and not whole and array.shape[1:] == shape[:-1]:
             array = _converted(array, DType.int32, "targets")
+        if loss.indices and array.dtype.kind != "f":
+            _check_classes(array, shape[-1])
         if not whole and (*array.shape[1:], 1) == shape:
             array = array[..., np.newaxis]
         if array.shape[1:] == shape[:-1] and array.dtype == np.uint8:
             array = array.astype(np.int32)
         found.append(np.ascontiguousarray(array))
     return tuple(found)
+
+
+def _check_classes(indices: Array, count: int) -> None:
+    """DataError, naming the sample, for an index that is no output's."""
+    found = indices.astype(np.int64)
+    wrong = (found < 0) | (found >= count)
+    if wrong.any():
+        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        raise DataError(
+            f"expected class indices from 0 to {count - 1}, got {found[place]} for sample "
+            f"{place[0]}",
+            who="targets",
+            hint="give the last layer one output per class, or count classes from 0",
+        )
 
 
 def weight_array(values: object, rows: int) -> Floats | None:

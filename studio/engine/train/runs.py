@@ -132,6 +132,11 @@ class RunFolder:
             found[int(record["epoch"])] = record
         return [found[epoch] for epoch in sorted(found)]
 
+    def reopen(self) -> None:
+        """Clear away what a killed training left, before another goes on in this folder."""
+        self.sweep()
+        self.mend_metrics()
+
     def mend_metrics(self) -> None:
         """Cut a torn last line off, so that a resumed run goes on at a line of its own."""
         path = self.path / "metrics.jsonl"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -92,8 +90,3 @@ def as_list(values: object) -> list[object]:
     if isinstance(values, list | tuple) and values and hasattr(values[0], "shape"):
         return list(values)
     return [values]
-
-
-def dtypes_of(arrays: Sequence[Array]) -> tuple[DType, ...]:
-    """Storage types of arrays."""
-    return tuple(DType.of(array.dtype) for array in arrays)

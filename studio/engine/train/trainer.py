@@ -377,6 +377,8 @@ class Trainer:
             callback.on_train_begin()
         loop.begin(0)
         if self._resumed is not None:
+            if self.run_folder is not None:
+                self.run_folder.reopen()
             self._take_back(self._resumed, loop)
         self._steps_before = loop.total_step
         self._watch.start()

@@ -34,6 +34,12 @@ class Fish(Pet):
     weight = options.number("Weight.", 0.1, low=0.0)
 
 
+def test_bounds_are_written_in_full() -> None:
+    option = options.integer("A count.", low=1)
+    with pytest.raises(ParameterError, match="from 1 to 2147483647, got 0"):
+        option.check(0, "it")
+
+
 def test_options_read_as_values_and_keep_their_declaration() -> None:
     cat = Cat(3, 2, paws=1, naps=[1, 2.5])
     assert (cat.name_length, cat.weight, cat.fluffy, cat.colour) == (3, 2.0, False, "black")

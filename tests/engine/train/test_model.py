@@ -237,6 +237,17 @@ def test_early_stopping_as_in_keras(
     assert len(history.epoch) < 400
 
 
+@pytest.mark.parametrize(("label", "sample"), [(-1, 0), (3, 5), (255, 39)])
+def test_a_class_that_no_output_stands_for_is_named(label: int, sample: int) -> None:
+    x = np.zeros((40, 4), np.float32)
+    y = np.zeros(40, np.int32)
+    y[sample] = label
+    model = Sequential([Input((4,)), Dense(3, activation="softmax")])
+    model.compile(loss="sparse_categorical_crossentropy")
+    with pytest.raises(DataError, match=f"indices from 0 to 2, got {label} for sample {sample}"):
+        model.fit(x, y)
+
+
 def test_mistakes_are_named(model: Sequential, table: tuple[np.ndarray, np.ndarray]) -> None:
     x, y = table
     with pytest.raises(ShapeError, match=r"expected samples \[4\], got \[3\]"):

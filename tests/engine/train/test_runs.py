@@ -73,6 +73,24 @@ def test_a_stopped_run_is_resumed_from_its_last_step(saved: Project, cpu: Backen
     assert run.summary()["state"] == "finished"
 
 
+def test_a_resumed_run_clears_away_what_a_kill_left(saved: Project, cpu: Backend) -> None:
+    run = RunFolder.create(saved)
+    with Trainer(Task.of_project(saved), cpu, run=run) as trainer:
+        trainer.run()
+    checkpoint = run.checkpoint_path("epoch-0003")
+    path = run.path / "metrics.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]) + lines[3][:9])
+    stray = run.checkpoints / ".final.safetensors.0123456789ab.tmp"
+    stray.write_bytes(b"half")
+    with Trainer(Task.of_project(saved), cpu, run=run) as trainer:
+        trainer.resume(checkpoint)
+        trainer.run()
+    assert path.read_bytes().splitlines(keepends=True)[3] == lines[3]
+    assert [m["epoch"] for m in run.metrics()] == [0, 1, 2, 3]
+    assert not stray.exists()
+
+
 def test_a_torn_last_line_is_left_out_and_mended(saved: Project) -> None:
     run = RunFolder.create(saved)
     for epoch in range(3):
