@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     on_gpu = options.backend == "gl"
     sizes = (1024, 4096) if on_gpu else (1024,)
-    elements = (256 if on_gpu else 16) << 20
+    elements = (128 if on_gpu else 16) << 20
     with open_backend(options.backend) as opened:
         found = rows(opened.backend, sizes, elements)
         device = opened.backend.device

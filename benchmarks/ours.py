@@ -24,7 +24,7 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import SparseCategoricalCrossentropy
 from studio.engine.optim.optimizers import SGD, Adam
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.feed import Feed
+from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from studio.engine.train.samples import Samples
 from studio.engine.train.settings import TrainingSettings
@@ -122,7 +122,7 @@ def train_rows(work: Workload, batch: int, backend: Backend, steps: int) -> list
         feed = Feed(network, "train", samples, batch, 0, 1 << 30)
         network.session.write("train/order", np.arange(batch, dtype=np.int32))
         network.session.write("train/rates", _rates(network, work))
-        feed.position(step=0, epoch=0, cursor=0, record=0)
+        feed.position(Stretch(0, 0, batch, steps), step=0, epoch=0, record=0)
         executable = network.executable("train", batch)
         done = 0
 
@@ -149,7 +149,7 @@ def first_losses(work: Workload, batch: int, backend: Backend, steps: int) -> li
         feed = Feed(network, "train", samples, batch, 0, 1 << 30)
         network.session.write("train/order", np.arange(batch, dtype=np.int32))
         network.session.write("train/rates", _rates(network, work))
-        feed.position(step=0, epoch=0, cursor=0, record=0)
+        feed.position(Stretch(0, 0, batch, steps), step=0, epoch=0, record=0)
         network.executable("train", batch).run(steps)
         ring = network.session.read("train/ring").result()
         return [float(v) for v in ring[:steps, 0]]
