@@ -6,11 +6,12 @@ from math import pi, sqrt
 
 import numpy as np
 
-from studio.engine.cpu.rows import Block, Row, keep, logistic, soft_plus
+from studio.engine.cpu.rows import Block, Row, keep, logistic, normal_share, soft_plus
 from studio.engine.cpu.updates import UPDATES
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 _GELU_ROOT, _GELU_CUBE = sqrt(2.0 / pi), 0.044715
+_BELL_HEIGHT = 1.0 / sqrt(2.0 * pi)
 
 
 def _add(k: Block) -> None:
@@ -307,6 +308,19 @@ def _gelu_x(k: Block) -> None:
     np.multiply(k.s2, k.dy, out=k.d)
 
 
+def _gelu_exact(k: Block) -> None:
+    normal_share(k.x, k.s1, k.s2, k.s3, k.m1)
+    np.multiply(k.x, k.s1, out=k.y)
+
+
+def _gelu_exact_x(k: Block) -> None:
+    normal_share(k.x, k.s1, k.s2, k.s3, k.m1)
+    np.multiply(k.s2, _BELL_HEIGHT, out=k.s2)
+    np.multiply(k.s2, k.x, out=k.s2)
+    np.add(k.s1, k.s2, out=k.s1)
+    np.multiply(k.s1, k.dy, out=k.d)
+
+
 def _mish(k: Block) -> None:
     soft_plus(k.x, k.s2, k.s1)
     np.tanh(k.s2, out=k.s2)
@@ -413,6 +427,7 @@ ROWS: dict[str, Row] = {
     "SOFTSIGN": Row(_softsign, {"x": _softsign_x}, floats=1),
     "HARD_SIGMOID": Row(_hard_sigmoid, {"x": _hard_sigmoid_x}, floats=1),
     "GELU": Row(_gelu, {"x": _gelu_x}, floats=3),
+    "GELU_EXACT": Row(_gelu_exact, {"x": _gelu_exact_x}, floats=3),
     "MISH": Row(_mish, {"x": _mish_x}, floats=3),
     # moves and data
     "COPY": Row(lambda k: np.copyto(k.y, k.x), {"x": lambda k: np.copyto(k.d, k.dy)}),

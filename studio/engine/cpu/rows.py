@@ -11,6 +11,13 @@ import numpy as np
 
 from studio.engine.cpu.views import Anything, Floats
 
+NORMAL_TAIL = (
+    0.09441064, 0.0759871, 0.048391815, 0.023314627, 0.007554381,
+    0.00094501325, -0.00045744472, -0.00019797265, 0.00005181871,
+)  # fmt: skip
+"""Coefficients c₀ … c₈ of `normal_share`, ours: a least-squares fit reweighted towards equal
+relative errors, over 0 ≤ x ≤ 13.3, of e^(x²/2)·½·erfc(x/√2)/(1 + u)."""
+
 
 class Block(SimpleNamespace):
     """A stretch of the elements of one instruction.
@@ -59,6 +66,35 @@ def logistic(x: Floats, out: Floats, spare: Floats, mask: Anything) -> None:
     np.greater_equal(x, 0.0, out=mask)
     np.maximum(out, mask, out=out)
     np.divide(out, spare, out=out)
+
+
+def normal_share(x: Floats, out: Floats, bell: Floats, spare: Floats, mask: Anything) -> None:
+    """``out`` = ½·(1 + erf(x/√2)), the normal distribution; ``bell`` = e^(-x²/2); NaN stays NaN.
+
+    The lower tail is e^(-x²/2)·(1 + u)·(c₀ + c₁u + … + c₈u⁸) with u = 2/(1 + |x|/4) - 1: the form
+    of Abramowitz and Stegun 7.1.26 with a polynomial of our own, `NORMAL_TAIL`. Its relative error
+    is at most 5e-8; that of float32 arithmetic at most 5e-7, beside the exponential's own.
+    """
+    np.absolute(x, out=spare)
+    np.multiply(spare, 0.25, out=spare)
+    np.add(spare, 1.0, out=spare)
+    np.divide(2.0, spare, out=spare)
+    np.subtract(spare, 1.0, out=spare)
+    np.multiply(x, x, out=bell)
+    np.multiply(bell, -0.5, out=bell)
+    np.exp(bell, out=bell)
+    np.multiply(spare, NORMAL_TAIL[-1], out=out)
+    for coefficient in NORMAL_TAIL[-2:0:-1]:
+        np.add(out, coefficient, out=out)
+        np.multiply(out, spare, out=out)
+    np.add(out, NORMAL_TAIL[0], out=out)
+    np.add(spare, 1.0, out=spare)
+    np.multiply(out, spare, out=out)
+    np.multiply(out, bell, out=out)
+    # |1 - tail| above 0, |0 - tail| elsewhere.
+    np.greater(x, 0.0, out=mask)
+    np.subtract(mask, out, out=out)
+    np.absolute(out, out=out)
 
 
 def soft_plus(x: Floats, out: Floats, spare: Floats) -> None:

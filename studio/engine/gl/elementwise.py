@@ -94,6 +94,7 @@ ROWS: dict[str, Row] = {
         f"0.5 * x * (1.0 + tangent_h({_ROOT_2_PI} * (x + {_CUBE} * x * x * x)))",
         {"x": "dy * gelu_slope(x)"},
     ),
+    "GELU_EXACT": Row("x * normal_share(x)", {"x": "dy * gelu_exact_slope(x)"}),
     "MISH": Row("x * tangent_h(softplus(x))", {"x": "dy * mish_slope(x)"}),
     # moves and data
     "COPY": Row("x", {"x": "dy"}, native=True),

@@ -76,7 +76,8 @@ FUNCTIONS: dict[str, Function] = {
     "softplus": Function("ln(1 + e^x).", act.Softplus),
     "softsign": Function("x/(1 + |x|).", act.Softsign),
     "mish": Function("x·tanh(softplus(x)).", act.Mish),
-    "gelu": Function("Gaussian error linear unit in the tanh form.", act.Gelu),
+    "gelu": Function("Gaussian error linear unit, x/2·(1 + erf(x/√2)).", act.GeluExact),
+    "gelu_tanh": Function("gelu in its tanh form, within 5e-4 of the exact one.", act.Gelu),
     "exponential": Function("e^x.", function.Exp),
     "softmax": Function(
         "Shares of the last dimension.", build=lambda to, x, port: to.softmax(x, port)
@@ -85,8 +86,7 @@ FUNCTIONS: dict[str, Function] = {
         "Logarithm of softmax.", build=lambda to, x, port: to.softmax(x, port, log=True)
     ),
 }
-"""Every activation by name. ``gelu`` is the tanh form (Keras with approximate=True), within 5e-4 of
-the exact one."""
+"""Every activation by name: Keras' own, and ``gelu_tanh`` for its gelu with approximate=True."""
 
 ALIASES = {"swish": "silu", "hard_swish": "hard_silu", "": "linear"}
 

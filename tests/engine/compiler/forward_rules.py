@@ -61,6 +61,7 @@ UNARY: dict[str, Callable[[Instruction, Array], Array]] = {
     "SOFTSIGN": lambda i, x: x / (1 + np.abs(x)),
     "HARD_SIGMOID": lambda i, x: np.minimum(np.maximum(x / 6 + 0.5, 0), 1),
     "GELU": lambda i, x: x / 2 * (1 + np.tanh(_ROOT * (x + 0.044715 * x**3))),
+    "GELU_EXACT": lambda i, x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
     "MISH": lambda i, x: x * np.tanh(_softplus(x)),
 }
 

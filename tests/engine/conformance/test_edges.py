@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def gradient(
 PASSES_NAN = [
     *("RELU", "SIGMOID", "TANH", "ELU", "SWISH", "CLIPPED_RELU", "LEAKY_RELU", "SELU", "GELU"),
     *("THRESHOLDED_RELU", "SOFTPLUS", "SOFTSIGN", "HARD_SIGMOID", "MISH", "SIGN", "FLOOR", "CLIP"),
+    "GELU_EXACT",
     *("ABS", "EXP", "LOG", "SQRT", "RSQRT", "SQUARE", "RECIPROCAL", "SIN", "COS", "NEG", "SCALE"),
     *("ADD_SCALAR", "COPY"),
 ]
@@ -82,6 +84,17 @@ def test_a_sigmoid_neither_overflows_nor_leaves_its_range(backend: Backend) -> N
     np.testing.assert_allclose(y, [0.0, 0.0, 1.0, 1.0, 0.0, 1.0], atol=1e-15)
     y = result(backend, "SOFTPLUS", {"x": given(-1000.0, 1000.0)})
     np.testing.assert_allclose(y, [0.0, 1000.0])
+
+
+def test_the_exact_gelu_keeps_its_digits_down_the_tail(backend: Backend) -> None:
+    x = np.linspace(-9, 9, 1801).astype(np.float32)
+    y = result(backend, "GELU_EXACT", {"x": given(*x.tolist())})
+    wanted = [v / 2 * math.erfc(-v / math.sqrt(2)) for v in x.tolist()]
+    # The exponential of a rounded x²/2 is off by x²/2 roundings.
+    np.testing.assert_allclose(y, wanted, rtol=4e-6, atol=1e-30)
+    near = result(backend, "GELU_EXACT", {"x": given(-1e-6, 0.0, 1e-6)})
+    np.testing.assert_allclose(near, [-5e-7, 0.0, 5e-7], rtol=2e-6)
+    np.testing.assert_array_equal(result(backend, "GELU_EXACT", {"x": given(INF)}), [INF])
 
 
 DERIVATIVES = {

@@ -46,7 +46,7 @@ def merging(shapes: list[list[int]], kind: str, **config: Any) -> Document:
 ACTIVATIONS = (
     "linear", "relu", "relu6", "leaky_relu", "elu", "celu", "selu", "sigmoid", "hard_sigmoid",
     "log_sigmoid", "tanh", "hard_tanh", "tanh_shrink", "silu", "hard_silu", "softplus", "softsign",
-    "mish", "gelu", "exponential", "softmax", "log_softmax",
+    "mish", "gelu", "gelu_tanh", "exponential", "softmax", "log_softmax",
 )  # fmt: skip
 
 CASES: dict[str, Document] = {

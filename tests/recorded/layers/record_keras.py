@@ -42,7 +42,7 @@ def keras_layer(kind: str, config: dict[str, Any]) -> Any:
     options = dict(config)
     for key in [k for k in options if k.endswith("_regularizer")]:
         options[key] = regularizer(options[key])
-    if options.get("activation") == "gelu":
+    if options.get("activation") == "gelu_tanh":
         options["activation"] = lambda x: keras.activations.gelu(x, approximate=True)
     return getattr(keras.layers, kind)(**options)
 

@@ -77,6 +77,19 @@ float power(float a, float b) {
     return floor(b * 0.5) * 2.0 == b ? size : -size;
 }
 
+// (1 + erf(x / sqrt 2)) / 2 by its lower tail e^(-x^2/2) (1 + u) (c0 + ... + c8 u^8): the form of
+// Abramowitz and Stegun 7.1.26 with coefficients of our own, relative error at most 5e-8 before
+// rounding (see normal_share in cpu/rows.py).
+float normal_share(float x) {
+    if (is_nan(x)) return x;
+    float u = 2.0 / (1.0 + 0.25 * abs(x)) - 1.0;
+    float high = 0.007554381 + u * (0.00094501325 + u * (-0.00045744472
+        + u * (-0.00019797265 + u * 0.00005181871)));
+    float sum = 0.09441064 + u * (0.0759871 + u * (0.048391815 + u * (0.023314627 + u * high)));
+    float tail = exp(-0.5 * x * x) * (1.0 + u) * sum;
+    return x > 0.0 ? 1.0 - tail : tail;
+}
+
 // Slopes of functions whose derivative is more than one line.
 
 float swish_slope(float x, float beta) {
@@ -88,6 +101,10 @@ float gelu_slope(float x) {
     float t = tangent_h(0.7978845608028654 * (x + 0.044715 * x * x * x));
     float inner = 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
     return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
+}
+
+float gelu_exact_slope(float x) {
+    return normal_share(x) + x * 0.3989422804014327 * exp(-0.5 * x * x);
 }
 
 float mish_slope(float x) {

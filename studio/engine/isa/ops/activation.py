@@ -132,6 +132,15 @@ class Gelu(Unary, code=236, mnemonic="GELU", category="activation", twin=("x",))
     synopsis = "{y} = gelu({x})"
 
 
+class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation", twin=("x",)):
+    """Gaussian error linear unit by the normal distribution (Hendrycks and Gimpel 2016).
+
+    y = x/2·(1 + erf(x/√2)); the relative error stays below 2e-6 into the tail, -∞ gives NaN.
+    """
+
+    synopsis = "{y} = gelu({x}), exact"
+
+
 class Mish(Unary, code=237, mnemonic="MISH", category="activation", twin=("x",)):
     """Mish (Misra 2019).
 

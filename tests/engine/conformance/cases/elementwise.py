@@ -37,6 +37,7 @@ UNARY: dict[str, tuple[float, float, tuple[float, ...], dict[str, object]]] = {
     "SOFTSIGN": (-3, 3, (0.0,), {}),
     "HARD_SIGMOID": (-5, 5, (-3.0, 3.0), {}),
     "GELU": (-4, 4, (), {}),
+    "GELU_EXACT": (-5, 5, (), {}),
     "MISH": (-4, 4, (), {}),
     "COPY": (-2, 2, (), {}),
 }

@@ -73,6 +73,7 @@ SCALARS: dict[str, Scalar] = {
     "SOFTSIGN": lambda x, a: x / (1 + abs(x)),
     "HARD_SIGMOID": lambda x, a: min(max(x / 6 + 0.5, 0.0), 1.0),
     "GELU": lambda x, a: _gelu(x),
+    "GELU_EXACT": lambda x, a: x / 2 * math.erfc(-x / math.sqrt(2)),
     "MISH": lambda x, a: x * math.tanh(_softplus(x)),
     "COPY": lambda x, a: x,
 }
