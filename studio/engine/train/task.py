@@ -13,7 +13,6 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.layers.graph import LayerGraph
-from studio.engine.layers.summary import summarize
 from studio.engine.optim.losses import (
     BinaryCrossentropy,
     Loss,
@@ -144,7 +143,7 @@ class Task:
     @property
     def parameter_count(self) -> int:
         """Numbers the network saves: parameters and running statistics."""
-        return summarize(self.graph).total
+        return self.graph.parameter_count()
 
     @property
     def data_summary(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
@@ -20,7 +20,7 @@ from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, listens_to_steps
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.checkpoint import Checkpoint, Position
+from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.control import Control
 from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
 from studio.engine.train.evaluation import Evaluator
@@ -28,6 +28,7 @@ from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.progress import Progress, Stopwatch
+from studio.engine.train.recording import checkpoint_of, restore_callbacks, summary_of
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
@@ -75,7 +76,6 @@ class _Place:
     snapshot: Snapshot | None = None
     snapshot_step: int = 0
     snapshot_total: int = 0
-    said: list[str] = field(default_factory=list)
 
 
 class Trainer:
@@ -289,27 +289,11 @@ class Trainer:
 
     def checkpoint(self) -> Checkpoint:
         """Everything needed to go on from here (on the training thread, between steps)."""
-        loop, place = self.loop, self._place
-        loop.meter.finish()
-        position = (
-            Position(place.epoch, loop.step, loop.total_step, loop.meter.rows, loop.meter.sums)
-            if place.in_epoch
-            else Position(place.epoch, 0, loop.total_step)
-        )
-        tensors = self.network.read(STATE_ROLES)
-        tensors["train/step"] = np.array(self.network.session.read("train/step").result())
-        settings = self.task.settings
-        return Checkpoint(
-            tensors,
-            position,
-            settings.seed,
-            settings.batch_size,
+        place = self._place
+        return checkpoint_of(
+            self.network, self.loop, (place.epoch, place.in_epoch), self.history, self.callbacks,
             self.control.learning_rate,
-            self.history.state(),
-            tuple((type(c).__name__, c.state()) for c in self.callbacks),
-            tuple(c.arrays() for c in self.callbacks),
-            self.task.data_hash,
-        )
+        )  # fmt: skip
 
     # -- the training ---------------------------------------------------------------------------
 
@@ -391,6 +375,9 @@ class Trainer:
 
     def _take_back(self, found: Checkpoint, loop: EpochLoop) -> None:
         """Stand where the checkpoint was made."""
+        if self.run_folder is not None:
+            self.run_folder.sweep()
+            self.run_folder.mend_metrics()
         position = found.position
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)
@@ -398,14 +385,7 @@ class Trainer:
         self._place.in_epoch = position.step > 0
         self.control.take_rate(found.learning_rate)
         self.history.restore(found.history, {})
-        left = list(zip(found.callbacks, found.callback_arrays, strict=True))
-        for callback in self.callbacks:
-            for entry in left:
-                (kind, state), arrays = entry
-                if kind == type(callback).__name__:
-                    callback.restore(state, dict(arrays))
-                    left.remove(entry)
-                    break
+        restore_callbacks(self.callbacks, found)
 
     def _epoch(self, epoch: int) -> bool:
         """One epoch with its validation and callbacks; False when it was stopped."""
@@ -474,19 +454,8 @@ class Trainer:
     def _summarise(self, state: str, reason: str) -> None:
         if self.run_folder is None:
             return
-        loop = self._loop
-        summary: dict[str, object] = {
-            "state": state,
-            "reason": reason,
-            "started": self.run_folder.name,
-            "device": self.network.backend.device,
-            "epochs": len(self.history.epoch),
-            "steps": 0 if loop is None else loop.total_step,
-            "seconds": round(self._watch.seconds, 3),
-            "metrics": {
-                name: values[-1]
-                for name, values in self.history.history.items()
-                if values and np.isfinite(values[-1])
-            },
-        }
-        self.run_folder.write_summary(summary)
+        steps = 0 if self._loop is None else self._loop.total_step
+        found = summary_of(
+            state, reason, self.network.backend.device, self.history, steps, self._watch.seconds
+        )
+        self.run_folder.write_summary({**found, "started": self.run_folder.name})
