@@ -40,7 +40,7 @@ def differentiate(
         wrt: tensors besides the trainable parameters whose gradients are wanted, such as inputs.
         prune: leave out gradients that no trainable parameter and no tensor in ``wrt`` needs.
             Without it every instruction that reaches the loss is differentiated in all its
-            operands, as the seed's listings have it.
+            operands, as Dylann's listings have it.
 
     Raises GradientError where there is no loss, or where an instruction on the way from a
     parameter to the loss has no gradient; it names instruction and layer.

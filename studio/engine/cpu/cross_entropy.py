@@ -73,7 +73,7 @@ def build_gradient(ins: Twin, views: Views) -> Run:
     targets, dy = _targets(ins, views, rows), slope_of(ins, views)
     out = gradient_matrix(sink, rows)
     work, total = views.scratch(rows.p.shape), views.scratch((rows.rows, 1))
-    divisor = float(rows.per_entry) if ins.value("seed_sum") else rows.mean
+    divisor = float(rows.per_entry) if ins.value("dylann_sum") else rows.mean
     write = {"probs": _probs, "logits": _logits, "softmax": _softmax}[ins.value("source")]
 
     def run() -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from studio.engine.core import philox
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import Option, Plain, spec
-from studio.engine.core.tensor import Shape, Tensor
+from studio.engine.core.tensor import Shape, Tensor, shape_text
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -23,6 +23,9 @@ DISTRIBUTIONS = ("truncated_normal", "untruncated_normal", "uniform")
 
 TRUNCATED_DEVIATION = 0.87962566103423978
 """Standard deviation of a standard normal cut off at two deviations."""
+
+MAX_ELEMENTS = 2**31 - 1
+"""Largest number of elements of one tensor."""
 
 _TEXT = re.compile(r"([a-z][a-z0-9_]*)(?:\(([^()]*)\))?\Z")
 
@@ -162,10 +165,27 @@ def _write(value: Initializer) -> Plain:
 
 
 def initial_values(tensor: Tensor, seed: int) -> Floats:
-    """What a tensor holds before training: by its ``init`` and ``stream``, else zeros."""
+    """What a tensor holds before training: by its ``init`` and ``stream``, else zeros.
+
+    Raises ParameterError, naming the tensor, where it is larger than a network or the memory holds.
+    """
+    if math.prod(tensor.shape) > MAX_ELEMENTS:
+        raise _too_large(tensor)
     if not tensor.init:
         return np.zeros(tensor.shape, np.float32)
-    return parse_initializer(tensor.init, tensor.name).values(tensor.shape, seed, tensor.stream)
+    try:
+        return parse_initializer(tensor.init, tensor.name).values(tensor.shape, seed, tensor.stream)
+    except MemoryError:
+        raise _too_large(tensor) from None
+
+
+def _too_large(tensor: Tensor) -> ParameterError:
+    return ParameterError(
+        f"{shape_text(tensor.shape)} is too large: {math.prod(tensor.shape) * 4 / 2**30:,.1f} GiB "
+        "for the values alone",
+        who=tensor.name,
+        hint="make the layer or its input smaller",
+    )
 
 
 def fans(shape: Shape) -> tuple[float, float]:

@@ -98,7 +98,7 @@ class CrossEntropy(Loss, abstract=True):
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """What the predictions are."""
         source = "softmax" if joined else "logits" if self.from_logits else "probs"
-        return {"source": source, "seed_sum": self.sum_gradient}
+        return {"source": source, "dylann_sum": self.sum_gradient}
 
 
 class CategoricalCrossentropy(
@@ -154,7 +154,7 @@ class MeanSquaredError(Loss, aliases=("mse", "mean_squared_error")):
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """Mean, or the sum of halves."""
         del joined
-        return {"seed_sum": self.sum_halves}
+        return {"dylann_sum": self.sum_halves}
 
 
 class MeanAbsoluteError(Loss, aliases=("mae", "mean_absolute_error")):

@@ -361,8 +361,6 @@ class Trainer:
             callback.on_train_begin()
         loop.begin(0)
         if self._resumed is not None:
-            if self.run_folder is not None:
-                self.run_folder.reopen()
             self._take_back(self._resumed, loop)
         self._steps_before = loop.total_step
         self._watch.start()
@@ -376,8 +374,7 @@ class Trainer:
     def _take_back(self, found: Checkpoint, loop: EpochLoop) -> None:
         """Stand where the checkpoint was made."""
         if self.run_folder is not None:
-            self.run_folder.sweep()
-            self.run_folder.mend_metrics()
+            self.run_folder.reopen()
         position = found.position
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)

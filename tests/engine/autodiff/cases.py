@@ -93,7 +93,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "LOSS_MSE": [
         Case({"p": (BATCH, 4), "weights": (BATCH,)}, {}),
-        Case({"p": (BATCH, 4)}, {"seed_sum": True}),
+        Case({"p": (BATCH, 4)}, {"dylann_sum": True}),
     ],
     "LOSS_MAE": [Case({"p": (BATCH, 4)}, {})],
     "LOSS_L1L2": [Case({"w": (3, 4)}, {"l1": 0.1, "l2": 0.2})],

@@ -128,7 +128,7 @@ def test_the_sample_resnet_has_160_instructions_and_160_gradients() -> None:
 
 
 def sample_resnet() -> Program:
-    """The seed's CIFAR-10 sample: a stem, 16 identity blocks, 2 joints, three dense layers."""
+    """Dylann's CIFAR-10 sample: a stem, 16 identity blocks, 2 joints, three dense layers."""
     net = Net("sample")
     streams = iter(range(1, 99))
 

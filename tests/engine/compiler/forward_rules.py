@@ -157,7 +157,7 @@ def one_hot(t: Array, depth: int) -> Array:
 def loss(ins: Instruction, p: Array, t: Array, weights: Array | None) -> Array:
     """Mean over the entries of the mean over an entry's own positions."""
     kind = ins.mnemonic.removeprefix("GRADS_")
-    if kind == "LOSS_MSE" and ins.seed_sum:
+    if kind == "LOSS_MSE" and ins.dylann_sum:
         return np.asarray(((p - t) ** 2).sum() / 2)
     if kind in ("LOSS_CE", "LOSS_SPARSE_CE"):
         wanted = one_hot(t, p.shape[-1]) if kind == "LOSS_SPARSE_CE" else t

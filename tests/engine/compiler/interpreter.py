@@ -249,7 +249,7 @@ class Interpreter:
         gradient = p * wanted.sum(axis=-1, keepdims=True) - wanted
         if ins.weights.present:
             gradient = gradient * operands[ins.weights].reshape(-1, *[1] * (p.ndim - 1))
-        return gradient if ins.seed_sum else gradient / p.shape[0]
+        return gradient if ins.dylann_sum else gradient / p.shape[0]
 
     def _batch_norm_gradient(self, ins: Twin, dy: Array) -> list[Array]:
         """Central differences of the rule; the kept statistics must be those of this very x."""

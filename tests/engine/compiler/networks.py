@@ -157,7 +157,7 @@ def branches(mode: str = "train") -> Program:
 
 
 def expression(mode: str = "train") -> Program:
-    """Y = X1 + softmax(relu(X2 + 3*X3)), the example of the seed's documentation."""
+    """Y = X1 + softmax(relu(X2 + 3*X3)), the example of Dylann's documentation."""
     net = Net("expression", mode)
     x1, x2, x3 = (net.param(f"x{i}", 2, 3) for i in (1, 2, 3))
     scaled = net.emit("scale", Scale, x=x3, alpha=3.0)

@@ -1,4 +1,4 @@
-"""Lines print in the seed's syntax and read back exactly."""
+"""Lines print in Dylann's syntax and read back exactly."""
 
 import pytest
 from hypothesis import given
@@ -103,8 +103,8 @@ def test_a_taken_opcode_is_refused_naming_both():
     assert by_code(100) is ops.activation.Relu
 
 
-def test_seed_encoder_bugs_are_absent():
-    """Seed 1.9: ADD encoded x1 twice; batch-norm left the blend pair out; SOFTMAX lost its step."""
+def test_dylanns_encoder_bugs_are_absent():
+    """There, ADD encoded x1 twice; batch-norm left the blend pair out; SOFTMAX lost its step."""
     add = ops.arithmetic.Add(x1=1, x2=2, y=3, alpha=1, beta=3)
     assert decode_instruction(Reader(encode_instruction(add))).operands == add.operands
     norm = ops.norm.BatchNorm(x=0, y=1, gamma=2, beta=3, mean=4, var=5, eps=1e-5, factor=0.1)

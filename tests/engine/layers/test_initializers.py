@@ -115,3 +115,9 @@ def test_penalties_read_back_and_wrong_ones_are_refused() -> None:
     for wrong in ("l3(1)", "l2(-1)", "l1(a)", "l2(1,2)", "l1_l2(1,2,3)", "l2(inf)", 0.1):
         with pytest.raises(ParameterError, match="weight penalty"):
             parse_regularizer(wrong)
+
+
+def test_a_tensor_no_memory_holds_is_named() -> None:
+    wide = Tensor(0, "wide/kernel", (70_000, 2_000_000), init="glorot_uniform")
+    with pytest.raises(ParameterError, match=r"\[wide/kernel\].*too large: 521\.5 GiB"):
+        initial_values(wide, 0)

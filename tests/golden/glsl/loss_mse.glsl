@@ -1,7 +1,7 @@
 == loss_mse (1, 1, 1) (12, 0)
 layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
 #line 200
-#define SEED_SUM 0
+#define DYLANN_SUM 0
 // p: float32[N,4]
 #define P_T float
 #define P_RANK 2
@@ -51,7 +51,7 @@ void main() {
 == total_scratch (1, 1, 1) (64, 12)
 layout(local_size_x = 256, local_size_y = 1, local_size_z = 1) in;
 #line 200
-#define SEED_SUM 0
+#define DYLANN_SUM 0
 // y: float32[]
 #define Y_T float
 #define Y_RANK 1

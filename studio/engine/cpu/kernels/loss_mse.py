@@ -13,7 +13,7 @@ from studio.engine.isa.instruction import Instruction, Twin
 def build(ins: Instruction, views: Views) -> Run:
     """Mean of (p - t)², or the sum of its halves."""
     rows = LossRows(ins, views, entries=True)
-    divisor = 2.0 if ins.value("seed_sum") else rows.mean * rows.width
+    divisor = 2.0 if ins.value("dylann_sum") else rows.mean * rows.width
 
     def value() -> float:
         rows.load(divisor)
@@ -31,7 +31,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
         return nothing
     rows, dy = LossRows(ins, views, entries=True), slope_of(ins, views)
     out = gradient_matrix(sink, rows)
-    divisor = 1.0 if ins.value("seed_sum") else rows.mean * rows.width / 2.0
+    divisor = 1.0 if ins.value("dylann_sum") else rows.mean * rows.width / 2.0
 
     def run() -> None:
         rows.load(divisor)

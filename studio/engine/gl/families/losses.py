@@ -50,8 +50,8 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
         if not case.wants("p"):
             return ()
         count, defines = _rows(case)
-        # With the seed's sum the gradient leaves the batch length out, not the positions.
-        share = "float(POSITIONS)" if case.ins.value("seed_sum") else "float(DP_NUMEL / CLASSES)"
+        # With Dylann's sum the gradient leaves the batch length out, not the positions.
+        share = "float(POSITIONS)" if case.ins.value("dylann_sum") else "float(DP_NUMEL / CLASSES)"
         lanes, local = _lanes(case)
         groups = (groups_for(count, local // lanes), 1, 1)
         defines = {**defines, "SHARE": share, "LANES": lanes}
@@ -62,7 +62,7 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
 
 def _element_loss(kernel: str) -> tuple[Variant, ...]:
     def plan(case: Case) -> tuple[Pass, ...]:
-        half = "seed_sum" in case.ins.attrs and case.ins.value("seed_sum")
+        half = "dylann_sum" in case.ins.attrs and case.ins.value("dylann_sum")
         finish = "((sum) * 0.5)" if half else _MEAN
         return reduced(case, kernel, case.numel("p"), _entry(case), finish)
 

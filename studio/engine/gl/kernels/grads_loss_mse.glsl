@@ -1,4 +1,4 @@
-// gradient of loss_mse, element i: 2 (p - t) over the number of elements, or p - t for the seed's
+// gradient of loss_mse, element i: 2 (p - t) over the number of elements, or p - t for Dylann's
 // sum; times dy and the weight.
 DP_T kernel(int i) {
     float slope = p_at(i) - float(t_at(i));

@@ -54,12 +54,12 @@ class LossCE(Loss, code=300, mnemonic="LOSS_CE", twin=("p", "t")):
     ``source=probs``: -Σ_k t·ln(clip(p/Σp, 1e-7, 1 - 1e-7)), as Keras. ``source=logits``:
     Σ_k t·(logsumexp(p) - p_k). ``source=softmax``: p comes from SOFTMAX_CE; the value is as for
     probs, and the gradient written is (p·Σt - t)·weight/N with respect to the logits. With
-    ``seed_sum`` the gradient is not divided by N (the seed's convention); the value still is.
+    ``dylann_sum`` the gradient is not divided by N (Dylann's convention); the value still is.
     """
 
     synopsis = "{y} = cross_entropy({p}, {t})"
     source = choice("What the predictions are.", "probs", "logits", "softmax")
-    seed_sum = flag("Leave the division by N out of the gradient.")
+    dylann_sum = flag("Leave the division by N out of the gradient.")
 
 
 class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", twin=("p", "t")):
@@ -71,7 +71,7 @@ class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", twin=("p", "t")):
 
     synopsis = "{y} = sparse_cross_entropy({p}, {t})"
     source = choice("What the predictions are.", "probs", "logits", "softmax")
-    seed_sum = flag("Leave the division by N out of the gradient.")
+    dylann_sum = flag("Leave the division by N out of the gradient.")
 
     def check_targets(self, p: TensorType, t: TensorType) -> None:
         """Targets have the shape of the predictions without the last dimension."""
@@ -92,12 +92,12 @@ class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", twin=("p", "t")):
 class LossMSE(Loss, code=303, mnemonic="LOSS_MSE", twin=("p", "t")):
     """Mean squared error.
 
-    (p - t)² averaged over the entry. With ``seed_sum``: Σ (p - t)²/2 over everything, and the
+    (p - t)² averaged over the entry. With ``dylann_sum``: Σ (p - t)²/2 over everything, and the
     gradient is p - t.
     """
 
     synopsis = "{y} = mse({p}, {t})"
-    seed_sum = flag("The seed's sum of half squares instead of the mean.")
+    dylann_sum = flag("Dylann's sum of half squares instead of the mean.")
 
 
 class LossMAE(Loss, code=304, mnemonic="LOSS_MAE", twin=("p", "t")):

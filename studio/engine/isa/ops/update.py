@@ -2,7 +2,7 @@
 
 ``w`` is the parameter, ``g`` its gradient, ``t`` the number of updates begun (word UPDATES of the
 step block, 1 at the first) and lr the entry of the rate table for this step. ``decay`` is decoupled
-weight decay (w -= lr·decay·w first, Loshchilov and Hutter 2019, as Keras); ``shrink`` is the seed's
+weight decay (w -= lr·decay·w first, Loshchilov and Hutter 2019, as Keras); ``shrink`` is Dylann's
 L2 (w·(1 - shrink), independent of the learning rate).
 """
 
@@ -52,7 +52,7 @@ class UpdateMomentum(Update, code=351, mnemonic="UPDATE_MOMENTUM"):
     """Gradient descent with momentum.
 
     form=keras: m = momentum·m - lr·g; w += m, or with ``nesterov`` w += momentum·m - lr·g.
-    form=average (the seed's): m = momentum·m + (1 - momentum)·g; w -= lr·m.
+    form=average (Dylann's): m = momentum·m + (1 - momentum)·g; w -= lr·m.
     """
 
     synopsis = "{w} += {m}, {m} = {momentum}·{m} - lr·{g}"

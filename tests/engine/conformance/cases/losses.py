@@ -65,12 +65,12 @@ def _cross_entropy() -> list[Case]:
         ]
     p, t = Given((5, 3), shares), Given((5, 3), one_hot)
     found += [
-        Case("LOSS_CE", "seed-sum", {"p": p, "t": t}, {"source": "softmax", "seed_sum": True}),
+        Case("LOSS_CE", "seed-sum", {"p": p, "t": t}, {"source": "softmax", "dylann_sum": True}),
         Case(
             "LOSS_SPARSE_CE",
             "seed-sum",
             {"p": p, "t": integers(5, high=3)},
-            {"source": "softmax", "seed_sum": True},
+            {"source": "softmax", "dylann_sum": True},
         ),
         Case("LOSS_CE", "one", {"p": Given((1, 2), shares), "t": Given((1, 2), one_hot)}),
     ]
@@ -95,7 +95,7 @@ def _other_losses() -> list[Case]:
             "LOSS_MSE",
             "seed-sum",
             {"p": floats(3, 5), "t": floats(3, 5)},
-            {"seed_sum": True},
+            {"dylann_sum": True},
             rtol=1e-4,
         ),
         Case("LOSS_MAE", "odd", shifted),

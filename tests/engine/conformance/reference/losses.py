@@ -88,7 +88,7 @@ def _binary(v: Values, a: Values) -> Values:
 
 def _mse(v: Values, a: Values) -> Values:
     p, t = v["p"], v["t"]
-    if a["seed_sum"]:
+    if a["dylann_sum"]:
         return {"y": np.float64(((p - t) ** 2).sum() / 2)}
     return {"y": np.float64(_entry_mean(v, lambda at: (p[at] - t[at]) ** 2, p.shape[1:]))}
 
@@ -139,12 +139,12 @@ def _batch_norm(v: Values, a: Values, channels: bool) -> Values:
 
 
 def logits_gradient(v: Values, a: Values, dy: float) -> np.ndarray:
-    """(p·Σt - t)·weight/N for source=softmax; N left out with seed_sum."""
+    """(p·Σt - t)·weight/N for source=softmax; N left out with dylann_sum."""
     p = v["p"]
     t = v["t"] if v["t"].shape == p.shape else np.eye(p.shape[-1])[v["t"].astype(int)]
     each = p * t.sum(axis=-1, keepdims=True) - t
     positions = p[0, ..., 0].size
-    scale = _weights(v) / positions / (1 if a["seed_sum"] else p.shape[0])
+    scale = _weights(v) / positions / (1 if a["dylann_sum"] else p.shape[0])
     return dy * each * scale.reshape(-1, *[1] * (p.ndim - 1))
 
 
