@@ -2,86 +2,164 @@
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import typer
-from typer.exceptions import TyperException
+if TYPE_CHECKING:
+    import typer
 
-from studio.cli import console
-from studio.cli.commands import (
-    compiling,
-    demo,
-    doctor,
-    doors,
-    files,
-    manual,
-    profiling,
-    training,
-    using,
-)
-from studio.engine.core.errors import ParameterError, StudioError
-
+CHECK_FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="glassbox",
-    help="Build, train, inspect and export neural networks as programs you can read.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("demo")(demo.demo)
-app.command("train")(training.train)
-app.command("evaluate")(using.evaluate)
-app.command("predict")(using.predict)
-app.command("compile")(compiling.compile_project)
-app.command("asm")(files.assemble)
-app.command("dis")(files.disassemble)
-app.command("exec")(files.execute_file)
-app.command("profile")(profiling.profile)
-app.command("import")(doors.import_file)
-app.command("export")(doors.export_project)
-app.command("doctor")(doctor.doctor)
-app.command("isa")(manual.isa)
+COMMANDS = {
+    "demo": ("demo", "demo"),
+    "train": ("training", "train"),
+    "evaluate": ("using", "evaluate"),
+    "predict": ("using", "predict"),
+    "compile": ("compiling", "compile_project"),
+    "asm": ("files", "assemble"),
+    "dis": ("files", "disassemble"),
+    "exec": ("files", "execute_file"),
+    "profile": ("profiling", "profile"),
+    "import": ("doors", "import_file"),
+    "export": ("doors", "export_project"),
+    "doctor": ("doctor", "doctor"),
+    "isa": ("manual", "isa"),
+}
+"""Where each command is: module below ``studio.cli.commands`` and function."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns 0, 1 when a check failed, 2 for a user's mistake, 130 on Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _ready_streams()
     try:
-        if words and _names_a_project(words[0]):
-            raise ParameterError(
-                f"the window that opens {words[0]} is not part of this version",
-                hint=f"glassbox train {words[0]}",
-            )
-        result = app(args=words or ["--help"], prog_name="glassbox", standalone_mode=False)
-        return result if isinstance(result, int) else 0
-    except (typer.Abort, KeyboardInterrupt):
-        console.complain("interrupted")
+        code = _run(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        # Nothing is imported for this: Ctrl-C may come while the libraries are still loading.
+        sys.stderr.write("glassbox: interrupted\n")
         return INTERRUPTED
+    except BrokenPipeError:
+        _forget_output()
+        return 0
+    except OSError as error:
+        _forget_output()
+        sys.stderr.write(f"glassbox: the system refuses: {error}\n")
+        return USER_MISTAKE
+    return code
+
+
+def _run(words: list[str]) -> int:
+    import typer
+    from typer.exceptions import TyperException
+
+    from studio.cli import console
+    from studio.engine.core.errors import StudioError
+
+    try:
+        if words[:1] == ["help"]:
+            words = [*words[1:2], "--help"]
+        _refuse_strangers(words)
+        command = typer.main.get_command(_app(words))
+        # Not called as a function: that would end the process on a pipe that was closed.
+        with command.make_context("glassbox", words or ["--help"]) as context:
+            command.invoke(context)
     except typer.Exit as wanted:
         return wanted.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except TyperException as error:
-        console.complain(f"{_usage(error)} (see: glassbox --help)")
+        console.complain(_usage(error))
         return USER_MISTAKE
     except StudioError as error:
         console.complain(str(error))
         return USER_MISTAKE
-    except BrokenPipeError:
-        # The reader of our output went away; nothing is left to say to it.
-        sys.stderr.close()
-        return 0
     except MemoryError:
         console.complain("the machine's memory does not hold what this needs")
         return USER_MISTAKE
+    return 0
 
 
-def _names_a_project(word: str) -> bool:
-    return word.endswith(".glassbox") and not word.startswith("-")
+def _app(words: list[str]) -> typer.Typer:
+    """The command asked for, or all of them: one alone starts much faster."""
+    import typer
+
+    app = typer.Typer(
+        name="glassbox",
+        help="Build, train, inspect and export neural networks as programs you can read.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_common)
+    for name in [words[0]] if words and words[0] in COMMANDS else COMMANDS:
+        module, function = COMMANDS[name]
+        command = getattr(importlib.import_module(f"studio.cli.commands.{module}"), function)
+        # Given as it is, since a summary made from the docstring would be cut off.
+        app.command(name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
+    return app
 
 
-def _usage(error: TyperException) -> str:
+def _common() -> None:
+    """Build, train, inspect and export neural networks as programs you can read."""
+
+
+def _refuse_strangers(words: list[str]) -> None:
+    """Answer ``--version``; refuse what is no command, with what was probably meant."""
+    import typer
+
+    from studio import __version__
+    from studio.cli import console
+    from studio.engine.core.errors import ParameterError
+
+    first = words[0] if words else "--help"
+    if first == "--version":
+        console.say(f"glassbox {__version__}")
+        raise typer.Exit
+    if first.endswith(".glassbox"):
+        raise ParameterError(
+            f"the window that opens {first} is not part of this version",
+            hint=f"glassbox train {first}",
+        )
+    if first not in COMMANDS and not first.startswith("-"):
+        near = difflib.get_close_matches(first, COMMANDS, 1)
+        raise ParameterError(
+            f"there is no command {first[:40]!r}",
+            hint=f"glassbox {near[0]}" if near else "glassbox --help lists all commands",
+        )
+
+
+def _usage(error: Exception) -> str:
     tell = getattr(error, "format_message", None)
-    return str(tell() if tell is not None else error)
+    text = str(tell() if tell is not None else error).rstrip(".")
+    path = getattr(getattr(error, "ctx", None), "command_path", "glassbox")
+    return f"{text} (see: {path} --help)"
+
+
+def _ready_streams() -> None:
+    """Make standard output and error take any text, whatever the terminal and pipe are."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None or stream.closed:
+            # Closed by whoever started us; kept open for the life of the process.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            # Programs that read us expect UTF-8; a terminal says itself what it can show.
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="replace")
+
+
+def _forget_output() -> None:
+    """Let what is still unwritten go nowhere, so that ending does not fail on it again."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -8,22 +8,20 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+_GAP = "  "
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str = "") -> None:
-    """Print a line as it stands (no markup)."""
-    out.print(escape(text) if text else "")
-
-
-def say_plain(text: str) -> None:
-    """Write text unchanged, for listings that go into files and pipes."""
-    sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+    """Write a text and a line break; text that ends with one, like a listing, gets no second."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()
 
 
@@ -39,17 +37,47 @@ def complain(text: str) -> None:
 
 def answer_json(value: Any) -> None:
     """Print a value as JSON; NaN and infinities become null, which JSON has no other word for."""
-    say_plain(json.dumps(_plain(value), indent=1, ensure_ascii=False))
+    say(json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """Print rows under headings; ``right`` lists the columns set to the right."""
+    """Print rows under headings; ``right`` lists the columns set to the right.
+
+    In a terminal a table that is too wide is folded inside its columns; in a file or pipe lines
+    are as long as they need to be.
+    """
+    body = [tuple(row) for row in rows]
+    if out.is_terminal:
+        _fancy_table(columns, body, right)
+        return
+    lines = [tuple(columns), *body]
+    widths = [max(cell_len(line[i]) for line in lines) for i in range(len(columns))]
+    say("\n".join(_aligned(line, widths, right) for line in lines))
+
+
+def _fancy_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
+) -> None:
     made = Table(box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
-        made.add_column(escape(column), justify="right" if index in right else "left")
+        number = index in right
+        made.add_column(
+            escape(column),
+            justify="right" if number else "left",
+            overflow="fold",
+            no_wrap=number,
+        )
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     out.print(made)
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
+    parts = []
+    for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        space = " " * (width - cell_len(cell))
+        parts.append(space + cell if index in right else cell + space)
+    return _GAP.join(parts).rstrip()
 
 
 def _plain(value: Any) -> Any:

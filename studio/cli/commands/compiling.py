@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +12,14 @@ import typer
 from studio.cli import console
 from studio.cli.options import JsonOption, ProjectArgument, open_project
 from studio.engine.compiler.pipeline import diff_programs
-from studio.engine.compiler.target import CPU, GL
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
+from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Tensor, shape_text
 from studio.engine.formats.gbasm import save_gbasm
 from studio.engine.formats.gbi import save_gbi
 from studio.engine.isa.line import format_line
-from studio.engine.isa.program import Program
+from studio.engine.isa.program import Program, Storage
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
 
@@ -41,19 +44,21 @@ def compile_project(
     check: Annotated[
         bool, typer.Option("--verify", help="Verify the program after every pass.")
     ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show the memory plan: bytes, place and lifetime.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", help="Write a .gbasm or .gbi file instead.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compile a project and print the listing and the tensor map."""
-    if mode not in _MODES or target not in _TARGETS:
-        raise ParameterError(
-            f"expected --mode out of {', '.join(_MODES)} and --target cpu or gl, "
-            f"got {mode!r} and {target!r}",
-            who="compile",
-        )
-    programs = Programs(Task.of_project(open_project(project)))
+    """Compile a project and print listing, tensor map and what memory it needs."""
+    _check(mode, _MODES, "--mode")
+    _check(target, tuple(_TARGETS), "--target")
+    if output is not None:
+        _writer(output)
+    task = Task.of_project(open_project(project))
+    programs = Programs(task)
     stages: list[Stage] = []
     program = programs.compile(
         mode,
@@ -63,26 +68,92 @@ def compile_project(
         observer=lambda name, before, after: stages.append((name, before, after)),
     )
     if output is not None:
-        _write(program, output)
-    elif passes:
-        _print_passes(stages)
-    elif as_json:
-        console.answer_json(_as_json(program))
+        _writer(output)(output, program)
+        size = {"instructions": len(program), "tensors": len(program.tensors)}
+        if as_json:
+            console.answer_json({"path": str(output), **size})
+        else:
+            console.say(f"{output}: {size['instructions']} instructions, {size['tensors']} tensors")
+        return
+    memory = Memory.of(program, task, _TARGETS[target])
+    if as_json:
+        console.answer_json(_as_json(program) | {"memory": memory.to_json()})
+    elif passes or plan:
+        if passes:
+            _print_passes(stages)
+        if plan:
+            console.say(memory.plan.table() + memory.summary())
     else:
         _print_program(program)
+        console.say("\n" + memory.summary())
 
 
-def _write(program: Program, output: Path) -> None:
-    if output.suffix == ".gbi":
-        save_gbi(output, program)
-    elif output.suffix == ".gbasm":
-        save_gbasm(output, program)
-    else:
+@dataclass(frozen=True)
+class Memory:
+    """What a program needs for one batch length: its plan, and what stays between runs."""
+
+    plan: MemoryPlan
+    batch: int
+    target: str
+    persistent: dict[str, int]
+
+    @classmethod
+    def of(cls, program: Program, task: Task, target: Target) -> Memory:
+        """Planned for the batches a task trains with, all its rows resident."""
+        batch, rows = task.settings.batch_size, len(task.training) if task.training else 0
+        held: dict[str, int] = {}
+        for tensor in program.tensors.values():
+            if tensor.role.persistent and tensor.view_of is None and not tensor.register:
+                nbytes = storage_bytes(program, Storage(tensor.id, False), batch, rows, target)
+                held[tensor.role.value] = held.get(tensor.role.value, 0) + nbytes
+        return cls(plan_memory(program, batch, rows, target), batch, target.name, held)
+
+    def summary(self) -> str:
+        """Two lines for people."""
+        plan = self.plan
+        held = ", ".join(f"{role} {nbytes:,}" for role, nbytes in self.persistent.items())
+        return (
+            f"memory for batches of {self.batch} on {self.target}: one arena of "
+            f"{plan.total_bytes:,} bytes for {plan.sum_bytes:,} bytes of tensors, "
+            f"at most {plan.peak_bytes:,} needed at once (line {plan.peak_index})\n"
+            f"kept between runs: {held or 'nothing'} (bytes)"
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The same and the whole plan for programs."""
+        return {
+            "batch": self.batch,
+            "target": self.target,
+            "arena_bytes": self.plan.total_bytes,
+            "unshared_bytes": self.plan.sum_bytes,
+            "peak_bytes": self.plan.peak_bytes,
+            "peak_index": self.plan.peak_index,
+            "persistent_bytes": self.persistent,
+            "slots": [
+                {"storage": str(storage), "id": storage.root, **asdict(slot)}
+                for storage, slot in self.plan.slots.items()
+            ],
+        }
+
+
+def _check(value: str, allowed: tuple[str, ...], option: str) -> None:
+    if value not in allowed:
+        raise ParameterError(
+            f"expected {option} out of {', '.join(allowed)}, got {value[:40]!r}", who="compile"
+        )
+
+
+def _writer(output: Path) -> Callable[[Path, Program], None]:
+    writers: dict[str, Callable[[Path, Program], None]] = {
+        ".gbi": save_gbi,
+        ".gbasm": save_gbasm,
+    }
+    if output.suffix.lower() not in writers:
         raise ParameterError(
             f"the file's ending says the form: expected .gbasm or .gbi, got {output.name!r}",
             who="compile",
         )
-    console.say(f"{output}: {len(program)} instructions, {len(program.tensors)} tensors")
+    return writers[output.suffix.lower()]
 
 
 def _print_passes(stages: list[Stage]) -> None:
@@ -91,7 +162,7 @@ def _print_passes(stages: list[Stage]) -> None:
         remark = "" if changed else ", nothing to do"
         console.say(f"== {name}: {len(before)} -> {len(after)} instructions{remark}")
         if changed:
-            console.say_plain(changed)
+            console.say(changed)
 
 
 def _print_program(program: Program) -> None:
@@ -99,10 +170,10 @@ def _print_program(program: Program) -> None:
     for name, index, ins in program.located():
         if name != section:
             section = name
-            console.say_plain(f"\n{name}:")
+            console.say(f"\n{name}:")
         owners = ", ".join(ins.owners)
-        console.say_plain(f"  {index:4d}  {format_line(ins):<60}  {owners}")
-    console.say_plain("\ntensor map:")
+        console.say(f"  {index:4d}  {format_line(ins):<60}  {owners}")
+    console.say("\ntensor map:")
     console.table(
         ("id", "name", "shape", "dtype", "role", "storage"),
         [

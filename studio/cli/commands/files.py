@@ -49,7 +49,7 @@ def disassemble(
     """Turn a binary instruction file into a listing."""
     program = load_gbi(source, skip_unknown=skip_unknown).program
     if target is None:
-        console.say_plain(format_program(program))
+        console.say(format_program(program))
         return
     save_gbasm(target, program)
     console.say(f"{target}: {len(program)} instructions, {len(program.tensors)} tensors")

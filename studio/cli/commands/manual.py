@@ -30,9 +30,9 @@ def isa(
         if as_json:
             console.answer_json(asdict(found))
         else:
-            console.say_plain(markdown(found))
+            console.say(markdown(found))
     elif as_markdown:
-        console.say_plain(manual())
+        console.say(manual())
     elif as_json:
         console.answer_json([asdict(entry_of(c)) for c in all_instructions()])
     else:

@@ -17,6 +17,7 @@ from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.runtime.entries import Entry
 
 _PACKAGE = "studio.engine.cpu.kernels"
+_NAMED = 3
 
 
 @cache
@@ -41,10 +42,11 @@ def has_kernel(cls: type[Instruction]) -> bool:
 
 
 def kernel_name(entry: Entry) -> str:
-    """What runs an entry, for a profile."""
-    if entry.kind:
-        return f"{entry.kind} of {len(entry.parts)}"
-    return "row" if is_row(entry.parts[0]) else "file"
+    """What runs an entry, for a profile: the NumPy kernels of its instructions, in order."""
+    names = [part.mnemonic.lower() for part in entry.parts]
+    if len(names) > _NAMED:
+        return f"numpy: {names[0]} and {len(names) - 1} more"
+    return f"numpy: {' + '.join(names)}"
 
 
 def assemble(entry: Entry, views: Views) -> Run:

@@ -23,7 +23,7 @@ def load_gbasm(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> Program:
 
     The text may be as long as the cap on JSON texts.
     """
-    with open_source(source, limits, "instruction listing") as opened:
+    with open_source(source, limits, ".gbasm") as opened:
         if opened.size > limits.json_bytes:
             raise FormatError(
                 f"expected at most {limits.json_bytes} bytes of text, got {opened.size}",
@@ -40,7 +40,7 @@ def load_gbasm(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> Program:
 
 def load_program_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> ProgramFile:
     """Read an instruction file of either form, told apart by its first bytes."""
-    with open_source(path, limits, "instruction file") as opened:
+    with open_source(path, limits, ".gbi") as opened:
         head = opened.read(min(len(MAGIC), opened.size))
     if head == MAGIC:
         return load_gbi(path, limits)

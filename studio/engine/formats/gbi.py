@@ -80,7 +80,7 @@ def load_gbi(
     Raises FormatError for a file that is damaged, too new, or breaks a limit. ``skip_unknown``
     leaves instructions of unknown opcode out instead of refusing them.
     """
-    with open_source(source, limits, "instruction file") as opened:
+    with open_source(source, limits, ".gbi") as opened:
         data = opened.read(opened.size)
         who = opened.who
     chunks = _read_chunks(data, who)

@@ -55,9 +55,12 @@ class Inference:
     ) -> list[npt.NDArray[np.float32]]:
         """Outputs [rows, …] for inputs [rows, …] in the program's own types.
 
-        ``progress`` hears (rows done, rows in all). DataError where an input does not fit.
+        Dimensions of length 1 behind the first may be missing or too many; float64 is taken as
+        float32. ``progress`` hears (rows done, rows in all). DataError where an input does not fit.
         """
         tensors = [self.program.tensors[i] for i in self.program.inputs]
+        if len(inputs) == len(tensors):
+            inputs = [_fitted(t, each) for t, each in zip(tensors, inputs, strict=True)]
         count = self._checked_count(tensors, inputs)
         parts: list[list[Array]] = []
         done = 0
@@ -125,6 +128,22 @@ class Inference:
                 who=self.program.name,
             )
         return counts.pop()
+
+
+def _fitted(tensor: Tensor, values: Array) -> Array:
+    """Rows with the dimensions of length 1 that the input has; unchanged if more differs."""
+    wide = np.dtype(np.float64)
+    if values.dtype == wide and tensor.dtype.np == np.dtype(np.float32):
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32)
+    long, given = tensor.shape[1:], values.shape[1:]
+    if (
+        values.ndim
+        and given != long
+        and [n for n in given if n != 1] == [n for n in long if n != 1]
+    ):
+        return values.reshape(len(values), *long)
+    return values
 
 
 def _batch_length(rows: int) -> int:

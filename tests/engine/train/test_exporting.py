@@ -92,12 +92,21 @@ def test_weights_are_keras_arrays_in_both_files(
 
 def test_wrong_rows_are_refused_in_one_sentence(exported: dict[str, Export], cpu: Backend) -> None:
     path = exported["gbi"].path
-    with pytest.raises(DataError, match=r"rows must have shape \[N,8,8,1\], got \[3,8,8\]"):
-        execute(path, np.zeros((3, 8, 8), np.uint8), cpu)
+    with pytest.raises(DataError, match=r"rows must have shape \[N,8,8,1\], got \[3,64\]"):
+        execute(path, np.zeros((3, 64), np.uint8), cpu)
     with pytest.raises(DataError, match="rows must be uint8, got float32"):
         execute(path, np.zeros((3, 8, 8, 1), np.float32), cpu)
     with pytest.raises(DataError, match="expected 1 input arrays, got 2"):
         execute(path, [np.zeros((3, 8, 8, 1), np.uint8)] * 2, cpu)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (3, 1, 8, 8), (3, 8, 8, 1, 1)])
+def test_dimensions_of_one_may_be_missing_or_too_many(
+    exported: dict[str, Export], cpu: Backend, rng: np.random.Generator, shape: tuple[int, ...]
+) -> None:
+    path, rows = exported["gbi"].path, rng.integers(0, 17, (3, 8, 8, 1)).astype(np.uint8)
+    expected = execute(path, rows, cpu)
+    np.testing.assert_array_equal(execute(path, rows.reshape(shape), cpu), expected)
 
 
 def test_programs_that_cannot_be_run_are_refused(
