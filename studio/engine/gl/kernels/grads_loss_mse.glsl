@@ -2,7 +2,7 @@
 // sum; times dy and the weight.
 DP_T kernel(int i) {
     float slope = p_at(i) - float(t_at(i));
-#if !SEED_SUM
+#if !DYLANN_SUM
     slope *= 2.0 / float(P_NUMEL);
 #endif
 #if HAS_WEIGHTS
