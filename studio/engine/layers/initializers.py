@@ -90,15 +90,29 @@ class Initializer:
             return self.kind
         return f"{self.kind}({','.join(_number_text(n) for n in self.numbers)})"
 
-    def values(self, shape: Shape, seed: int, stream: int) -> Floats:
+    def values(self, shape: Shape, seed: int, stream: int, who: str = "initializer") -> Floats:
         """Values of a tensor stored with ``shape``, float32; the same for the same arguments.
 
         A stored matrix is [out,in] and drawn as Keras' [in,out]; other shapes are stored as Keras
-        has them.
+        has them. Raises ParameterError, naming ``who``, where no memory holds them.
         """
+        if math.prod(shape) > MAX_ELEMENTS:
+            raise _too_large(shape, who)
         public = shape[::-1] if len(shape) == 2 else shape
-        drawn = _draw(self, Source(public, seed, stream))
-        return np.ascontiguousarray(drawn.T) if len(shape) == 2 else drawn
+        try:
+            drawn = _draw(self, Source(public, seed, stream))
+            return np.ascontiguousarray(drawn.T) if len(shape) == 2 else drawn
+        except MemoryError:
+            raise _too_large(shape, who) from None
+
+
+def _too_large(shape: Shape, who: str) -> ParameterError:
+    return ParameterError(
+        f"{shape_text(shape)} is too large: {math.prod(shape) * 4 / 2**30:,.1f} GiB for the values "
+        "alone",
+        who=who,
+        hint="make the layer or its input smaller",
+    )
 
 
 def parse_initializer(given: object, who: str = "initializer") -> Initializer:
@@ -165,27 +179,9 @@ def _write(value: Initializer) -> Plain:
 
 
 def initial_values(tensor: Tensor, seed: int) -> Floats:
-    """What a tensor holds before training: by its ``init`` and ``stream``, else zeros.
-
-    Raises ParameterError, naming the tensor, where it is larger than a network or the memory holds.
-    """
-    if math.prod(tensor.shape) > MAX_ELEMENTS:
-        raise _too_large(tensor)
-    if not tensor.init:
-        return np.zeros(tensor.shape, np.float32)
-    try:
-        return parse_initializer(tensor.init, tensor.name).values(tensor.shape, seed, tensor.stream)
-    except MemoryError:
-        raise _too_large(tensor) from None
-
-
-def _too_large(tensor: Tensor) -> ParameterError:
-    return ParameterError(
-        f"{shape_text(tensor.shape)} is too large: {math.prod(tensor.shape) * 4 / 2**30:,.1f} GiB "
-        "for the values alone",
-        who=tensor.name,
-        hint="make the layer or its input smaller",
-    )
+    """What a tensor holds before training: by its ``init`` and ``stream``, else zeros."""
+    init = parse_initializer(tensor.init or "zeros", tensor.name)
+    return init.values(tensor.shape, seed, tensor.stream, tensor.name)
 
 
 def fans(shape: Shape) -> tuple[float, float]:

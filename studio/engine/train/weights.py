@@ -62,7 +62,7 @@ def named_parameters(graph: LayerGraph) -> list[NamedParameter]:
 def initial_weights(graph: LayerGraph, seed: int) -> Weights:
     """What all parameters hold before training, as stored; the same as on a device."""
     return {
-        each.name: each.parameter.init.values(each.parameter.shape, seed, each.stream)
+        each.name: each.parameter.init.values(each.parameter.shape, seed, each.stream, each.name)
         for each in named_parameters(graph)
     }
 
