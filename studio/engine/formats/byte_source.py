@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, StudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,22 +93,43 @@ def open_source(source: FileOrBytes, limits: Limits, kind: str) -> Iterator[Byte
         yield ByteSource(BytesIO(source), len(source), who)
         return
     who = str(source)
+    file, size = open_regular(Path(source), limits.file_bytes, who, kind)
+    with file:
+        try:
+            yield ByteSource(file, size, who)
+        except OSError as error:
+            reason = error.strerror or error
+            raise FormatError(f"cannot read the file: {reason}", who=who) from error
+
+
+def open_regular(
+    path: Path, cap: int, who: str, kind: str, refuse: type[StudioError] = FormatError
+) -> tuple[BinaryIO, int]:
+    """A file of some ``kind`` opened for reading, and its size in bytes; the caller closes it.
+
+    Raises ``refuse`` if it is missing, not a regular file (a folder, a device, a pipe), unreadable,
+    or larger than ``cap`` bytes.
+    """
     try:
         # A pipe would block in open(); asking first means only regular files are opened.
-        if not stat.S_ISREG(Path(source).stat().st_mode):
-            raise FormatError(f"a {kind} file must be a regular file", who=who)
-        with Path(source).open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            _check_size(size, limits, who)
-            yield ByteSource(file, size, who)
-    except FileNotFoundError as error:
-        raise FormatError("no such file", who=who) from error
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            found = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+            raise refuse(f"a {kind} file must be a regular file, got {found}", who=who)
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise refuse(f"there is no file {path}", who=who) from None
     except OSError as error:
-        raise FormatError(f"cannot read the file: {error.strerror or error}", who=who) from error
+        raise refuse(f"cannot read the file: {error.strerror or error}", who=who) from error
     except ValueError as error:
         if "null" not in str(error):
             raise
-        raise FormatError("a file name cannot hold a NUL character", who=repr(who)) from error
+        raise refuse("a file name cannot hold a NUL character", who=repr(who)) from error
+    size = os.fstat(file.fileno()).st_size
+    if size > cap:
+        file.close()
+        raise refuse(f"the file is too large: expected at most {cap} bytes, got {size}", who=who)
+    return file, size
 
 
 def _check_size(size: int, limits: Limits, who: str) -> None:
@@ -124,7 +145,7 @@ def read_array(reader: Reader, dtype: np.dtype[np.generic], count: int, label: s
 
     ``dtype`` is the type in the file. The caller has checked the byte count against its caps; this
     checks it against what remains before it allocates. Raises FormatError for bools other than 0
-    and 1, which NumPy would carry around unnoticed.
+    and 1 and for text that is not Unicode, which NumPy would carry around unnoticed.
     """
     if count * dtype.itemsize > reader.remaining:
         raise FormatError(
@@ -137,6 +158,13 @@ def read_array(reader: Reader, dtype: np.dtype[np.generic], count: int, label: s
     if dtype.kind == "b" and raw.size and raw.max() > 1:
         raise FormatError(f"{label} holds a bool that is neither 0 nor 1", who=reader.who)
     array = raw.view(dtype)
-    if array.dtype.isnative:
-        return array
-    return array.byteswap(inplace=True).view(dtype.newbyteorder("="))
+    if not array.dtype.isnative:
+        array = array.byteswap(inplace=True).view(dtype.newbyteorder("="))
+    if dtype.kind == "U" and raw.size and not _is_unicode(raw.view(np.uint32)):
+        raise FormatError(f"{label} holds text that is not Unicode", who=reader.who)
+    return array
+
+
+def _is_unicode(codes: npt.NDArray[np.uint32]) -> bool:
+    """Whether every code is a character: none past the last, no half of a surrogate pair."""
+    return not bool(((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any())

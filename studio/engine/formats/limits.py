@@ -27,6 +27,7 @@ class Limits:
         tensors: tensors in one file.
         rank: axes of one tensor.
         name_chars: characters of one name.
+        text_chars: characters of one element of a text array; 0 takes no text arrays.
     """
 
     file_bytes: int = 2 * GIB
@@ -42,6 +43,7 @@ class Limits:
     tensors: int = 20_000
     rank: int = 32
     name_chars: int = 512
+    text_chars: int = 0
 
 
 DEFAULT_LIMITS = Limits()

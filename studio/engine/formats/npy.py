@@ -7,6 +7,7 @@ fortran_order and shape, then the elements. The literal is matched, never evalua
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from io import BytesIO
 from math import prod
 from typing import TYPE_CHECKING
@@ -15,7 +16,14 @@ import numpy as np
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats.atomic import write_atomic
-from studio.engine.formats.byte_source import Array, FileOrBytes, Reader, open_source, read_array
+from studio.engine.formats.byte_source import (
+    Array,
+    ByteSource,
+    FileOrBytes,
+    Reader,
+    open_source,
+    read_array,
+)
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -30,13 +38,28 @@ _ITEM = re.compile(
 )
 _STRUCTURED = re.compile(r"'descr'\s*:\s*\[")
 _PLAIN = re.compile(r"[<>|=]?(?:b1|[iu][1248]|f[248])")
+_TEXT = re.compile(r"[<>|=]?U([1-9]\d{0,8})")
+
+
+@dataclass(frozen=True, slots=True)
+class NpyHeader:
+    """What a ``.npy`` header declares: dtype (either byte order), order of axes, shape."""
+
+    dtype: np.dtype[np.generic]
+    fortran: bool
+    shape: tuple[int, ...]
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of the elements."""
+        return prod(self.shape) * self.dtype.itemsize
 
 
 def load_npy(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> Array:
     """The array in a ``.npy`` file, in native byte order.
 
-    Raises FormatError for object, structured, text and complex arrays, for a header or data that do
-    not fit one another, and for files beyond the limits.
+    Raises FormatError for object, structured and complex arrays, for text unless the limits allow
+    it, for a header or data that do not fit one another, and for files beyond the limits.
     """
     with open_source(source, limits, "npy") as opened:
         return read_npy(opened, limits)
@@ -44,26 +67,41 @@ def load_npy(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> Array:
 
 def read_npy(reader: Reader, limits: Limits) -> Array:
     """The array that fills the rest of ``reader`` exactly; raises FormatError as `load_npy`."""
-    dtype, fortran, shape = _read_header(reader, limits)
-    size = prod(shape) * dtype.itemsize
-    if size != reader.remaining:
+    header = _read_header(reader, limits)
+    if header.data_bytes > limits.total_bytes:
         raise FormatError(
-            f"the data does not match the shape {list(shape)[:8]} of {dtype.name}: "
-            f"expected {size} bytes, got {reader.remaining}",
+            f"the array is too large: expected at most {limits.total_bytes} bytes, "
+            f"got {header.data_bytes}",
             who=reader.who,
         )
-    if size > limits.total_bytes:
-        raise FormatError(
-            f"the array is too large: expected at most {limits.total_bytes} bytes, got {size}",
-            who=reader.who,
-        )
-    flat = read_array(reader, dtype, prod(shape), "the array")
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    flat = read_array(reader, header.dtype, prod(header.shape), "the array")
+    return flat.reshape(header.shape[::-1]).T if header.fortran else flat.reshape(header.shape)
 
 
-def _read_header(
-    reader: Reader, limits: Limits
-) -> tuple[np.dtype[np.generic], bool, tuple[int, ...]]:
+def map_npy(opened: ByteSource, limits: Limits = DEFAULT_LIMITS) -> Array:
+    """The array of an opened ``.npy`` file mapped read-only, in the file's byte order.
+
+    Nothing is allocated, so ``total_bytes`` does not apply; the file may be closed afterwards.
+
+    Raises FormatError as `load_npy`, and for arrays that are empty, text, a single number, or in
+    Fortran order, whose samples lie scattered.
+    """
+    header = _read_header(opened, limits)
+    if header.fortran or not header.shape:
+        raise FormatError("a mapped array must be in C order, samples first", who=opened.who)
+    if header.data_bytes == 0 or header.dtype.kind == "U":
+        raise FormatError("a mapped array must hold numbers, and some of them", who=opened.who)
+    return np.memmap(
+        opened.file,
+        dtype=header.dtype,
+        mode="r",
+        offset=opened.size - header.data_bytes,
+        shape=header.shape,
+    )
+
+
+def _read_header(reader: Reader, limits: Limits) -> NpyHeader:
+    """The header; what remains of ``reader`` is then exactly the elements it declares."""
     start = reader.read(min(8, reader.remaining))
     if len(start) < 8 or not start.startswith(_MAGIC):
         raise FormatError("not a npy file: it does not begin with \\x93NUMPY", who=reader.who)
@@ -83,8 +121,18 @@ def _read_header(
     descr, fortran, sizes = fields["descr"], fields["fortran_order"], fields["shape"]
     if descr["text"] is None or not fortran["flag"] or sizes["sizes"] is None:
         raise FormatError("the npy header is damaged: a field has a wrong type", who=reader.who)
-    dtype = _dtype(descr["text"], reader.who)
-    return dtype, fortran["flag"] == "True", _shape(sizes["sizes"], reader.who, limits)
+    header = NpyHeader(
+        _dtype(descr["text"], reader.who, limits),
+        fortran["flag"] == "True",
+        _shape(sizes["sizes"], reader.who, limits),
+    )
+    if header.data_bytes != reader.remaining:
+        raise FormatError(
+            f"the data does not match the shape {list(header.shape)[:8]} of {header.dtype.name}: "
+            f"expected {header.data_bytes} bytes, got {reader.remaining}",
+            who=reader.who,
+        )
+    return header
 
 
 def _fields(text: str, who: str) -> dict[str, dict[str, str | None]]:
@@ -108,14 +156,16 @@ def _fields(text: str, who: str) -> dict[str, dict[str, str | None]]:
     return fields
 
 
-def _dtype(descr: str, who: str) -> np.dtype[np.generic]:
+def _dtype(descr: str, who: str, limits: Limits) -> np.dtype[np.generic]:
     if descr.lstrip("<>|=").startswith("O"):
         raise FormatError(
             "object arrays hold pickled Python code and are never loaded",
             who=who,
             hint="save it again as an array of numbers, for instance with .astype('float32')",
         )
-    if not _PLAIN.fullmatch(descr):
+    text = _TEXT.fullmatch(descr)
+    is_short_text = text is not None and int(text[1]) <= limits.text_chars
+    if not is_short_text and not _PLAIN.fullmatch(descr):
         raise FormatError(
             f"unsupported dtype: expected bool, integers or floats up to 64 bits, got {descr!a}",
             who=who,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats.atomic import write_atomic
-from studio.engine.formats.byte_source import Array, FileOrBytes, open_source
+from studio.engine.formats.byte_source import Array, ByteSource, FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 from studio.engine.formats.npy import npy_bytes, read_npy
-from studio.engine.formats.safe_zip import MemberReader, list_members, safe_name
+from studio.engine.formats.safe_zip import Member, MemberReader, list_members, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,27 +19,59 @@ if TYPE_CHECKING:
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def load_npz(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
-    """The arrays of an ``.npz`` file by name, in native byte order.
+class ArrayArchive:
+    """An open ``.npz`` file: the names of its arrays, each read when asked for.
 
     All members are checked before the first is unpacked, and each array is allocated only when its
-    header and its member agree about its size. Raises FormatError for a damaged or ambiguous
-    archive, for members that are not plain arrays, and beyond the limits.
+    header and its member agree about its size.
+
+    Args:
+        opened: the file, open for as long as arrays are read.
+        limits: caps on the archive and on each array.
+
+    Raises:
+        FormatError: a damaged or ambiguous archive, one beyond the limits, or one with members that
+            are not called ``.npy``.
     """
-    with open_source(source, limits, "npz") as opened:
-        members = list_members(opened, limits)
-        arrays: dict[str, Array] = {}
-        for member in members:
+
+    def __init__(self, opened: ByteSource, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._opened = opened
+        self._limits = limits
+        self._members: dict[str, Member] = {}
+        for member in list_members(opened, limits):
             if not member.name.endswith(".npy"):
                 raise FormatError(
                     f"an npz file holds .npy members only, got {member.name[:80]!a}",
                     who=opened.who,
                 )
-            reader = MemberReader(opened, member)
-            array = read_npy(reader, limits)
-            reader.finish()
-            arrays[member.name.removesuffix(".npy")] = array
-        return arrays
+            self._members[member.name.removesuffix(".npy")] = member
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of the arrays, in the order of the archive."""
+        return tuple(self._members)
+
+    def read(self, key: str) -> Array:
+        """The array called ``key`` in native byte order; FormatError if missing or damaged."""
+        if key not in self._members:
+            shown = ", ".join(ascii(name[:80]) for name in self.keys[:12])
+            raise FormatError(
+                f"there is no array {key[:80]!a}: it holds {shown}", who=self._opened.who
+            )
+        reader = MemberReader(self._opened, self._members[key])
+        array = read_npy(reader, self._limits)
+        reader.finish()
+        return array
+
+
+def load_npz(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:
+    """The arrays of an ``.npz`` file by name, in native byte order.
+
+    Raises FormatError as `ArrayArchive` and for members that are not plain arrays.
+    """
+    with open_source(source, limits, "npz") as opened:
+        archive = ArrayArchive(opened, limits)
+        return {key: archive.read(key) for key in archive.keys}
 
 
 def save_npz(path: Path | str, arrays: Mapping[str, Array], *, compress: bool = False) -> None:

@@ -132,7 +132,13 @@ def _directory_entry(data: bytes, at: int, who: str, limits: Limits) -> tuple[Me
         raise FormatError(
             f"member {label} is encrypted or packed by an unsupported method ({method})", who=who
         )
-    if 0xFFFFFFFF in (packed, size, start) or (method == _STORED and packed != size):
+    if 0xFFFFFFFF in (packed, size, start):
+        raise FormatError(
+            f"member {label} states sizes beyond 32 bits (zip64), which are not read",
+            who=who,
+            hint="save an array above 2 GiB in a file of its own (.npy)",
+        )
+    if method == _STORED and packed != size:
         raise FormatError(f"member {label} states impossible sizes", who=who)
     return Member(name, start, packed, size, crc, method, raw), end
 

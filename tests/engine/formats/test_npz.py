@@ -227,7 +227,7 @@ HOSTILE_NPZ = {
     "first half lost": (ARCHIVE[60:], "must fill the file"),
     "prefixed": (b"#!/bin/sh\n" + ARCHIVE, "must fill the file"),
     "trailing": (ARCHIVE + b"x", "must fill the file"),
-    "object member": (zipped({"a.npy": b"x", "b.pkl": b"x"}), "not a npy file"),
+    "object member": (zipped({"a.npy": b"x", "b.pkl": b"x"}), "members only"),
     "other member": (zipped({"b.pkl": b"x"}), "members only"),
     "nested zip": (zipped({"inner.zip": ARCHIVE}), "members only"),
     "folder": (zipped({"x/": b""}), "members only"),
@@ -255,7 +255,7 @@ HOSTILE_NPZ = {
     "size too small": (
         patched(ARCHIVE, DIRECTORY, 24, struct.pack("<I", len(GOOD) - 4)), "does not match"),
     "stored sizes differ": (patched(STORED, DIRECTORY, 24, b"\1"), "impossible sizes"),
-    "zip64 size": (patched(ARCHIVE, DIRECTORY, 24, b"\xff" * 4), "impossible sizes"),
+    "zip64 size": (patched(ARCHIVE, DIRECTORY, 24, b"\xff" * 4), "zip64"),
     "start past end": (
         patched(ARCHIVE, DIRECTORY, 42, struct.pack("<I", 10**6)), "foreign data|overlap"),
     "more entries": (patched(ARCHIVE, END, 8, struct.pack("<HH", 3, 3)), "directory is damaged"),

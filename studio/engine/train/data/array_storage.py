@@ -6,8 +6,28 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.data.labels import to_float32
 from studio.engine.train.data.normalization import Array
+
+
+def refuse_where(wrong: npt.NDArray[np.bool_], values: Array, rule: str, who: str) -> None:
+    """DataError naming the first place [n, …] where ``wrong`` is set and the value there.
+
+    ``rule`` goes on the sentence, as in ``must fit int32``.
+    """
+    if wrong.any():
+        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        where = ", ".join(str(int(i)) for i in place[1:])
+        raise DataError(
+            f"sample {int(place[0])}, element [{where}] {rule}: got {values[place]}", who=who
+        )
+
+
+def to_float32(values: Array, who: str) -> npt.NDArray[np.float32]:
+    """``values`` [n, …] as float32; DataError with the place of a NaN, infinity or overflow."""
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(values, dtype=np.float32)
+    refuse_where(~np.isfinite(result), values, "must be a finite number within float32", who)
+    return result
 
 
 def to_storage(values: Array, who: str) -> Array:
@@ -31,11 +51,5 @@ def to_storage(values: Array, who: str) -> Array:
         bounds = np.iinfo(np.int32)
         whole = cast("npt.NDArray[np.int64]", values)
         outside = (whole > bounds.max) | (whole < bounds.min)
-        if outside.any():
-            place = np.unravel_index(int(np.argmax(outside)), values.shape)
-            where = ", ".join(str(int(i)) for i in place[1:])
-            raise DataError(
-                f"sample {int(place[0])}, element [{where}] must fit int32: got {values[place]}",
-                who=who,
-            )
+        refuse_where(outside, values, "must fit int32", who)
     return np.ascontiguousarray(values, dtype=np.int32)

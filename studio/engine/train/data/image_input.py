@@ -11,10 +11,10 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.array_files import open_npz, read_npy
+from studio.engine.train.data.array_storage import refuse_where, to_float32
 from studio.engine.train.data.csv_numbers import NumberColumns, check_width
 from studio.engine.train.data.csv_rows import looks_like_header, name_columns, read_rows
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES, decode_image
-from studio.engine.train.data.labels import to_float32
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import (
     DEFAULT_LIMITS,
@@ -234,12 +234,5 @@ def _to_dtype(values: Array, dtype: DType, who: str) -> Array:
     bounds = _BOUNDS[dtype]
     wide = values.astype(np.float64)
     wrong = ~((wide >= bounds[0]) & (wide <= bounds[1]) & (wide == np.floor(wide)))
-    if wrong.any():
-        place = np.unravel_index(int(np.argmax(wrong)), values.shape)
-        where = ", ".join(str(int(i)) for i in place[1:])
-        raise DataError(
-            f"sample {int(place[0])}, element [{where}] must be a whole number from {bounds[0]} "
-            f"to {bounds[1]}: got {values[place]}",
-            who=who,
-        )
+    refuse_where(wrong, values, f"must be a whole number from {bounds[0]} to {bounds[1]}", who)
     return values.astype(dtype.np)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
 
@@ -171,19 +172,3 @@ def check_counts(samples: Array, labels: Labels, who: str) -> None:
             f"every sample needs a label: got {len(samples)} samples and {len(labels.y)} labels",
             who=who,
         )
-
-
-def to_float32(values: Array, who: str) -> npt.NDArray[np.float32]:
-    """``values`` [n, …] as float32; DataError with the place of a NaN, infinity or overflow."""
-    with np.errstate(over="ignore"):
-        result = np.ascontiguousarray(values, dtype=np.float32)
-    finite = np.isfinite(result)
-    if not finite.all():
-        place = np.unravel_index(int(np.argmin(finite)), result.shape)
-        where = ", ".join(str(int(i)) for i in place[1:])
-        raise DataError(
-            f"sample {int(place[0])}, element [{where}] must be a finite number within float32: "
-            f"got {values[place]}",
-            who=who,
-        )
-    return result

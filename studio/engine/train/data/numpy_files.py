@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.data.array_files import ArrayArchive, open_npz, read_npy
+from studio.engine.train.data.array_files import DataArchive, open_npz, read_npy
 from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import Labels, Task, check_counts, labels_from_array
@@ -132,7 +132,7 @@ def _choose_keys(keys: Sequence[str], options: ArrayOptions, who: str) -> tuple[
     )
 
 
-def _stored_names(archive: ArrayArchive, who: str) -> tuple[str, ...]:
+def _stored_names(archive: DataArchive, who: str) -> tuple[str, ...]:
     if "class_names" not in archive.keys:
         return ()
     names = archive.read("class_names")

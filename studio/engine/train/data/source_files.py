@@ -1,7 +1,5 @@
 """Opening the user's data files: caps before reading, regular files only, paths kept in bounds."""
 
-import os
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -10,9 +8,12 @@ from typing import BinaryIO, Protocol
 import numpy as np
 
 from studio.engine.core.errors import DataError, StudioError
+from studio.engine.formats import byte_source
+from studio.engine.formats.limits import Limits
 from studio.engine.train.data.normalization import Array
 
 _CHUNK = 1 << 20
+_TEXT_CHARS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,17 @@ class DataLimits:
     images: int = 1_000_000
     image_bytes: int = 1 << 28
     image_pixels: int = 1 << 26
+
+    def of_arrays(self) -> Limits:
+        """The caps for the loaders of array files; text is taken, for it may be labels."""
+        return Limits(
+            file_bytes=self.file_bytes,
+            total_bytes=self.array_bytes,
+            members=self.members,
+            ratio=self.ratio,
+            ratio_floor=self.free_bytes,
+            text_chars=_TEXT_CHARS,
+        )
 
 
 DEFAULT_LIMITS = DataLimits()
@@ -97,25 +109,11 @@ def open_regular(
             file (a folder, a device, a pipe).
     """
     who = who or path.name or str(path)
-    try:
-        # Looked at before opening: opening a pipe would wait for its other end.
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
-            raise DataError(f"expected a file: {path} is {kind}", who=who)
-        if found.st_size == 0:
-            raise DataError("the file is empty", who=who)
-        if found.st_size > cap:
-            raise DataError(
-                f"the file is too large: at most {size_text(cap)}, got {size_text(found.st_size)}",
-                who=who,
-            )
-        return open(path, "rb"), found.st_size
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}", who=who) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(f"cannot be opened: {reason}", who=who) from None
+    stream, size = byte_source.open_regular(path, cap, who, "data", DataError)
+    if size == 0:
+        stream.close()
+        raise DataError("the file is empty", who=who)
+    return stream, size
 
 
 def fill(array: Array, stream: ReadsInto, on_short: Callable[[int], StudioError]) -> None:

@@ -59,7 +59,7 @@ def test_other_names_are_refused(name: str) -> None:
 
 def test_installed_package_finds_its_own_copy(tmp_path: Path) -> None:
     package = Path(bundled.__file__).resolve().parents[3]
-    skip = shutil.ignore_patterns("__pycache__", "gl", "cpu", "formats", "ui")
+    skip = shutil.ignore_patterns("__pycache__", "gl", "cpu", "ui")
     shutil.copytree(package, tmp_path / "studio", ignore=skip)
     target = tmp_path / "studio" / "projects" / "data"
     shutil.copytree(bundled_path("iris.csv").parent, target, dirs_exist_ok=True)

@@ -97,7 +97,7 @@ def test_row_numbers_count_lines_through_quoted_line_ends_and_blanks(tmp_path: P
 def test_missing_file_folder_and_pipe_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no file"):
         load_csv(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="regular file, got a folder"):
         load_csv(tmp_path)
 
 

@@ -32,27 +32,27 @@ def saved(array: np.ndarray) -> bytes:
 
 GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
 HEADERS = [
-    (GOOD.replace("<f4", "|O"), "Python objects"),
-    (GOOD.replace("'<f4'", "[('a', '<f4')]"), "structured records"),
-    (GOOD.replace("<f4", "<c8"), "complex"),
-    (GOOD.replace("<f4", "<M8[s]"), "unknown element type"),
-    (GOOD.replace("<f4", "|V8"), "structured records"),
-    (GOOD.replace("<f4", "|S8"), "byte strings"),
-    (GOOD.replace("<f4", "<f3"), "unknown element type"),
-    (GOOD.replace("<f4", "<U999999"), "unknown element type"),
-    (GOOD.replace("(2, 2)", "(-2, -2)"), "malformed array shape"),
-    (GOOD.replace("(2, 2)", "(2, 0)"), "empty"),
-    (GOOD.replace("(2, 2)", "(99999999, 99999999)"), "too large"),
-    (GOOD.replace("(2, 2)", "(" + "1, " * 40 + ")"), "malformed array shape"),
-    (GOOD.replace("(2, 2)", "(2**9, 2)"), "malformed array header"),
-    (GOOD.replace("(2, 2)", "(1e9,)"), "malformed array header"),
-    (GOOD.replace("False", "0"), "malformed array header"),
-    (GOOD.replace("'shape'", "'descr'"), "malformed array header"),
-    (GOOD.replace("'shape': (2, 2), ", ""), "malformed array header"),
-    (GOOD[:-1], "malformed array header"),
-    ("__import__('os').system('true')", "malformed array header"),
-    ("{" + "(" * 5000 + "}", "malformed array header"),
-    ("{" * 9000, "malformed array header"),
+    (GOOD.replace("<f4", "|O"), "never loaded"),
+    (GOOD.replace("'<f4'", "[('a', '<f4')]"), "structured arrays"),
+    (GOOD.replace("<f4", "<c8"), "unsupported dtype"),
+    (GOOD.replace("<f4", "<M8[s]"), "unsupported dtype"),
+    (GOOD.replace("<f4", "|V8"), "unsupported dtype"),
+    (GOOD.replace("<f4", "|S8"), "unsupported dtype"),
+    (GOOD.replace("<f4", "<f3"), "unsupported dtype"),
+    (GOOD.replace("<f4", "<U999999"), "unsupported dtype"),
+    (GOOD.replace("(2, 2)", "(-2, -2)"), "damaged"),
+    (GOOD.replace("(2, 2)", "(2, 0)"), "does not match"),
+    (GOOD.replace("(2, 2)", "(99999999, 99999999)"), "does not match"),
+    (GOOD.replace("(2, 2)", "(" + "1, " * 40 + ")"), "too many axes"),
+    (GOOD.replace("(2, 2)", "(2**9, 2)"), "damaged"),
+    (GOOD.replace("(2, 2)", "(1e9,)"), "damaged"),
+    (GOOD.replace("False", "0"), "damaged"),
+    (GOOD.replace("'shape'", "'descr'"), "damaged"),
+    (GOOD.replace("'shape': (2, 2), ", ""), "damaged"),
+    (GOOD[:-1], "damaged"),
+    ("__import__('os').system('true')", "damaged"),
+    ("{" + "(" * 4000 + "}", "damaged"),
+    ("{" * 4000, "damaged"),
     (" " * 20_000, "header is too long"),
 ]
 
@@ -75,13 +75,13 @@ def test_bad_header_is_refused_without_allocating(
     ("content", "message"),
     [
         (b"", "empty"),
-        (b"\x93NUM", "not a NumPy array"),
-        (b"a,b\n1,2\n", "not a NumPy array"),
+        (b"\x93NUM", "not a npy file"),
+        (b"a,b\n1,2\n", "not a npy file"),
         (npy(GOOD, version=9), "version"),
-        (npy(GOOD)[:9], "cut short"),
-        (npy(GOOD)[:40], "cut short"),
-        (npy(GOOD, bytes(15)), "too short.*16 bytes.*15 bytes"),
-        (npy(GOOD, bytes(17)), "too long.*16 bytes.*17 bytes"),
+        (npy(GOOD)[:9], "cut off"),
+        (npy(GOOD)[:40], "cut off"),
+        (npy(GOOD, bytes(15)), "expected 16 bytes, got 15"),
+        (npy(GOOD, bytes(17)), "expected 16 bytes, got 17"),
         (saved(np.array([{}, 1], dtype=object)), "never loaded"),
     ],
 )
@@ -102,6 +102,33 @@ def test_declared_size_above_the_cap_is_refused(tmp_path: Path) -> None:
         read_npy(tmp_path / "a.npy", replace(DEFAULT_LIMITS, file_bytes=1000))
 
 
+def test_empty_arrays_are_refused_wherever_they_stand(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((2, 0)))
+    with pytest.raises(DataError, match=r"a.npy\] the array is empty: its shape is \[2, 0\]"):
+        read_npy(tmp_path / "a.npy")
+    with pytest.raises(FormatError, match="must hold numbers"):
+        map_npy(tmp_path / "a.npy")
+    np.savez(tmp_path / "a.npz", x=np.zeros((0, 3)), y=np.zeros(0))
+    with pytest.raises(DataError, match=r"a.npz/x\] the array is empty"):
+        load_npz(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("code", [0x110000, 0xD800, 0xFFFFFFFF])
+def test_text_that_is_not_unicode_is_refused(tmp_path: Path, code: int) -> None:
+    names = np.array(["cat", "dog"])
+    names.view(np.uint32)[2] = code
+    np.savez(tmp_path / "a.npz", x=np.ones((2, 2)), y=np.array([0, 1]), class_names=names)
+    with pytest.raises(FormatError, match="not Unicode"):
+        load_npz(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("array", [np.ones((3, 2), order="F"), np.array(3.0), np.array(["a", "b"])])
+def test_only_numbers_with_samples_first_are_mapped(tmp_path: Path, array: np.ndarray) -> None:
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(FormatError, match="a mapped array must"):
+        map_npy(tmp_path / "a.npy")
+
+
 def archive(path: Path, members: list[tuple[str, bytes]], method: int = 8) -> Path:
     with zipfile.ZipFile(path, "w", method) as out:
         for name, content in members:
@@ -116,9 +143,9 @@ X_OK, Y_OK = saved(np.ones((2, 2), np.float32)), saved(np.array([0, 1]))
     ("members", "message"),
     [
         ([("x.npy", X_OK)], "expected arrays x and y.*'x'"),
-        ([("x.npy", X_OK), ("y.npy", b"junk")], "not a NumPy array"),
-        ([("x.npy", X_OK[:-1]), ("y.npy", Y_OK)], "the member declares"),
-        ([("x.npy", X_OK + b"0"), ("y.npy", Y_OK)], "the member declares"),
+        ([("x.npy", X_OK), ("y.npy", b"junk")], "not a npy file"),
+        ([("x.npy", X_OK[:-1]), ("y.npy", Y_OK)], "does not match"),
+        ([("x.npy", X_OK + b"0"), ("y.npy", Y_OK)], "does not match"),
         ([("x.npy", saved(np.array([{}]))), ("y.npy", Y_OK)], "never loaded"),
         ([(f"a{i}.npy", X_OK) for i in range(1100)], "too many members"),
         ([("x.npy", X_OK), ("y.npy", saved(np.array([0, 1, 1])))], "2 samples and 3 labels"),
@@ -176,7 +203,7 @@ def test_zip_bomb_is_refused_by_what_it_declares(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.npz", [("x.npy", zeros), ("y.npy", Y_OK)])
     del zeros
     tracemalloc.start()
-    with pytest.raises(FormatError, match="expands more than 200 times"):
+    with pytest.raises(FormatError, match="at most 200 times"):
         load_npz(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -199,7 +226,7 @@ def test_flipped_data_fail_the_checksum(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[content.find(X_OK) + len(X_OK) - 1] ^= 1
     path.write_bytes(bytes(content))
-    with pytest.raises(FormatError, match=r"damaged.*CRC"):
+    with pytest.raises(FormatError, match="checksum is wrong"):
         load_npz(path)
 
 
@@ -219,14 +246,14 @@ def test_encrypted_and_oddly_compressed_members_are_refused(tmp_path: Path) -> N
     with pytest.raises(FormatError, match="encrypted"):
         load_npz(path)
     archive(path, [("x.npy", X_OK), ("y.npy", Y_OK)], zipfile.ZIP_LZMA)
-    with pytest.raises(FormatError, match="not supported"):
+    with pytest.raises(FormatError, match="unsupported method"):
         load_npz(path)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_member_twice_is_refused(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.npz", [("x.npy", X_OK), ("x.npy", X_OK), ("y.npy", Y_OK)])
-    with pytest.raises(FormatError, match="'x' twice"):
+    with pytest.raises(FormatError, match=r"'x\.npy' occurs twice"):
         load_npz(path)
 
 
@@ -235,5 +262,6 @@ def test_member_names_are_never_paths(tmp_path: Path) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
     path = archive(folder / "a.npz", [("../x.npy", X_OK), ("x.npy", X_OK), ("y.npy", Y_OK)])
-    assert len(load_npz(path)) == 2
+    with pytest.raises(FormatError, match="unsafe member name"):
+        load_npz(path)
     assert not outside.exists()

@@ -134,5 +134,5 @@ def test_links_out_of_the_project_are_refused(folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
 def test_a_pipe_is_refused_without_waiting(folder: Path) -> None:
     os.mkfifo(folder / "pipe.csv")
-    with pytest.raises(DataError, match="not a regular file"):
+    with pytest.raises(DataError, match="must be a regular file"):
         open_dataset({"source": "csv", "path": "pipe.csv"}, folder)
