@@ -14,6 +14,9 @@ from studio.samples import open_copy, sample_names
 BackendOption = Annotated[
     str, typer.Option("--backend", help="Where to run: auto, gl or cpu.", metavar="auto|gl|cpu")
 ]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Seed of everything random.", metavar="N")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 ProjectArgument = Annotated[
     str,
@@ -23,10 +26,10 @@ ProjectArgument = Annotated[
 ]
 
 
-def find_project(named: str, *, copy_into: Path | None = None) -> Path:
+def find_project(named: str, *, samples: bool = True) -> Path:
     """The project file a word stands for: a file, a folder that holds one, or a sample's name.
 
-    A sample is copied into ``copy_into`` (default: the current folder) and opened from there.
+    A sample is copied into the current folder and opened from there; never without ``samples``.
 
     Raises:
         DataError: nothing of that name is there.
@@ -41,15 +44,24 @@ def find_project(named: str, *, copy_into: Path | None = None) -> Path:
             who=named,
             hint="name the file itself",
         )
-    if path.exists() or path.suffix or named not in sample_names():
-        if not path.exists():
-            raise DataError(
-                "no such project",
-                who=named,
-                hint=f"give a .glassbox file or one of the samples {', '.join(sample_names())}",
-            )
+    if path.exists():
         return path
-    return open_copy(named, copy_into or Path.cwd())
+    if samples and named in sample_names():
+        return open_copy(named, Path.cwd())
+    others = f" or one of the samples {', '.join(sample_names())}" if samples else ""
+    raise DataError("no such project", who=named, hint=f"give a .glassbox file{others}")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for answers, before the work that gives them; DataError where it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"the folder cannot be made: {error.strerror or error}",
+            who=str(path),
+            hint="choose another place with --out",
+        ) from None
 
 
 def open_project(named: str) -> Project:

@@ -1,44 +1,56 @@
-"""The training bar of the terminal: epoch, step, loss, accuracy, pace and time to go."""
+"""The training bar of the terminal: epoch, time to go, loss, accuracy and pace."""
 
 from __future__ import annotations
 
+import time
 from collections import deque
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from studio.cli import console
-from studio.engine.core.signal import Signal
 from studio.engine.train.progress import Progress as TrainingProgress
+from studio.engine.train.trainer import Trainer
 
 _SCALE = 1000
+_WIDTH = 20
+# A compilation that is over sooner is not worth a word.
+_PATIENCE = 1.0
 
 
 class ProgressBar:
-    """Shows the latest report of a training; on a pipe it prints one line per epoch instead.
+    """Shows where a training stands; on a pipe it prints one line per epoch instead.
+
+    Reports are heard on the training thread and shown by `refresh` on the caller's.
 
     Args:
-        progress: the signal of a trainer, heard on the training thread.
+        trainer: whose reports are shown.
         quiet: show nothing.
     """
 
-    def __init__(self, progress: Signal[[TrainingProgress]], *, quiet: bool = False) -> None:
+    def __init__(self, trainer: Trainer, *, quiet: bool = False) -> None:
         self._latest: TrainingProgress | None = None
-        self._heard_epoch = 0
-        self._finished: deque[TrainingProgress] = deque()
-        self._live = console.err.is_terminal and not quiet
+        self._compiled = (0, 0)
+        self._began = time.monotonic()
+        self._told = False
+        self._lines: deque[str] = deque()
         self._quiet = quiet
+        self._live = console.err.is_terminal and not quiet
         self._bar = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=_WIDTH),
             TextColumn("{task.fields[facts]}"),
             console=console.err,
             transient=False,
         )
-        self._task = self._bar.add_task("training", total=_SCALE, facts="")
-        self._signal = progress
-        progress.connect(self._hear)
+        self._task = self._bar.add_task("starting", total=_SCALE, facts="")
+        self._trainer = trainer
+        trainer.progress.connect(self._hear)
+        trainer.compiling.connect(self._hear_compiling)
+        trainer.said.connect(self._hear_words)
 
     def __enter__(self) -> Self:
         if self._live:
@@ -51,39 +63,66 @@ class ProgressBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._signal.disconnect(self._hear)
+        self._trainer.progress.disconnect(self._hear)
+        self._trainer.compiling.disconnect(self._hear_compiling)
+        self._trainer.said.disconnect(self._hear_words)
         if self._live:
             self._bar.stop()
 
     def refresh(self) -> None:
-        """Show the latest report; called on the thread that owns the terminal."""
-        report = self._latest
-        if report is None or self._quiet:
+        """Show what was heard; called on the thread that owns the terminal."""
+        if self._quiet:
             return
+        while self._lines:
+            console.err.print(escape(self._lines.popleft()))
+        done, whole = self._compiled
+        if done < whole:
+            self._show_compiling(done, whole)
+        elif self._latest is not None and self._live:
+            report = self._latest
+            title = f"epoch {min(report.epoch + 1, report.epochs)}/{report.epochs}"
+            room = console.err.width - _WIDTH - len(title) - 3
+            self._bar.update(
+                self._task,
+                description=title,
+                completed=report.share * _SCALE,
+                facts=escape(facts(report, room)),
+            )
+
+    def _show_compiling(self, done: int, whole: int) -> None:
         if self._live:
             self._bar.update(
                 self._task,
-                description=f"epoch {min(report.epoch + 1, report.epochs)}/{report.epochs}",
-                completed=report.share * _SCALE,
-                facts=facts(report),
+                description="compiling",
+                completed=done / whole * _SCALE,
+                facts=f"{done}/{whole} kernels",
             )
-        while self._finished:
-            done = self._finished.popleft()
-            if not self._live:
-                console.err.print(f"epoch {done.epoch}/{done.epochs}  {facts(done)}")
+        elif not self._told and time.monotonic() - self._began > _PATIENCE:
+            self._told = True
+            console.note(f"compiling {whole} kernels")
 
     def _hear(self, report: TrainingProgress) -> None:
         self._latest = report
-        if report.metrics and report.epoch > self._heard_epoch:
-            self._heard_epoch = report.epoch
-            self._finished.append(report)
+        # An epoch that is over counts as finished and has no step of its own yet.
+        if report.metrics and report.step == 0 and not self._live:
+            self._lines.append(f"epoch {report.epoch}/{report.epochs}  {facts(report)}")
+
+    def _hear_words(self, text: str) -> None:
+        self._lines.append(text)
+
+    def _hear_compiling(self, done: int, whole: int) -> None:
+        if done <= 1:
+            self._began = time.monotonic()
+        self._compiled = (done, whole)
 
 
-def facts(report: TrainingProgress) -> str:
-    """The numbers behind the bar."""
-    words = [f"{name} {value:.4f}" for name, value in report.metrics.items()]
+def facts(report: TrainingProgress, room: int = 10_000) -> str:
+    """The numbers behind the bar, the most wanted first, as many as ``room`` characters hold."""
+    words = [f"ETA {clock(report.eta)}" if report.eta is not None else "ETA -"]
+    words += _numbers(report.metrics)
     words.append(f"{report.rows_per_second:,.0f} rows/s")
-    words.append(f"ETA {clock(report.eta)}" if report.eta is not None else "ETA -")
+    while len(words) > 1 and len("  ".join(words)) > room:
+        words.pop()
     return "  ".join(words)
 
 
@@ -93,3 +132,11 @@ def clock(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
+
+
+def _numbers(metrics: Mapping[str, float]) -> list[str]:
+    """Names and values; a small one, such as a rate, keeps its digits."""
+    return [
+        f"{name} {value:.4f}" if value == 0 or abs(value) >= 0.01 else f"{name} {value:.2g}"
+        for name, value in metrics.items()
+    ]

@@ -11,10 +11,9 @@ import typer
 
 from studio.cli import console
 from studio.cli.commands.training import report, train_with_bar
-from studio.cli.options import BackendOption, JsonOption
-from studio.engine.compiler.target import CPU
-from studio.engine.core.errors import DataError
+from studio.cli.options import BackendOption, JsonOption, SeedOption, make_folder
 from studio.engine.train.devices import open_backend
+from studio.engine.train.exporting import export_all
 from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
@@ -30,35 +29,28 @@ def demo(
         bool, typer.Option("--headless", help="Stay in the terminal, whatever display there is.")
     ] = False,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder for the project, the model and the files.")
+        Path,
+        typer.Option(
+            "--out", help="Folder for the project, the model and the files.", metavar="DIR"
+        ),
     ] = Path("glassbox-demo"),
     backend: BackendOption = "auto",
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of everything random.", min=0)
-    ] = None,
+    seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train the digits network, evaluate it, and write model and instruction files."""
-    from studio.engine.train.exporting import export_all
-
     if not headless and not as_json and _has_display():
         console.note("this version has no window yet: the demo runs in the terminal")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"the folder cannot be made: {error.strerror or error}", who=str(out)
-        ) from None
+    make_folder(out)
     project = Project.load(open_copy(DEMO_PROJECT, out)).with_training(seed=seed)
     task = Task.of_project(project)
-    program = Programs(task).program("train", 2, CPU)
-    if not as_json:
-        console.say(
-            f"{project.name}: {task.data_summary}; {len(program)} instructions a step, "
-            f"{task.graph.parameter_count():,} parameters"
-        )
     with open_backend(backend) as device:
         if not as_json:
+            program = Programs(task).program("train", 2, device.backend.target)
+            console.say(
+                f"{project.name}: {task.data_summary}; {len(program)} instructions a step, "
+                f"{task.graph.parameter_count():,} parameters"
+            )
             console.say(device.why)
         run = RunFolder.create(project)
         with Trainer(task, device.backend, run=run) as trainer:
@@ -76,7 +68,8 @@ def demo(
             }
         )
         return
-    report(result, {name: value for name, value in test.items() if name != "accuracy"})
+    rest = {name: value for name, value in test.items() if name != "accuracy"}
+    report(result, rest, project.path)
     console.say(f"test accuracy: {test['accuracy']:.4f}")
     for export in exports:
         console.say(

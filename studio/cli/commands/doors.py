@@ -9,7 +9,7 @@ import typer
 
 from studio.cli import console
 from studio.cli.commands.using import RunOption, run_of
-from studio.cli.options import JsonOption, ProjectArgument, open_project
+from studio.cli.options import JsonOption, ProjectArgument, find_project, open_project
 from studio.engine.core.errors import ParameterError
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import EXPORT_FORMATS, export_file
@@ -22,7 +22,7 @@ def export_project(
     form: Annotated[
         str, typer.Option("--format", help="What to write.", metavar="|".join(EXPORT_FORMATS))
     ],
-    output: Annotated[Path, typer.Option("-o", help="File to write.")],
+    output: Annotated[Path, typer.Option("-o", help="File to write.", metavar="FILE")],
     run: RunOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,12 +47,15 @@ def export_project(
 
 def import_file(
     source: Annotated[Path, typer.Argument(help=f"File to import ({', '.join(IMPORT_FORMATS)}).")],
-    output: Annotated[Path, typer.Option("-o", help="Project to bring it into (.glassbox).")],
+    output: Annotated[
+        Path, typer.Option("-o", help="Project to bring it into.", metavar="PROJECT")
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Bring weights into a project as a new run, so that it evaluates, predicts and exports."""
-    run = import_weights(source, output)
+    project = find_project(str(output), samples=False)
+    run = import_weights(source, project)
     if as_json:
-        console.answer_json({"project": str(output), "run": str(run.path)})
+        console.answer_json({"project": str(project), "run": str(run.path)})
     else:
-        console.say(f"{output}: weights of {source} are now its last run, {run.path}")
+        console.say(f"{project}: weights of {source} are now its last run, {run.path}")

@@ -17,6 +17,7 @@ from studio.engine.formats.gbi import load_gbi, save_gbi
 from studio.engine.formats.npy import load_npy, save_npy
 from studio.engine.isa import ops
 from studio.engine.isa.text import format_program
+from studio.engine.train.execute import execute
 
 ALL_FAMILIES = ops.__all__
 
@@ -65,8 +66,6 @@ def execute_file(
     as_json: JsonOption = False,
 ) -> None:
     """Run an instruction file on raw inputs, any number of rows."""
-    from studio.engine.train.execute import execute
-
     if answers is None and not as_json:
         raise FormatError("say where the outputs go with --output FILE.npy, or ask for --json",
                           who="exec")  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
+from studio.engine.core.errors import ParameterError
 from studio.engine.isa import ops
 from studio.engine.isa.instruction import Twin, all_instructions
 from studio.engine.isa.manual import entry, entry_of, manual, markdown
@@ -25,6 +26,8 @@ def isa(
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
 ) -> None:
     """Explain an instruction, or list them all."""
+    if as_markdown and (as_json or mnemonic is not None):
+        raise ParameterError("--markdown prints the whole manual: leave the rest away", who="isa")
     if mnemonic is not None:
         found = entry(mnemonic)
         if as_json:

@@ -22,12 +22,14 @@ from studio.engine.train.trainer import Trainer
 
 def profile(
     project: ProjectArgument,
-    steps: Annotated[int, typer.Option("--steps", help="Steps to profile.", min=1)] = 20,
+    steps: Annotated[
+        int, typer.Option("--steps", help="Steps to profile.", min=1, max=100_000, metavar="N")
+    ] = 20,
     roofline: Annotated[
         bool, typer.Option("--roofline", help="Show the share of the device's measured peak.")
     ] = False,
     trace: Annotated[
-        Path | None, typer.Option("--trace", help="Write a Chrome/Perfetto trace (.json).")
+        Path | None, typer.Option("--trace", help="Write a Chrome/Perfetto trace.", metavar="FILE")
     ] = None,
     backend: BackendOption = "auto",
     as_json: JsonOption = False,

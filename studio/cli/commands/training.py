@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from studio.cli import console
-from studio.cli.options import BackendOption, JsonOption, ProjectArgument, find_project
+from studio.cli.options import (
+    BackendOption,
+    JsonOption,
+    ProjectArgument,
+    SeedOption,
+    find_project,
+    make_folder,
+)
 from studio.cli.progress_bar import ProgressBar
 from studio.engine.core.errors import DataError
+from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
+from studio.engine.train.exporting import export_all
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
@@ -26,28 +34,34 @@ def train(
     project: ProjectArgument,
     backend: BackendOption = "auto",
     epochs: Annotated[
-        int | None, typer.Option("--epochs", help="Passes over the data.", min=1)
+        int | None,
+        typer.Option("--epochs", help="Passes over the data, resumed ones included.", metavar="N"),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of everything random.", min=0)
-    ] = None,
+    seed: SeedOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last checkpoint of the last run.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder the trained model is written to.")
+        Path | None,
+        typer.Option("--out", help="Folder the trained model is written to.", metavar="DIR"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part."""
-    from studio.engine.train.exporting import export_all
-
-    path = find_project(project)
-    opened = Project.load(path).with_training(epochs=epochs, seed=seed)
+    opened = Project.load(find_project(project)).with_training(epochs=epochs, seed=seed)
+    run, checkpoint = _last_place(opened) if resume else (None, None)
+    if checkpoint is not None and seed is None:
+        # A seed given to the first part holds for the rest.
+        opened = opened.with_training(seed=checkpoint.seed)
     task = Task.of_project(opened)
+    if out is not None:
+        make_folder(out)
     with open_backend(backend) as device:
-        _remark(device.why, quiet=as_json)
-        run, checkpoint = _run_folder(opened, resume)
+        if not as_json:
+            console.note(device.why)
+            if checkpoint is not None:
+                console.note(_where(checkpoint, task.settings.epochs))
+        run = run or RunFolder.create(opened)
         with Trainer(task, device.backend, run=run) as trainer:
             if checkpoint is not None:
                 trainer.resume(checkpoint)
@@ -69,7 +83,7 @@ def train(
             }
         )
         return
-    report(result, test)
+    report(result, test, opened.path)
     console.say(f"run: {run.path}")
     for export in exports:
         console.say(f"{export.format}: {export.path}")
@@ -77,21 +91,23 @@ def train(
 
 def train_with_bar(trainer: Trainer, *, quiet: bool) -> TrainingResult:
     """Train on the trainer's own thread while a bar shows how far it is; Ctrl-C stops cleanly."""
-    with ProgressBar(trainer.progress, quiet=quiet) as bar:
+    with ProgressBar(trainer, quiet=quiet) as bar:
         future = trainer.start()
         try:
             _wait(future, bar)
         except KeyboardInterrupt:
-            console.note("stopping after this step; go on later with --resume")
+            console.note("stopping after this step")
             trainer.control.stop()
         return future.result()
 
 
-def report(result: TrainingResult, test: dict[str, float]) -> None:
-    """Say what came out of a training."""
-    if result.outcome != "finished":
-        console.say(f"stopped: {result.reason or 'as you asked'}")
-    console.say(f"trained {result.steps:,} steps in {result.seconds:.1f} s")
+def report(result: TrainingResult, test: dict[str, float], project: Path | None) -> None:
+    """Say what came out of a training, and how to go on with one that was stopped."""
+    if result.outcome == "stopped":
+        console.say(f"stopped as you asked; go on with: glassbox train {project} --resume")
+    elif result.outcome == "early":
+        console.say(f"stopped early: {result.reason}")
+    console.say(f"trained {result.steps:,} steps in all, {result.seconds:.1f} s now")
     for name, value in test.items():
         console.say(f"test {name}: {value:.4f}")
 
@@ -99,24 +115,25 @@ def report(result: TrainingResult, test: dict[str, float]) -> None:
 def _wait(future: Future[TrainingResult], bar: ProgressBar) -> None:
     while not future.done():
         bar.refresh()
-        time.sleep(_TICK)
+        wait([future], timeout=_TICK)
     bar.refresh()
 
 
-def _run_folder(project: Project, resume: bool) -> tuple[RunFolder, Path | None]:
-    if not resume:
-        return RunFolder.create(project), None
+def _last_place(project: Project) -> tuple[RunFolder, Checkpoint]:
+    """The last run of a project and its newest checkpoint."""
     run = latest_run(project)
-    checkpoint = run.last_checkpoint() if run is not None else None
-    if run is None or checkpoint is None:
+    path = run.last_checkpoint() if run is not None else None
+    if run is None or path is None:
         raise DataError(
             "there is no run with a checkpoint to go on from",
             who=project.name,
             hint="train without --resume first",
         )
-    return run, checkpoint
+    return run, Checkpoint.load(path)
 
 
-def _remark(why: str, *, quiet: bool) -> None:
-    if why and not quiet:
-        console.note(why)
+def _where(checkpoint: Checkpoint, epochs: int) -> str:
+    done = checkpoint.position.epoch
+    if done < epochs:
+        return f"going on after {done} of {epochs} epochs"
+    return f"nothing left to train: all {epochs} epochs are done; ask for more with --epochs"

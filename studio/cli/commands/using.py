@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +13,7 @@ import typer
 from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
 from studio.engine.core.errors import DataError
+from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
 from studio.engine.train.data.image_input import read_inputs
@@ -20,9 +23,11 @@ from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.trained import Trained
 
 RunOption = Annotated[
-    Path | None, typer.Option("--run", help="Run folder to take the weights from; the last.")
+    Path | None,
+    typer.Option("--run", help="Run folder with the weights; else the last.", metavar="DIR"),
 ]
 _SHOWN = 3
+_ENDINGS = (".npy", ".npz", ".csv")
 
 
 def evaluate(
@@ -45,16 +50,25 @@ def evaluate(
 def predict(
     project: ProjectArgument,
     inputs: Annotated[
-        list[Path], typer.Argument(help="What to predict: .npy, .npz, images or a CSV file.")
+        list[Path],
+        typer.Argument(
+            help="What to predict: .npy, .npz, CSV, images or folders.", metavar="FILE..."
+        ),
     ],
     run: RunOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="Write the outputs to .npy, .npz or .csv.")
+        Path | None,
+        typer.Option("--output", help="Write the outputs to .npy, .npz or .csv.", metavar="FILE"),
     ] = None,
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
     """Run a trained project on inputs of your own."""
+    if output is not None and output.suffix.lower() not in _ENDINGS:
+        raise DataError(
+            f"the file's ending says the form: expected {', '.join(_ENDINGS)}, got {output.name!r}",
+            who="predict",
+        )
     folder = run_of(open_project(project), run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
         read = read_inputs(inputs, trained.input_spec())
@@ -76,7 +90,15 @@ def predict(
 
 def run_of(project: Project, run: Path | None) -> RunFolder:
     """The run a command means: the folder given, or the project's last one."""
-    folder = RunFolder(run) if run is not None else latest_run(project)
+    if run is not None:
+        if not (run / "settings.json").is_file():
+            raise DataError(
+                "this is no run of a training",
+                who=str(run),
+                hint="name a folder below the project's .runs folder",
+            )
+        return RunFolder(run)
+    folder = latest_run(project)
     if folder is None:
         raise DataError(
             "this project has not been trained yet",
@@ -100,27 +122,18 @@ def _answer(row: np.ndarray, classes: tuple[str, ...]) -> str:
 def _save(
     path: Path, outputs: np.ndarray, names: tuple[str, ...], classes: tuple[str, ...]
 ) -> None:
-    if path.suffix == ".npy":
+    ending = path.suffix.lower()
+    if ending == ".npy":
         save_npy(path, outputs)
-    elif path.suffix == ".npz":
+    elif ending == ".npz":
         save_npz(path, {"outputs": outputs})
-    elif path.suffix == ".csv":
-        _save_csv(path, outputs, names, classes)
     else:
-        raise DataError(
-            f"the file's ending says the form: expected .npy, .npz or .csv, got {path.name!r}",
-            who="predict",
-        )
+        _save_csv(path, outputs, names, classes)
 
 
 def _save_csv(
     path: Path, outputs: np.ndarray, names: tuple[str, ...], classes: tuple[str, ...]
 ) -> None:
-    import csv
-    import io
-
-    from studio.engine.formats.atomic import write_atomic
-
     flat = outputs.reshape(len(outputs), -1)
     columns = classes if len(classes) == flat.shape[1] else [f"y{i}" for i in range(flat.shape[1])]
     text = io.StringIO()

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError
+from studio.engine.core.errors import CheckpointError, FormatError
 from studio.engine.formats import safetensors
 from studio.engine.formats.byte_source import open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS
@@ -40,8 +40,11 @@ def load_weights(path: Path | str, graph: LayerGraph) -> dict[str, Array]:
     """
     who = str(path)
     with open_source(path, DEFAULT_LIMITS, "weights") as opened:
-        start = opened.read(min(2, opened.size))
-    if start == b"PK":
+        start = opened.read(min(9, opened.size))
+    if start[:2] != b"PK" and start[8:] != b"{":
+        # Behind the length of its header a safetensors file goes on with that header, an object.
+        raise FormatError("expected weights as .safetensors or .npz, got neither", who=who)
+    if start[:2] == b"PK":
         found = load_npz(path)
     else:
         found, metadata = safetensors.load(path)
