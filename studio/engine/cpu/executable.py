@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.assemble import assemble, kernel_name
+from studio.engine.cpu.blas_threads import blas_threads, shares_work
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import Placement, place
 from studio.engine.cpu.scratch import Scratch
@@ -82,8 +84,15 @@ class CpuExecutable:
         )
         runs = self._assembled(self._entries, progress)
         self._executor = Executor(runs)
+        self._shares = shares_work(self._program, self._batch, self._rows)
         self._held = self._placement.nbytes + self._scratch.nbytes
         self._count.transient(self._held, 1)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        with self._lock, np.errstate(all="ignore"), blas_threads(self._shares):
+            self._require_open()
+            yield
 
     def _assembled(
         self, found: Sequence[Entry], progress: Callable[[int, int], None] | None = None
@@ -131,14 +140,12 @@ class CpuExecutable:
 
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Run whole steps; returns how many."""
-        with self._lock, np.errstate(all="ignore"):
-            self._require_open()
+        with self._working():
             return self._executor.run(steps, stop)
 
     def run_to(self, index: int) -> Position:
         """Run single entries of the present step until ``index`` comes next."""
-        with self._lock, np.errstate(all="ignore"):
-            self._require_open()
+        with self._working():
             return self._executor.run_to(index)
 
     def fetch(self, ref: Ref) -> Future[Array]:
@@ -178,8 +185,7 @@ class CpuExecutable:
 
     def profile(self, steps: int = 1) -> Profile:
         """Run steps with the wall clock read round every entry."""
-        with self._lock, np.errstate(all="ignore"):
-            self._require_open()
+        with self._working():
             names = [kernel_name(entry) for entry in self._entries]
             recorder = Recorder(self._program, self._entries, names, self._batch, self._rows)
             if self._executor.position.index:
@@ -196,8 +202,7 @@ class CpuExecutable:
 
     def check(self) -> None:
         """Run one step line by line, unfused; NumericError at the first NaN or infinity."""
-        with self._lock, np.errstate(all="ignore"):
-            self._require_open()
+        with self._working():
             found = unfused(self._program)
             apart = self._unfused_views()
             for entry in found:
