@@ -198,3 +198,7 @@ def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"studio.engine has no {name!r}")
     return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,8 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,22 @@ with open_backend("cpu") as device:
 
 def killed_after(path: Path, seconds: float) -> None:
     """Train in a process of its own and kill it some seconds after the run began."""
+    with training(path):
+        time.sleep(seconds)
+
+
+def killed_with_checkpoint(path: Path) -> None:
+    """Train in a process of its own and kill it once it has saved a checkpoint."""
+    with training(path):
+        deadline = time.monotonic() + 60.0
+        while list_runs(Project.load(path))[-1].last_checkpoint() is None:
+            assert time.monotonic() < deadline, "no checkpoint within a minute"
+            time.sleep(0.01)
+
+
+@contextmanager
+def training(path: Path) -> Iterator[None]:
+    """A training in a process of its own, begun on entry and killed on exit."""
     child = subprocess.Popen(
         [sys.executable, "-c", TRAIN, str(path)],
         stdout=subprocess.PIPE,
@@ -47,7 +65,7 @@ def killed_after(path: Path, seconds: float) -> None:
     assert child.stdout is not None
     try:
         assert child.stdout.readline() == "begun\n"
-        time.sleep(seconds)
+        yield
     finally:
         child.kill()
         child.wait(30)
@@ -81,7 +99,9 @@ def saved(folder: Path) -> Path:
 @pytest.mark.slow
 def test_a_few_killed_trainings_leave_everything_readable(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    kill_and_look(path, 3, 0.6)
+    kill_and_look(path, 2, 0.6)
+    killed_with_checkpoint(path)
+    check_readable(list_runs(Project.load(path))[-1])
     run = latest_run(Project.load(path))
     assert run is not None
     checkpoint = run.last_checkpoint()

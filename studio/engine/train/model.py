@@ -22,6 +22,7 @@ from studio.engine.optim.losses import Loss
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
+from studio.engine.train.callbacks.epoch_lines import EpochLines
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import Opened, open_backend
@@ -201,6 +202,7 @@ class Model:
         y: object = None,
         batch_size: int = 32,
         epochs: int = 1,
+        verbose: int = 0,
         *,
         validation_split: float = 0.0,
         validation_data: Sequence[object] | None = None,
@@ -214,6 +216,7 @@ class Model:
 
         ``validation_split`` sets the last share of the samples aside before they are shuffled.
         Without ``x`` a model loaded from a project trains on the project's data and settings.
+        ``verbose`` of 1 or 2 writes a line per epoch to standard error.
 
         Raises:
             StudioError: arrays, options or the training itself are at fault.
@@ -226,9 +229,8 @@ class Model:
                 validation_data, class_weight, shuffle,
             )  # fmt: skip
         self._drop_use()
-        with Trainer(
-            task, self._device(), callbacks=callbacks, initial_epoch=initial_epoch
-        ) as trainer:
+        told = [*callbacks, EpochLines()] if verbose else callbacks
+        with Trainer(task, self._device(), callbacks=told, initial_epoch=initial_epoch) as trainer:
             trainer.begin_with(self._stored(), self._state)
             trainer.run()
             self._weights = trainer.read_weights()

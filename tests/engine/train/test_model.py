@@ -269,3 +269,20 @@ def test_mistakes_are_named(model: Sequential, table: tuple[np.ndarray, np.ndarr
         Model(a, Add()([a, b]))
     with pytest.raises(ParameterError, match="output of a layer"):
         Dense(3)(x)  # type: ignore[arg-type]
+
+
+def test_verbose_tells_each_epoch(
+    model: Sequential, table: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model.fit(*table, epochs=2, verbose=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[:2] for line in lines] == [["epoch", "1/2"], ["epoch", "2/2"]]
+    assert all("loss" in line for line in lines)
+    model.fit(*table, epochs=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_library_lists_its_names() -> None:
+    import studio.engine
+
+    assert {"Sequential", "Dense", "EarlyStopping"} <= set(dir(studio.engine))
