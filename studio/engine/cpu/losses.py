@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from studio.engine.cpu.dense import DenseIn
+from studio.engine.cpu.dense import DenseIn, nothing
 from studio.engine.cpu.views import Anything, Floats, Run, Sink, Views
-from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.instruction import Instruction, Twin
 
 EPS = 1e-7
 
@@ -105,5 +105,53 @@ def run_value(y: Floats, compute: Callable[[], float]) -> Run:
 
     def run() -> None:
         y.fill(compute())
+
+    return run
+
+
+def run_mean(
+    ins: Instruction,
+    views: Views,
+    each: Callable[[LossRows], Floats],
+    divisor: Callable[[float], float] = float,
+) -> Run:
+    """A run of a loss that is a sum over all elements of the predictions.
+
+    Args:
+        ins: the loss.
+        views: its arrays.
+        each: gives the loss of every element, [R,K].
+        divisor: what the sum is divided by, from the count of elements; by default that count.
+    """
+    rows = LossRows(ins, views, entries=True)
+    whole = divisor(rows.mean * rows.width)
+
+    def value() -> float:
+        rows.load(whole)
+        return rows.value(np.add.reduce(each(rows), axis=1, keepdims=True, dtype=np.float64))
+
+    return run_value(views.data(ins.ref("y")), value)
+
+
+def run_mean_slope(
+    ins: Twin,
+    views: Views,
+    each: Callable[[LossRows, Floats], object],
+    divisor: Callable[[float], float] = float,
+) -> Run:
+    """A run of the gradient of such a loss; ``each`` writes the slope of every element."""
+    sink = views.sink(ins, "p")
+    if sink is None:
+        return nothing
+    rows, dy = LossRows(ins, views, entries=True), slope_of(ins, views)
+    out = gradient_matrix(sink, rows)
+    whole = divisor(rows.mean * rows.width)
+
+    def run() -> None:
+        rows.load(whole)
+        each(rows, out)
+        np.multiply(rows.factors, dy, out=rows.factors)
+        np.multiply(out, rows.factors, out=out)
+        sink.deliver()
 
     return run

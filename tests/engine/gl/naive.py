@@ -128,3 +128,14 @@ def average_pool(x: Array, window: Window, exclude: bool) -> tuple[Array, Array]
             for _, _, h, w in cells:
                 y[:, i, j] += x[:, h, w] / counts[i, j]
     return y, counts
+
+
+def draw(*shape: int) -> Array:
+    """Normal numbers, the same for a shape every time."""
+    return np.random.default_rng(sum(shape) + len(shape)).normal(size=shape)
+
+
+def close(found: Array, expected: Array) -> None:
+    """Equal up to the rounding of float32 sums."""
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-5)

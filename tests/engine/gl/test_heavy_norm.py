@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from tests.engine.gl.naive import Array
+from tests.engine.gl.naive import Array, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
@@ -25,10 +25,6 @@ def backend() -> Iterator[GlBackend]:
 def close(found: Array, expected: Array, tolerance: float = 5e-5) -> None:
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
-
-
-def draw(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape) + len(shape)).normal(size=shape)
 
 
 def operands(x: Array, shape: tuple[int, ...], affine: bool) -> dict[str, Array | tuple[int, ...]]:

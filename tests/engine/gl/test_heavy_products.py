@@ -9,7 +9,7 @@ import pytest
 
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
-from tests.engine.gl.naive import Array, Window, conv, conv_gradients
+from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
@@ -21,15 +21,6 @@ def backend() -> Iterator[GlBackend]:
     made = GlBackend()
     yield made
     made.close()
-
-
-def close(found: Array, expected: Array) -> None:
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-5)
-
-
-def draw(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape) + len(shape)).normal(size=shape)
 
 
 @pytest.mark.parametrize("variant", ENGINES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from tests.engine.gl.naive import Array
+from tests.engine.gl.naive import Array, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
@@ -24,10 +24,6 @@ def backend() -> Iterator[GlBackend]:
 def close(found: Array, expected: Array) -> None:
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-6)
-
-
-def draw(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape) + len(shape)).normal(size=shape)
 
 
 def softmax(x: Array) -> Array:

@@ -9,11 +9,12 @@ import pytest
 
 from studio.engine.gl.backend import GlBackend
 from tests.engine.gl.naive import (
-    Array,
     Window,
     average_pool,
+    close,
     depthwise,
     depthwise_gradients,
+    draw,
     max_pool,
 )
 from tests.engine.gl.one_line import OneLine, run_line
@@ -31,15 +32,6 @@ def backend() -> Iterator[GlBackend]:
     made = GlBackend()
     yield made
     made.close()
-
-
-def close(found: Array, expected: Array) -> None:
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-5)
-
-
-def draw(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape) + len(shape)).normal(size=shape)
 
 
 @pytest.mark.parametrize("window", POOLS)

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import nothing
-from studio.engine.cpu.losses import LossRows, gradient_matrix, run_value, slope_of
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.losses import LossRows, run_mean, run_mean_slope
+from studio.engine.cpu.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _each(rows: LossRows) -> Floats:
+    np.subtract(rows.p, rows.t, out=rows.spare)
+    return np.absolute(rows.spare, out=rows.spare)
+
+
+def _slope(rows: LossRows, out: Floats) -> None:
+    np.subtract(rows.p, rows.t, out=out)
+    np.sign(out, out=out)
 
 
 def build(ins: Instruction, views: Views) -> Run:
     """Mean of |p - t|."""
-    rows = LossRows(ins, views, entries=True)
-
-    def value() -> float:
-        rows.load(rows.mean * rows.width)
-        np.subtract(rows.p, rows.t, out=rows.spare)
-        np.absolute(rows.spare, out=rows.spare)
-        return rows.value(np.add.reduce(rows.spare, axis=1, keepdims=True, dtype=np.float64))
-
-    return run_value(views.data(ins.ref("y")), value)
+    return run_mean(ins, views, _each)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """sign(p - t)/count."""
-    sink = views.sink(ins, "p")
-    if sink is None:
-        return nothing
-    rows, dy = LossRows(ins, views, entries=True), slope_of(ins, views)
-    out = gradient_matrix(sink, rows)
-
-    def run() -> None:
-        rows.load(rows.mean * rows.width)
-        np.subtract(rows.p, rows.t, out=out)
-        np.sign(out, out=out)
-        np.multiply(rows.factors, dy, out=rows.factors)
-        np.multiply(out, rows.factors, out=out)
-        sink.deliver()
-
-    return run
+    return run_mean_slope(ins, views, _slope)

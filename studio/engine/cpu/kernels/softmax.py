@@ -4,56 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import DenseIn, DenseOut
-from studio.engine.cpu.row_stretches import row_stretches
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.row_functions import run_row_slopes, run_rows
+from studio.engine.cpu.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _softmax(x: Floats, y: Floats, _: Floats, column: Floats) -> None:
+    np.maximum.reduce(x, axis=1, keepdims=True, out=column)
+    np.subtract(x, column, out=y)
+    np.exp(y, out=y)
+    np.add.reduce(y, axis=1, keepdims=True, out=column)
+    np.divide(y, column, out=y)
+
+
+def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
+    np.multiply(y, dy, out=dx)
+    np.add.reduce(dx, axis=1, keepdims=True, out=column)
+    np.subtract(dy, column, out=dx)
+    np.multiply(dx, y, out=dx)
 
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = e^(x - max) / Σ e^(x - max)."""
-    width = ins.value("step")
-    source, target = views.data(ins.ref("x")), views.data(ins.ref("y"))
-    rows = source.size // width
-    x = DenseIn(views, source, (rows, width))
-    y = DenseOut(views, target, (rows, width))
-    column = views.scratch((rows, 1))
-    parts = row_stretches((x.array, y.array, column), width)
-
-    def run() -> None:
-        x.load()
-        for given, result, spare in parts:
-            np.maximum.reduce(given, axis=1, keepdims=True, out=spare)
-            np.subtract(given, spare, out=result)
-            np.exp(result, out=result)
-            np.add.reduce(result, axis=1, keepdims=True, out=spare)
-            np.divide(result, spare, out=result)
-        y.store()
-
-    return run
+    return run_rows(ins, views, _softmax)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = y·(dy - Σ dy·y)."""
-    sink = views.sink(ins, "x")
-    if sink is None:
-        return lambda: None
-    width = ins.value("step")
-    saved = views.data(ins.ref("y"))
-    rows = saved.size // width
-    y = DenseIn(views, saved, (rows, width))
-    dy = DenseIn(views, views.grad(ins.ref("y")), (rows, width))
-    column = views.scratch((rows, 1))
-    parts = row_stretches((y.array, dy.array, sink.dense().reshape(rows, width), column), width)
-
-    def run() -> None:
-        y.load()
-        dy.load()
-        for result, slope, out, spare in parts:
-            np.multiply(result, slope, out=out)
-            np.add.reduce(out, axis=1, keepdims=True, out=spare)
-            np.subtract(slope, spare, out=out)
-            np.multiply(out, result, out=out)
-        sink.deliver()
-
-    return run
+    return run_row_slopes(ins, views, _slope)

@@ -4,57 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import DenseIn, DenseOut
-from studio.engine.cpu.row_stretches import row_stretches
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.row_functions import run_row_slopes, run_rows
+from studio.engine.cpu.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
+
+
+def _log_softmax(x: Floats, y: Floats, powers: Floats, column: Floats) -> None:
+    np.maximum.reduce(x, axis=1, keepdims=True, out=column)
+    np.subtract(x, column, out=y)
+    np.exp(y, out=powers)
+    np.add.reduce(powers, axis=1, keepdims=True, out=column)
+    np.log(column, out=column)
+    np.subtract(y, column, out=y)
+
+
+def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
+    np.add.reduce(dy, axis=1, keepdims=True, out=column)
+    np.exp(y, out=dx)
+    np.multiply(dx, column, out=dx)
+    np.subtract(dy, dx, out=dx)
 
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = x - max - ln Σ e^(x - max)."""
-    width = ins.value("step")
-    source, target = views.data(ins.ref("x")), views.data(ins.ref("y"))
-    rows = source.size // width
-    x = DenseIn(views, source, (rows, width))
-    y = DenseOut(views, target, (rows, width))
-    column, wide = views.scratch((rows, 1)), views.scratch((rows, width))
-    parts = row_stretches((x.array, y.array, wide, column), width)
-
-    def run() -> None:
-        x.load()
-        for given, result, powers, spare in parts:
-            np.maximum.reduce(given, axis=1, keepdims=True, out=spare)
-            np.subtract(given, spare, out=result)
-            np.exp(result, out=powers)
-            np.add.reduce(powers, axis=1, keepdims=True, out=spare)
-            np.log(spare, out=spare)
-            np.subtract(result, spare, out=result)
-        y.store()
-
-    return run
+    return run_rows(ins, views, _log_softmax)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = dy - e^y·Σ dy."""
-    sink = views.sink(ins, "x")
-    if sink is None:
-        return lambda: None
-    width = ins.value("step")
-    saved = views.data(ins.ref("y"))
-    rows = saved.size // width
-    y = DenseIn(views, saved, (rows, width))
-    dy = DenseIn(views, views.grad(ins.ref("y")), (rows, width))
-    column = views.scratch((rows, 1))
-    parts = row_stretches((y.array, dy.array, sink.dense().reshape(rows, width), column), width)
-
-    def run() -> None:
-        y.load()
-        dy.load()
-        for result, slope, out, spare in parts:
-            np.add.reduce(slope, axis=1, keepdims=True, out=spare)
-            np.exp(result, out=out)
-            np.multiply(out, spare, out=out)
-            np.subtract(slope, out, out=out)
-        sink.deliver()
-
-    return run
+    return run_row_slopes(ins, views, _slope)
