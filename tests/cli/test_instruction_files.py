@@ -1,0 +1,222 @@
+"""``asm``, ``dis``, ``exec``, ``export`` and ``import``."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from studio.cli.app import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Answer
+
+CPU = ("--backend", "cpu")
+
+
+@pytest.fixture
+def gbi(glassbox: Callable[..., Answer], here: Path) -> Path:
+    """The trained digits network as an instruction file with weights."""
+    glassbox("export", "digits-mlp", "--format", "gbi", "-o", "net.gbi")
+    return here / "net.gbi"
+
+
+def test_text_and_bytes_turn_into_one_another_without_loss(
+    glassbox: Callable[..., Answer], here: Path, gbi: Path
+) -> None:
+    glassbox("dis", gbi, "net.gbasm")
+    assert glassbox("dis", gbi).out == (here / "net.gbasm").read_text("utf-8")
+    glassbox("asm", "net.gbasm", "again.gbi", "--weights", gbi)
+    assert (here / "again.gbi").read_bytes() == gbi.read_bytes()
+    glassbox("asm", "net.gbasm", "bare.gbi")
+    assert glassbox("dis", "bare.gbi").out == glassbox("dis", gbi).out
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 255, 1000])
+def test_any_number_of_rows_gives_what_predict_gives(
+    glassbox: Callable[..., Answer], gbi: Path, rng: np.random.Generator, rows: int
+) -> None:
+    np.save("x.npy", rng.integers(0, 17, (rows, 8, 8, 1)).astype(np.uint8))
+    said = glassbox("exec", gbi, "--input", "x.npy", "--output", "y.npy", *CPU).out
+    assert said == f"y.npy: float32[{rows}, 10]\n"
+    found = np.load("y.npy")
+    assert found.shape == (rows, 10)
+    if rows:
+        glassbox("predict", "digits-mlp", "x.npy", "--output", "p.npy", *CPU)
+        np.testing.assert_allclose(found, np.load("p.npy"), atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(12, 8, 8), (12, 1, 8, 8), (12, 8, 8, 1, 1)])
+def test_dimensions_of_one_do_not_matter(
+    glassbox: Callable[..., Answer], gbi: Path, digits: np.ndarray, shape: tuple[int, ...]
+) -> None:
+    found = []
+    for values in (digits, digits.reshape(shape)):
+        np.save("x.npy", values)
+        found.append(glassbox("exec", gbi, "--input", "x.npy", "--json", *CPU).json)
+    assert found[0] == found[1]
+    assert found[0]["shape"] == [12, 10]
+
+
+def test_double_precision_is_taken_as_single(
+    glassbox: Callable[..., Answer], here: Path, rng: np.random.Generator
+) -> None:
+    glassbox("export", "iris", "--format", "gbi", "-o", "iris.gbi")
+    rows = rng.normal(size=(5, 4))
+    found = []
+    for values in (rows, rows.astype(np.float32)):
+        np.save("x.npy", values)
+        found.append(glassbox("exec", "iris.gbi", "--input", "x.npy", "--json", *CPU).json)
+    assert found[0] == found[1]
+
+
+def test_answers_that_are_no_numbers_are_null_in_json(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    glassbox("export", "iris", "--format", "gbi", "-o", "iris.gbi")
+    np.save("x.npy", np.full((1, 4), np.nan, np.float32))
+    found = glassbox("exec", "iris.gbi", "--input", "x.npy", "--json", *CPU).json
+    assert found["outputs"] == [[None, None, None]]
+
+
+def test_rows_that_do_not_fit_are_refused(
+    refused: Callable[..., str], here: Path, gbi: Path, digits: np.ndarray
+) -> None:
+    np.save("a.npy", digits.astype(np.float32))
+    np.save("b.npy", digits.reshape(12, 64))
+    np.save("c.npy", digits[0])
+    np.save("d.npy", np.uint8(3))
+    np.save("e.npy", np.array(["x"]))
+    (here / "f.npy").write_bytes((here / "b.npy").read_bytes()[:300])
+    (here / "g.npy").write_bytes(b"")
+    for name, expected in {
+        "a": "rows must be uint8, got float32",
+        "b": "rows must have shape [N,8,8,1], got [12,64]",
+        "c": "rows must have shape [N,8,8,1], got [8,8,1]",
+        "d": "rows must have shape [N,8,8,1], got []",
+        "e": "unsupported dtype",
+        "f": "expected 768 bytes",
+        "g": "not a npy file",
+        "h": "[h.npy]",
+    }.items():
+        words = ("exec", gbi, "--input", f"{name}.npy", "--output", "y.npy", *CPU)
+        assert expected in refused(*words)
+    assert not (here / "y.npy").exists()
+
+
+def test_files_that_cannot_be_run_are_refused(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path, digits: np.ndarray
+) -> None:
+    np.save("x.npy", digits)
+    glassbox("compile", "digits-mlp", "-o", "train.gbi")
+    glassbox("compile", "digits-mlp", "--mode", "infer", "-o", "bare.gbi")
+    words = ("--input", "x.npy", "--output", "y.npy", *CPU)
+    assert "expected an inference program" in refused("exec", "train.gbi", *words)
+    assert "carries no weights" in refused("exec", "bare.gbi", *words)
+    assert "[nothere.gbi]" in refused("exec", "nothere.gbi", *words)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("FROB 0x0 0x1", "FROB"),
+        ("RELU 0x0", "RELU"),
+        ("RELU 0x0 0xffff", "0xffff"),
+        ("LINEAR 0x0 0x0 0x0 0x0", "LINEAR"),
+        ("RELU zero one", "RELU: 2 operands"),
+    ],
+)
+def test_damaged_listing_is_refused_with_what_is_wrong(
+    refused: Callable[..., str],
+    glassbox: Callable[..., Answer],
+    here: Path,
+    gbi: Path,
+    line: str,
+    expected: str,
+) -> None:
+    good = glassbox("dis", gbi).out
+    (here / "bad.gbasm").write_text(good.replace(".end", f"{line}\n.end"), encoding="utf-8")
+    assert expected in refused("asm", "bad.gbasm", "bad.gbi")
+    assert not (here / "bad.gbi").exists()
+
+
+def test_damaged_files_never_end_in_more_than_a_sentence(
+    capsys: pytest.CaptureFixture[str], glassbox: Callable[..., Answer], here: Path, gbi: Path
+) -> None:
+    pick = random.Random(5)
+    glassbox("dis", gbi, "net.gbasm")
+    np.save("x.npy", np.zeros((1, 8, 8, 1), np.uint8))
+    runs = {
+        "net.gbasm": ["asm", "bad", "out.gbi"],
+        "net.gbi": ["exec", "bad", "--input", "x.npy", "--json", *CPU],
+    }
+    refusals = 0
+    for name, words in runs.items():
+        whole = (here / name).read_bytes()
+        for _ in range(60):
+            place = pick.randrange(len(whole))
+            cut = pick.choice([0, 1, 7, len(whole)])
+            filling = bytes(pick.randrange(256) for _ in range(pick.choice([0, 1, 4])))
+            (here / "bad").write_bytes(whole[:place] + filling + whole[place + cut :])
+            code = main(words)
+            written = capsys.readouterr()
+            assert code in (0, 2)
+            assert "Traceback" not in written.err
+            assert (code == 2) == written.err.startswith("glassbox: ")
+            refusals += code == 2
+    assert refusals > 60
+
+
+@pytest.mark.parametrize("name", ["net.gbasm", "x.npy", "folder", "nothere", "/dev/null"])
+def test_what_is_no_instruction_file_is_not_disassembled(
+    refused: Callable[..., str], glassbox: Callable[..., Answer], here: Path, gbi: Path, name: str
+) -> None:
+    glassbox("dis", gbi, "net.gbasm")
+    np.save("x.npy", np.zeros(3))
+    (here / "folder").mkdir()
+    assert f"[{name}]" in refused("dis", name)
+
+
+@pytest.mark.parametrize("form", ["safetensors", "npz"])
+def test_exported_weights_come_back_as_a_run(
+    glassbox: Callable[..., Answer], here: Path, form: str
+) -> None:
+    told = glassbox("export", "digits-mlp", "--format", form, "-o", f"w.{form}", "--json").json
+    assert told["difference"] <= 1e-5
+    before = glassbox("evaluate", "digits-mlp", "--json", *CPU).json
+    glassbox("train", "digits-mlp", "--epochs", 1, "--seed", 3, *CPU)
+    for project in ("digits-mlp", "digits-mlp/digits-mlp.glassbox"):
+        run = glassbox("import", f"w.{form}", "-o", project, "--json").json["run"]
+        after = glassbox("evaluate", "digits-mlp", "--json", *CPU).json
+        assert after == {"run": run, "test": before["test"]}
+
+
+def test_foreign_weights_are_refused(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path, gbi: Path
+) -> None:
+    glassbox("export", "digits-mlp", "--format", "safetensors", "-o", "w.safetensors")
+    assert "there is nothing for" in refused("import", "w.safetensors", "-o", "iris")
+    np.savez("x.npz", x=np.zeros(3))
+    assert "there is nothing for" in refused("import", "x.npz", "-o", "iris")
+    for name in ("net.gbi", "iris/iris.glassbox"):
+        assert "expected weights as .safetensors or .npz" in refused("import", name, "-o", "iris")
+    (here / "empty").write_bytes(b"")
+    for name in ("empty", "nothere", "iris"):
+        assert f"[{name}]" in refused("import", name, "-o", "iris")
+    whole = (here / "w.safetensors").read_bytes()
+    (here / "cut.safetensors").write_bytes(whole[:-9])
+    assert "[cut.safetensors]" in refused("import", "cut.safetensors", "-o", "digits-mlp")
+    assert "no such project" in refused("import", "w.safetensors", "-o", "digits-cnn")
+    assert len(list(here.glob("*/*.runs/*"))) == 3, "a refused import leaves no run"
+
+
+def test_export_that_cannot_be_written_is_refused(refused: Callable[..., str], here: Path) -> None:
+    (here / "folder").mkdir()
+    for place in ("folder", "no folder/x", "/proc/x"):
+        text = refused("export", "iris", "--format", "npz", "-o", place)
+        assert "cannot write the file" in text

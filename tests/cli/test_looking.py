@@ -1,0 +1,102 @@
+"""``profile``, ``doctor`` and ``isa``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from studio.engine.isa import ops
+from studio.engine.isa.instruction import Twin, all_instructions
+from studio.samples import sample_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Answer
+
+ALL_FAMILIES = ops.__all__
+MLP = sample_root() / "digits-mlp"
+
+
+def test_profile_names_every_kernel_of_the_step(
+    glassbox: Callable[..., Answer], tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.json"
+    words = ("profile", MLP, "--backend", "cpu", "--steps", 2, "--roofline")
+    found = glassbox(*words, "--json", "--trace", trace).json
+    kernels = {k["mnemonic"]: k["kernel"] for k in found["kernels"]}
+    assert kernels["LINEAR+RELU"] == "numpy: linear + relu"
+    assert kernels["SOFTMAX_CE"] == "numpy: softmax_ce"
+    assert sum(k["share"] for k in found["kernels"]) == pytest.approx(1)
+    assert found["peaks"]["gflops"] > 0
+    assert found["steps"] == 2
+    events = json.loads(trace.read_text("utf-8"))["traceEvents"]
+    timed = [event for event in events if event["ph"] == "X"]
+    steps = [event for event in timed if event["name"].startswith("step ")]
+    assert len(steps) == 2
+    assert len(timed) == 2 + 2 * len(found["kernels"])
+    assert all(event["dur"] >= 0 for event in timed)
+
+
+def test_profile_table_is_whole_in_a_pipe(glassbox: Callable[..., Answer]) -> None:
+    out = glassbox("profile", MLP, "--backend", "cpu", "--steps", 1).out
+    assert "numpy: grads_loss_sparse_ce" in out
+    assert "…" not in out
+    assert re.search(r"^by layer:$", out, re.MULTILINE)
+    assert not re.search(r" $", out, re.MULTILINE)
+
+
+@pytest.mark.gl
+def test_profile_through_opengl_names_its_kernels(glassbox: Callable[..., Answer]) -> None:
+    found = glassbox("profile", MLP, "--backend", "gl", "--steps", 1, "--json").json
+    assert found["clock"]
+    assert all(k["kernel"] for k in found["kernels"])
+
+
+@pytest.mark.parametrize("place", ["no folder/t.json", "/proc/t.json", "."])
+def test_trace_that_cannot_be_written_is_refused(
+    refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("profile", MLP, "--backend", "cpu", "--steps", 1, "--trace", place)
+    assert "cannot write the file" in refused(*words)
+
+
+@pytest.mark.gl
+def test_doctor_says_the_same_to_people_and_programs(glassbox: Callable[..., Answer]) -> None:
+    found = glassbox("doctor", "--json").json
+    text = glassbox("doctor").out
+    for name, value in found["facts"].items():
+        assert re.search(rf"^{re.escape(name)} +{re.escape(value)}$", text, re.MULTILINE)
+    assert found["cpu"]["matrix product, GFLOP/s"] > 0
+    assert "everything the kernels rely on holds" in text
+
+
+def test_doctor_without_opengl_says_why(
+    glassbox: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Missing:
+        ok = False
+        problem = "libEGL is missing."
+        hint = "Install it."
+
+    monkeypatch.setattr("studio.cli.commands.doctor.check_libraries", Missing)
+    answer = glassbox("doctor")
+    assert "OpenGL backend: not available\nlibEGL is missing. Install it.\n" in answer.out
+    assert glassbox("doctor", "--json").json["opengl"] is None
+
+
+def test_manual_lists_and_explains_every_instruction(glassbox: Callable[..., Answer]) -> None:
+    text = glassbox("isa").out
+    entries = {entry["mnemonic"]: entry for entry in glassbox("isa", "--json").json}
+    for cls in all_instructions():
+        assert cls.mnemonic in entries
+        if not issubclass(cls, Twin):
+            assert re.search(rf"^ *{cls.code}  {cls.mnemonic} ", text, re.MULTILINE)
+    assert glassbox("isa", "conv2d").out.startswith("### CONV2D\n")
+    assert glassbox("isa", "CONV2D", "--json").json == entries["CONV2D"]
+    assert "### CONV2D" in glassbox("isa", "--markdown").out

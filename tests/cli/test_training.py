@@ -1,0 +1,197 @@
+"""``train``, ``evaluate`` and ``demo``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from studio.engine.train.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Answer
+
+SHORT = ("--backend", "cpu", "--epochs", "1")
+
+
+def test_sample_is_copied_here_trained_and_recorded(
+    glassbox: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = glassbox("train", "iris", *SHORT)
+    assert "epoch 1/1  ETA 0:00  loss " in answer.err
+    assert answer.err.startswith("training on the CPU: as asked\n")
+    said = dict(line.split(": ") for line in answer.out.splitlines() if ": " in line)
+    summary = json.loads((tmp_path / said["run"] / "summary.json").read_text("utf-8"))
+    assert summary["state"] == "finished"
+    measured = glassbox("evaluate", "iris", "--backend", "cpu").out.splitlines()
+    assert measured == [f"test {n}: {said[f'test {n}']}" for n in ("loss", "accuracy")]
+
+
+def test_json_of_training_names_what_came_out(glassbox: Callable[..., Answer], here: Path) -> None:
+    answer = glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--out", "o", "--json")
+    found = answer.json
+    assert found["outcome"] == "finished"
+    assert len(found["history"]["loss"]) == found["epochs"] == 3
+    assert all((here / path).is_file() for path in found["exports"])
+    assert len(found["exports"]) == 5
+    assert answer.err == ""
+
+
+def test_same_seed_gives_the_same_answer(glassbox: Callable[..., Answer], here: Path) -> None:
+    words = ("train", "iris", *SHORT, "--json", "--seed")
+    first, second, other = (glassbox(*words, seed).json["test"] for seed in (5, 5, 6))
+    assert first == second != other
+
+
+def test_resumed_training_keeps_the_seed_of_its_first_part(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    glassbox("train", "iris", *SHORT, "--seed", 11)
+    more = glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--resume")
+    assert "going on after 1 of 3 epochs" in more.err
+    assert [line.split()[1] for line in more.err.splitlines() if "epoch " in line[:6]] == [
+        "2/3",
+        "3/3",
+    ]
+    whole = glassbox(
+        "train", "iris", "--backend", "cpu", "--epochs", 3, "--seed", 11, "--json"
+    ).json
+    measured = dict(line.split(": ") for line in more.out.splitlines() if ": " in line)
+    assert f"{whole['test']['loss']:.4f}" == measured["test loss"]
+
+
+def test_resumed_training_that_is_over_says_so(glassbox: Callable[..., Answer], here: Path) -> None:
+    answer = glassbox("train", "iris", *SHORT, "--resume")
+    assert "nothing left to train: all 1 epochs are done" in answer.err
+
+
+def test_another_seed_cannot_be_resumed(refused: Callable[..., str], here: Path) -> None:
+    assert "the checkpoint was made with 7" in refused(
+        "train", "iris", "--resume", "--seed", 8, "--backend", "cpu"
+    )
+
+
+def test_nothing_to_resume_is_refused(
+    refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "there is no run with a checkpoint" in refused("train", "iris", "--resume")
+
+
+def test_damaged_checkpoint_is_refused(refused: Callable[..., str], here: Path) -> None:
+    for path in here.glob("iris/iris.runs/*/checkpoints/*"):
+        path.write_bytes(path.read_bytes()[:-100])
+    for words in (("train", "iris", "--resume"), ("evaluate", "iris")):
+        assert ".safetensors]" in refused(*words, "--backend", "cpu")
+
+
+@pytest.mark.parametrize("command", ["train", "demo"])
+def test_out_that_is_a_file_is_refused_before_training(
+    refused: Callable[..., str], here: Path, command: str
+) -> None:
+    (here / "taken").write_bytes(b"")
+    before = set(here.rglob("*"))
+    words = ("train", "iris") if command == "train" else ("demo",)
+    for out in ("taken", "taken/below"):
+        assert "the folder cannot be made" in refused(*words, "--backend", "cpu", "--out", out)
+    assert set(here.rglob("*")) == before
+
+
+def test_untrained_project_is_refused(
+    refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (["evaluate"], ["export", "--format", "gbi", "-o", "x.gbi"]):
+        text = refused(words[0], "spirals", *words[1:])
+        assert "has not been trained yet" in text
+        assert "hint: glassbox train " in text
+
+
+def test_evaluate_measures_the_run_that_is_named(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
+) -> None:
+    first = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    glassbox("train", "iris", "--backend", "cpu", "--epochs", 4)
+    last = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    again = glassbox("evaluate", "iris", "--backend", "cpu", "--json", "--run", first["run"]).json
+    assert first["test"] == again["test"] != last["test"]
+    for wrong in ("nothere", "iris"):
+        assert "this is no run of a training" in refused("evaluate", "iris", "--run", wrong)
+
+
+def test_changed_network_does_not_take_weights_of_the_old_one(
+    refused: Callable[..., str], here: Path
+) -> None:
+    path = here / "iris" / "iris.glassbox"
+    text = path.read_text("utf-8")
+    assert '"units": 16' in text
+    path.write_text(text.replace('"units": 16', '"units": 17'), encoding="utf-8")
+    answer = refused("train", "iris", "--resume", "--epochs", 2, "--backend", "cpu")
+    assert "it was made for another network" in answer
+
+
+def test_loss_that_is_no_number_stops_in_one_sentence(
+    refused: Callable[..., str], here: Path
+) -> None:
+    path = here / "iris" / "iris.glassbox"
+    project = json.loads(path.read_text("utf-8"))
+    project["training"]["optimizer"] = {"type": "SGD", "config": {"learning_rate": 1e30}}
+    path.write_text(json.dumps(project), encoding="utf-8")
+    text = refused("train", "iris", "--backend", "cpu", "--epochs", 20)
+    assert "must be finite" in text
+    assert "look at their size, at the learning rate, or at the data" in text
+
+
+def test_stopped_training_says_how_to_go_on(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def interrupted(*_: object, **__: object) -> None:
+        calls.append(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("studio.cli.commands.training.wait", interrupted)
+    answer = glassbox("train", "spirals", "--backend", "cpu", "--epochs", 100_000)
+    monkeypatch.undo()
+    assert calls == [1]
+    assert "stopping after this step" in answer.err
+    hint = answer.out.splitlines()[0]
+    assert hint.startswith("stopped as you asked; go on with: glassbox train ")
+    assert hint.endswith("spirals.glassbox --resume")
+    run = here / answer.out.strip().splitlines()[-1].removeprefix("run: ")
+    place = Checkpoint.load(run / "checkpoints" / "last.safetensors").position
+    epochs = place.epoch + 1
+    more = glassbox(
+        "train", here / "spirals", "--backend", "cpu", "--epochs", epochs, "--resume", "--json"
+    ).json
+    assert more["outcome"] == "finished"
+    assert more["run"] == str(run)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("name", ["iris", "spirals"])
+def test_training_through_opengl_agrees_with_the_cpu(
+    glassbox: Callable[..., Answer], here: Path, name: str
+) -> None:
+    found = [
+        glassbox("train", name, "--epochs", 1, "--backend", backend, "--json").json
+        for backend in ("cpu", "gl")
+    ]
+    assert found[1]["device"] != found[0]["device"]
+    assert found[1]["test"]["loss"] == pytest.approx(found[0]["test"]["loss"], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_demo_reaches_its_accuracy_and_writes_its_files(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    found = glassbox("demo", "--headless", "--out", "made", "--seed", 1, "--json").json
+    assert found["test"]["accuracy"] >= 0.97
+    assert all((here / path).is_file() for path in found["files"].values())
+    assert max(found["differences"].values()) <= 1e-5
