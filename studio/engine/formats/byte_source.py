@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,20 +26,39 @@ FileOrBytes: TypeAlias = Path | str | bytes
 _CHUNK = 1 << 20
 
 
-class Reader(Protocol):
-    """What array decoders read from: a stated number of bytes, each read once, in sequence."""
+class Reader(ABC):
+    """What array decoders read from: a stated number of bytes, each read once, in sequence.
+
+    Attributes:
+        who: the file, for errors.
+        remaining: bytes not read yet.
+    """
 
     who: str
     remaining: int
 
+    @abstractmethod
     def readinto(self, target: memoryview) -> None:
         """Fill ``target``; raises FormatError if fewer bytes remain or can be had."""
 
     def read(self, count: int) -> bytes:
         """The next ``count`` bytes; raises FormatError as `readinto` does."""
+        self._expect(count)
+        data = bytearray(count)
+        if count:
+            self.readinto(memoryview(data))
+        return bytes(data)
+
+    def _expect(self, count: int) -> None:
+        """Raise FormatError unless ``count`` bytes remain."""
+        if not 0 <= count <= self.remaining:
+            raise FormatError(
+                f"the data is cut off: expected {count} more bytes, got {self.remaining}",
+                who=self.who,
+            )
 
 
-class ByteSource:
+class ByteSource(Reader):
     """An open file (or bytes) of known size, read without ever passing its end."""
 
     def __init__(self, file: BinaryIO, size: int, who: str) -> None:
@@ -55,11 +75,7 @@ class ByteSource:
     def readinto(self, target: memoryview) -> None:
         """Fill ``target``; raises FormatError where the file ends before."""
         view = target.cast("B")
-        if len(view) > self.remaining:
-            raise FormatError(
-                f"the file is cut off: expected {len(view)} more bytes, got {self.remaining}",
-                who=self.who,
-            )
+        self._expect(len(view))
         done = 0
         while done < len(view):
             count = self.file.readinto(view[done : done + _CHUNK])  # type: ignore[attr-defined]
@@ -67,18 +83,6 @@ class ByteSource:
                 raise FormatError("the file shrank while it was read", who=self.who)
             done += count
         self.remaining -= done
-
-    def read(self, count: int) -> bytes:
-        """The next ``count`` bytes; raises FormatError where the file ends before."""
-        if not 0 <= count <= self.remaining:
-            raise FormatError(
-                f"the file is cut off: expected {count} more bytes, got {self.remaining}",
-                who=self.who,
-            )
-        data = bytearray(count)
-        if count:
-            self.readinto(memoryview(data))
-        return bytes(data)
 
 
 @contextmanager

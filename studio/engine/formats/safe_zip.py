@@ -15,6 +15,7 @@ from struct import unpack_from
 from typing import TYPE_CHECKING, NamedTuple
 
 from studio.engine.core.errors import FormatError
+from studio.engine.formats.byte_source import Reader
 
 if TYPE_CHECKING:
     from studio.engine.formats.byte_source import ByteSource
@@ -201,7 +202,7 @@ def _data_start(member: Member, opened: ByteSource) -> int:
     return member.start + _LOCAL_BYTES + names + extra
 
 
-class MemberReader:
+class MemberReader(Reader):
     """Reads one member as a stream of exactly its stated size, whatever the packed bytes say."""
 
     def __init__(self, opened: ByteSource, member: Member) -> None:
@@ -218,11 +219,7 @@ class MemberReader:
     def readinto(self, target: memoryview) -> None:
         """Fill ``target``; raises FormatError if the member is damaged or shorter than stated."""
         view = target.cast("B")
-        if len(view) > self.remaining:
-            raise FormatError(
-                f"the data is cut off: expected {len(view)} more bytes, got {self.remaining}",
-                who=self.who,
-            )
+        self._expect(len(view))
         done = 0
         while done < len(view):
             piece = self._next(min(len(view) - done, _CHUNK))
@@ -232,18 +229,6 @@ class MemberReader:
             self._sum = zlib.crc32(piece, self._sum)
             done += len(piece)
         self.remaining -= done
-
-    def read(self, count: int) -> bytes:
-        """The next ``count`` bytes; raises FormatError as `readinto` does."""
-        if not 0 <= count <= self.remaining:
-            raise FormatError(
-                f"the data is cut off: expected {count} more bytes, got {self.remaining}",
-                who=self.who,
-            )
-        data = bytearray(count)
-        if count:
-            self.readinto(memoryview(data))
-        return bytes(data)
 
     def finish(self) -> None:
         """Check that the member ends here and that its checksum holds; raises FormatError."""
