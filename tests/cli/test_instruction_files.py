@@ -75,6 +75,25 @@ def test_double_precision_is_taken_as_single(
     assert found[0] == found[1]
 
 
+def test_rows_may_come_from_an_archive(
+    glassbox: Callable[..., Answer],
+    refused: Callable[..., str],
+    gbi: Path,
+    digits: np.ndarray,
+) -> None:
+    np.save("x.npy", digits)
+    np.savez("one.npz", anything=digits)
+    np.savez("named.npz", y=np.zeros(12), x=digits)
+    np.savez("two.npz", a=digits, b=digits)
+    first, second, third = (
+        glassbox("exec", gbi, "--input", name, "--json", *CPU).json
+        for name in ("x.npy", "one.npz", "named.npz")
+    )
+    assert first == second == third
+    text = refused("exec", gbi, "--input", "two.npz", "--json", *CPU)
+    assert "there is no array 'x': it holds 'a', 'b'" in text
+
+
 def test_answers_that_are_no_numbers_are_null_in_json(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:

@@ -11,10 +11,11 @@ import typer
 from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption
 from studio.engine.compiler.verify import verify
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import DataError, FormatError
 from studio.engine.formats.gbasm import load_gbasm, save_gbasm
 from studio.engine.formats.gbi import load_gbi, save_gbi
 from studio.engine.formats.npy import load_npy, save_npy
+from studio.engine.formats.npz import load_npz
 from studio.engine.isa import ops
 from studio.engine.isa.text import format_program
 from studio.engine.train.execute import execute
@@ -58,9 +59,15 @@ def disassemble(
 
 def execute_file(
     source: Annotated[Path, typer.Argument(help="Instruction file that carries weights (.gbi).")],
-    rows: Annotated[Path, typer.Option("--input", help="Raw inputs, one row each (.npy).")],
+    rows: Annotated[
+        Path,
+        typer.Option(
+            "--input", help="Raw inputs, one row each: .npy, or .npz with x.", metavar="FILE"
+        ),
+    ],
     answers: Annotated[
-        Path | None, typer.Option("--output", help="Where the outputs go (.npy).")
+        Path | None,
+        typer.Option("--output", help="Where the outputs go (.npy).", metavar="FILE"),
     ] = None,
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
@@ -69,10 +76,22 @@ def execute_file(
     if answers is None and not as_json:
         raise FormatError("say where the outputs go with --output FILE.npy, or ask for --json",
                           who="exec")  # fmt: skip
-    outputs = execute(source, load_npy(rows), backend)
+    outputs = execute(source, _rows(rows), backend)
     if answers is not None:
         save_npy(answers, outputs)
     if as_json:
         console.answer_json({"shape": list(outputs.shape), "outputs": np.asarray(outputs).tolist()})
     else:
         console.say(f"{answers}: {outputs.dtype}{list(outputs.shape)}")
+
+
+def _rows(path: Path) -> np.ndarray:
+    """The array of a file: of an archive the only one, or the one called x."""
+    if path.suffix.lower() != ".npz":
+        return load_npy(path)
+    arrays = load_npz(path)
+    name = next(iter(arrays)) if len(arrays) == 1 else "x"
+    if name not in arrays:
+        held = ", ".join(repr(each) for each in list(arrays)[:8])
+        raise DataError(f"there is no array 'x': it holds {held or 'nothing'}", who=str(path))
+    return arrays[name]
