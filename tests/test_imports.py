@@ -6,15 +6,19 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 
 QT = {"PySide6", "shiboken6", "pyqtgraph"}
+# What only the window imports, which stands on this engine in a package of its own.
+FOR_THE_WINDOW = {"pyside6-essentials", "pyqtgraph"}
 OPENGL = {"moderngl", "glcontext"}
 
 # Imports the modules one by one and answers, for each watched package, who first brought it in.
@@ -102,3 +106,16 @@ def test_everything_imported_is_installed_without_the_test_packages() -> None:
         if not pinned & {canonicalize_name(held) for held in holders.get(name, ())}
     ]
     assert foreign == []
+
+
+def test_every_run_time_dependency_is_imported_and_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {canonicalize_name(Requirement(text).name) for text in project["dependencies"]}
+    holders = packages_distributions()
+    imported = {
+        canonicalize_name(held)
+        for path in (ROOT / "studio").rglob("*.py")
+        for name in packages_imported_by(path)
+        for held in holders.get(name, ())
+    }
+    assert declared - FOR_THE_WINDOW == imported - FOR_THE_WINDOW

@@ -24,7 +24,7 @@ from studio.engine.gl.probe_runner import Finding
 from studio.engine.gl.selftest import SelfTest, run_selftest
 from studio.engine.runtime.peaks import measure_peaks
 
-_PACKAGES = ("numpy", "moderngl", "glcontext", "PySide6-Essentials", "pyqtgraph", "safetensors")
+_PACKAGES = ("numpy", "moderngl", "glcontext", "PySide6-Essentials", "pyqtgraph", "pillow")
 
 
 @dataclass(frozen=True)
