@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 
@@ -25,7 +25,7 @@ from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.entries import Entry, entries, unfused
 from studio.engine.runtime.executor import Executor, Position
-from studio.engine.runtime.numeric_check import check_results
+from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
 from studio.engine.runtime.recorder import Recorder
 from studio.engine.runtime.requirements import bound_rows
 from studio.engine.runtime.transfers import (
@@ -203,11 +203,14 @@ class CpuExecutable:
     def check(self) -> None:
         """Run one step line by line, unfused; NumericError at the first NaN or infinity."""
         with self._working():
-            found = unfused(self._program)
             apart = self._unfused_views()
-            for entry in found:
-                assemble(entry, apart)()
-                check_results(self._program, entry.index, entry.parts[0], self._contents(apart))
+
+            def look(refs: Iterable[Ref]) -> dict[Ref, BadNumbers]:
+                found = {ref: bad_numbers(apart.any(ref)) for ref in refs}
+                return {ref: bad for ref, bad in found.items() if bad is not None}
+
+            for entry in unfused(self._program):
+                run_checked(self._program, entry, assemble(entry, apart), look)
 
     def _unfused_views(self) -> Views:
         """Views where every register has memory of its own."""
@@ -218,12 +221,6 @@ class CpuExecutable:
             if tensor.register and tensor.view_of is None:
                 views.back_for_good(Ref(tensor.id))
         return views
-
-    def _contents(self, views: Views) -> Callable[[Ref], Array | None]:
-        def contents(ref: Ref) -> Array | None:
-            return views.any(ref) if views.has(ref) else None
-
-        return contents
 
     def close(self) -> None:
         """Give the arena back."""

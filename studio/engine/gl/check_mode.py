@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import NumericError
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.accessors import Access, Use
 from studio.engine.gl.buffers import Slice
@@ -19,18 +22,17 @@ from studio.engine.gl.readback import read_now
 from studio.engine.gl.recorder import Recording, issue
 from studio.engine.gl.source import assemble, kernel_text
 from studio.engine.gl.storages import Storages
-from studio.engine.isa.line import format_line
+from studio.engine.gl.transfer import from_device
 from studio.engine.runtime.entries import Entry, unfused
+from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
 
 if TYPE_CHECKING:
     from studio.engine.gl.device_work import DeviceWork
     from studio.engine.gl.session import GlSession
-    from studio.engine.isa.instruction import Instruction
     from studio.engine.isa.program import Program
 
 _LOCAL = (64, 1, 1)
 _FLOATS = (DType.float32, DType.float16)
-_NONE_YET = np.array([0, 0xFFFFFFFF], dtype=np.uint32)
 
 
 def check_step(
@@ -65,65 +67,75 @@ def check_step(
             source = fed.where(Ref(tensor))
             target = storages.where(Ref(tensor))
             work.pool.copy(source, Slice(target.buffer, target.offset, source.nbytes))
-        planner = Planner(plain, batch, rows, work.traits, storages.place, work.wanted_variants)
+        line = _Lines(work, Planner(plain, batch, rows, work.traits, storages.place,
+                                    work.wanted_variants), storages)  # fmt: skip
         for entry in unfused(plain):
-            _run_and_look(work, planner, storages, entry)
+            run_checked(plain, entry, partial(line.run, entry), line.look)
     finally:
         work.gl.finish()
         storages.release()
 
 
-def _run_and_look(work: DeviceWork, planner: Planner, storages: Storages, entry: Entry) -> None:
-    (ins,) = entry.parts
-    looks = [r for r in sorted(ins.effects().writes) if planner.program.tensor(r).dtype in _FLOATS]
-    counting = [_counting(planner, ref) for ref in looks]
-    recording = Recording(
-        work.pool, work.engine.info, work.compiled, storages.where, planner.batch, planner.rows
-    )
-    try:
-        recording.record([*planner.plan(entry), *counting])
-        issue(work.gl, recording.dispatches)
-        for ref in looks:
-            found = read_now(work.pool, recording.table(_words(ref)), work.engine.stopping)
-            count, first = found.view(np.uint32)[:2]
-            if count:
-                raise _bad_number(planner.program, entry, ins, ref, int(count), int(first))
-    finally:
-        recording.release()
+class _Lines:
+    """Runs single lines and searches storages, each in a recording of its own."""
 
+    def __init__(self, work: DeviceWork, planner: Planner, storages: Storages) -> None:
+        self._work = work
+        self._planner = planner
+        self._storages = storages
 
-def _counting(planner: Planner, ref: Ref) -> Planned:
-    """The dispatch that counts bad numbers of a storage into words of its own."""
-    tensor = planner.program.tensor(ref)
-    access = Access("y", Layout.of(tensor, planner.batch, planner.rows), Use.READ)
-    source = assemble("count_bad", kernel_text("count_bad"), [access], local=_LOCAL)
-    count = tensor.numel(planner.batch, planner.rows)
-    return Planned(
-        source,
-        (StorageBinding(ref, Use.READ), TableBinding(_words(ref))),
-        split_line(groups_for(count, _LOCAL[0])),
-    )
+    def run(self, entry: Entry) -> None:
+        """Run one entry."""
+        with self._issued(self._planner.plan(entry)):
+            pass
+
+    def look(self, refs: Iterable[Ref]) -> dict[Ref, BadNumbers]:
+        """What is NaN or infinite: counted on the device, fetched only where there is any."""
+        floats = [ref for ref in refs if self._planner.program.tensor(ref).dtype in _FLOATS]
+        found: dict[Ref, BadNumbers] = {}
+        with self._issued([self._counting(ref) for ref in floats]) as recording:
+            for ref in floats:
+                if self._read(recording.table(_words(ref))).view(np.uint32)[0]:
+                    raw = self._read(self._storages.where(ref))
+                    bad = bad_numbers(from_device(raw, self._storages.descriptor(ref)))
+                    if bad is not None:
+                        found[ref] = bad
+        return found
+
+    @contextmanager
+    def _issued(self, planned: Sequence[Planned]) -> Iterator[Recording]:
+        work, planner = self._work, self._planner
+        recording = Recording(
+            work.pool,
+            work.engine.info,
+            work.compiled,
+            self._storages.where,
+            planner.batch,
+            planner.rows,
+        )
+        try:
+            recording.record(planned)
+            issue(work.gl, recording.dispatches)
+            yield recording
+        finally:
+            recording.release()
+
+    def _read(self, source: Slice) -> npt.NDArray[np.uint8]:
+        return read_now(self._work.pool, source, self._work.engine.stopping)
+
+    def _counting(self, ref: Ref) -> Planned:
+        """The dispatch that counts bad numbers of a storage into words of its own."""
+        symbols = self._planner.batch, self._planner.rows
+        tensor = self._planner.program.tensor(ref)
+        access = Access("y", Layout.of(tensor, *symbols), Use.READ)
+        source = assemble("count_bad", kernel_text("count_bad"), [access], local=_LOCAL)
+        return Planned(
+            source,
+            (StorageBinding(ref, Use.READ), TableBinding(_words(ref))),
+            split_line(groups_for(tensor.numel(*symbols), _LOCAL[0])),
+        )
 
 
 def _words(ref: Ref) -> bytes:
     """Where a count goes: none yet, and the operand, so that two operands are counted apart."""
-    return _NONE_YET.tobytes() + np.array([ref.id, int(ref.grad)], dtype=np.uint32).tobytes()
-
-
-def _bad_number(
-    program: Program, entry: Entry, ins: Instruction, ref: Ref, count: int, first: int
-) -> NumericError:
-    named = ", ".join(
-        f"{spec.name} {operand} {program.tensor(operand).name!r}"
-        for spec, operand in ins.named_operands()
-        if operand.present
-    )
-    layer = f" in layer {', '.join(ins.owners)}" if ins.owners else ""
-    what = "the gradient of " if ref.grad else ""
-    return NumericError(
-        f"NaN or infinity in {count} of {what}{program.tensor(ref).name!r}'s elements, the first "
-        f"at index {first}{layer}: {format_line(ins)} (operands: {named})",
-        who=ins.mnemonic,
-        origin=f"{entry.section}, line {entry.index}",
-        hint="lower the learning rate, clip gradients, or look at this layer's inputs",
-    )
+    return np.array([0, ref.id, int(ref.grad)], dtype=np.uint32).tobytes()

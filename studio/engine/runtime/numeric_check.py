@@ -1,88 +1,146 @@
-"""Words for the first NaN or infinity that check mode meets."""
+"""Check mode for every backend: runs a line, finds its first NaN or infinity, says where from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import NumericError
-from studio.engine.core.tensor import Ref
+from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.line import format_line
+from studio.engine.isa.line import format_line, number_text
+from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import Program
+from studio.engine.runtime.entries import Entry
 
 Array = npt.NDArray[np.generic]
-Contents = Callable[[Ref], Array | None]
+
+_SOURCES = {
+    Role.INPUT: "look at the data that was fed",
+    Role.TARGET: "look at the data that was fed",
+    Role.DATA: "look at the data set",
+    Role.STEP: "look at the learning rate",
+    Role.PARAM: "look at the weights that were loaded or left by the step before",
+    Role.STATE: "look at the weights that were loaded or left by the step before",
+    Role.SLOT: "look at the weights that were loaded or left by the step before",
+}
+"""Where what the program itself has not written comes from."""
 
 
-def first_bad(array: Array) -> tuple[tuple[int, ...], float] | None:
-    """Index and value of the first element, in row-major order, that is NaN or infinite."""
+@dataclass(frozen=True)
+class BadNumbers:
+    """NaN and infinity among the elements of one storage.
+
+    Attributes:
+        count: how many elements are bad.
+        numel: how many there are.
+        place: coordinates of the first, in row-major order.
+        value: what it is.
+    """
+
+    count: int
+    numel: int
+    place: tuple[int, ...]
+    value: float
+
+
+Look = Callable[[Iterable[Ref]], Mapping[Ref, BadNumbers]]
+"""Searches storages as they are now; what it returns has only those with bad numbers."""
+
+
+def bad_numbers(array: Array) -> BadNumbers | None:
+    """The NaN and infinities of an array without its halo; ``None`` where all is finite."""
     if array.dtype.kind != "f":
         return None
     bad = ~np.isfinite(array)
-    if not bad.any():
+    count = int(np.count_nonzero(bad))
+    if not count:
         return None
-    place = np.unravel_index(int(np.argmax(bad)), array.shape) if array.ndim else ()
-    index = tuple(int(i) for i in place)
-    return index, float(np.asarray(array[index], np.float64))
+    place = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
+    return BadNumbers(count, array.size, place, float(np.asarray(array[place], np.float64)))
 
 
-def check_results(program: Program, index: int, ins: Instruction, contents: Contents) -> None:
-    """NumericError if anything the instruction wrote holds a NaN or an infinity.
+def run_checked(program: Program, entry: Entry, run: Callable[[], object], look: Look) -> None:
+    """Run one unfused entry and search everything it wrote.
 
     Args:
-        program: whose instruction it is.
-        index: its running index.
-        ins: the instruction, just run.
-        contents: gives the elements of an operand, ``None`` where they are not kept.
+        program: whose entry it is.
+        entry: the line, a part of its own.
+        run: runs it.
+        look: searches storages.
 
-    The message names line, layer, the storage with its first bad element, and which operands the
-    instruction read are bad themselves.
+    Raises:
+        NumericError: something written holds a NaN or an infinity. Names the line, its layer, the
+            storage with its first bad element, and for every operand read whether it was finite
+            before.
     """
+    (ins,) = entry.parts
     effects = ins.effects()
-    for ref in sorted(effects.writes):
-        array = contents(ref)
-        found = None if array is None else first_bad(array)
-        if found is not None:
-            raise _error(program, index, ins, ref, found, contents)
+    changed = {program.storage(ref) for ref in effects.writes}
+    in_place = sorted(r for r in effects.reads if program.storage(r) in changed)
+    before = dict(look(in_place)) if in_place else {}
+    run()
+    found = look(sorted(effects.writes))
+    if found:
+        rest = effects.reads.difference(in_place)
+        raise _error(program, entry, min(found), found[min(found)], before | dict(look(rest)))
 
 
 def _error(
-    program: Program,
-    index: int,
-    ins: Instruction,
-    ref: Ref,
-    found: tuple[tuple[int, ...], float],
-    contents: Contents,
+    program: Program, entry: Entry, ref: Ref, found: BadNumbers, before: Mapping[Ref, BadNumbers]
 ) -> NumericError:
-    place, value = found
-    effects = ins.effects()
-    inputs = sorted(effects.reads - effects.writes)
-    held = []
-    for other in inputs:
-        array = contents(other)
-        if array is not None and first_bad(array) is not None:
-            held.append(named(program, other))
-    operands = ", ".join(named(program, other) for other in inputs) or "nothing"
+    (ins,) = entry.parts
+    read = sorted(ins.effects().reads)
+    operands = [f"{_named(program, r)} ({_state(before.get(r))})" for r in read]
+    broken = [f"{name}={number_text(value)}" for name, value in _bad_attributes(ins)]
     owners = ", ".join(ins.owners)
-    element = f"[{', '.join(map(str, place))}]" if place else "its only element"
-    hint = (
-        f"{' and '.join(held)} held NaN or infinity before: look at what wrote it"
-        if held
-        else "its operands were finite: look at their size, at the learning rate, or at the data"
-    )
+    place = f"[{', '.join(map(str, found.place))}]" if found.place else "its only element"
     return NumericError(
-        f"{named(program, ref)} must be finite: got {value:g} at {element}, written by line "
-        f"{index} `{format_line(ins)}` from {operands}",
+        f"{_named(program, ref)} must be finite: got {found.count} of {found.numel} elements that "
+        f"are not, the first {number_text(found.value)} at {place}, written by line {entry.index} "
+        f"`{format_line(ins)}` in {entry.section} from "
+        f"{', '.join([*operands, *broken]) or 'nothing'}",
         who=ins.mnemonic,
-        hint=hint,
-        origin=f"layer {owners}" if owners else f"line {index}",
+        hint=_hint(program, ins, [r for r in read if r in before], broken),
+        origin=f"layer {owners}" if owners else f"line {entry.index}",
     )
 
 
-def named(program: Program, ref: Ref) -> str:
+def _hint(program: Program, ins: Instruction, held: list[Ref], broken: list[str]) -> str:
+    if held:
+        names = " and ".join(_named(program, ref) for ref in held)
+        roles = [None if r.grad else program.tensor(r).role for r in held]
+        advice = [_SOURCES[role] for role in roles if role in _SOURCES]
+        advice = advice or ["look at what wrote it"]
+        return f"{names} held NaN or infinity before: {', '.join(dict.fromkeys(advice))}"
+    if broken:
+        return f"{' and '.join(broken)} is no finite number: look at the layer's settings"
+    if isinstance(ins, Update):
+        return "its operands were finite but too large: lower the learning rate or clip gradients"
+    return "its operands were finite: look at their size, or at where the function is not defined"
+
+
+def _bad_attributes(ins: Instruction) -> list[tuple[str, float]]:
+    """Attributes that are no finite numbers, but for those that mean "none" by default."""
+    values = [(attr.name, ins.value(attr.name), attr.default) for attr in ins.attr_fields]
+    return [
+        (name, value)
+        for name, value, default in values
+        if isinstance(value, float) and not math.isfinite(value) and value != default
+    ]
+
+
+def _state(found: BadNumbers | None) -> str:
+    if found is None:
+        return "finite"
+    return f"{found.count} of {found.numel} not finite, the first {number_text(found.value)}"
+
+
+def _named(program: Program, ref: Ref) -> str:
     """An operand as ``0x9 conv1/output``, with ``gradient of`` in front where that is meant."""
     text = f"{ref} {program.tensors[ref.id].name}"
     return f"gradient of {text}" if ref.grad else text

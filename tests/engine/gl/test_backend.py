@@ -192,10 +192,10 @@ def test_check_names_the_first_instruction_that_goes_wrong(backend: GlBackend) -
         executable.check()
     text = str(caught.value)
     assert "[LOG]" in text
-    assert "log_layer" in text
-    assert "index 6" in text
-    assert "'hidden'" in text
-    assert "forward, line 2" in text
+    assert "layer log_layer" in text
+    assert "-inf at [1, 2]" in text
+    assert "hidden (finite)" in text
+    assert "line 2" in text
     executable.close()
     session.close()
 
