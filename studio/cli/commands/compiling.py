@@ -82,7 +82,7 @@ def compile_project(
         if passes:
             _print_passes(stages)
         if plan:
-            console.say(memory.plan.table() + memory.summary())
+            console.say(memory.plan.table() + memory.kept())
     else:
         _print_program(program)
         console.say("\n" + memory.summary())
@@ -109,13 +109,19 @@ class Memory:
         return cls(plan_memory(program, batch, rows, target), batch, target.name, held)
 
     def summary(self) -> str:
-        """Two lines for people."""
+        """Two lines for people: the arena, and what stays."""
         plan = self.plan
+        return (
+            f"memory: one arena of {plan.total_bytes:,} bytes for {plan.sum_bytes:,} bytes of "
+            f"tensors, at most {plan.peak_bytes:,} needed at once (line {plan.peak_index})\n"
+            f"{self.kept()}"
+        )
+
+    def kept(self) -> str:
+        """What was planned for, and the bytes that stay, by role."""
         held = ", ".join(f"{role} {nbytes:,}" for role, nbytes in self.persistent.items())
         return (
-            f"memory for batches of {self.batch} on {self.target}: one arena of "
-            f"{plan.total_bytes:,} bytes for {plan.sum_bytes:,} bytes of tensors, "
-            f"at most {plan.peak_bytes:,} needed at once (line {plan.peak_index})\n"
+            f"in batches of {self.batch} on {self.target}; "
             f"kept between runs: {held or 'nothing'} (bytes)"
         )
 
