@@ -200,7 +200,7 @@ class _Walk:
     def check(self, name: str) -> None:
         """Verify the program where that is wanted."""
         if self.verify:
-            verify_program(self.program, after=name)
+            verify_program(self.program, after=name, owned=True)
 
 
 def _run_pass(step: Pass, context: Context, program: Program) -> Program:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.pipeline import compile_program
+from studio.engine.compiler.target import CPU
 from studio.engine.compiler.verify import breaches, verify
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import VerifyError
@@ -284,6 +286,46 @@ def test_a_planted_fault_is_caught_for_what_it_is(fault: str) -> None:
     assert rule in caught.value.message
     assert caught.value.origin.startswith(place)
     assert caught.value.who == "after my_pass"
+
+
+def with_owners(*first: str) -> Program:
+    """The program with owners everywhere; those of the first line are given."""
+    made = program().map_instructions(lambda ins: ins.replace(owners=("dense",)))
+    line, *rest = made.section("forward")
+    return made.with_sections(forward=(line.replace(owners=first), *rest))
+
+
+@pytest.mark.parametrize(
+    ("owners", "rule"),
+    [
+        ((), "every instruction has an owner"),
+        (("",), "owners have names"),
+        (("dense", " "), "owners have names"),
+        (("dense", "dense"), "each owner once"),
+    ],
+)
+def test_a_line_that_belongs_to_nobody_is_caught(owners: tuple[str, ...], rule: str) -> None:
+    verify(with_owners("dense"), owned=True)
+    with pytest.raises(VerifyError) as caught:
+        verify(with_owners(*owners), after="my_pass", owned=True)
+    assert rule in caught.value.message
+    assert caught.value.origin.startswith("line 0")
+
+
+def test_hand_written_lines_need_no_owner_but_owners_have_names() -> None:
+    verify(with_owners())
+    with pytest.raises(VerifyError, match="owners have names"):
+        verify(with_owners(""))
+
+
+def test_the_pipeline_names_the_step_that_lost_an_owner() -> None:
+    def orphaned(made: Program) -> Program:
+        return made.with_sections(
+            forward=tuple(ins.replace(owners=()) for ins in made.section("forward"))
+        )
+
+    with pytest.raises(VerifyError, match=r"\[after emit_updates\] every instruction has an owner"):
+        compile_program(NETWORKS["mlp"](), CPU, emit_updates=orphaned, verify=True)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
