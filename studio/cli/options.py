@@ -9,7 +9,7 @@ import typer
 
 from studio.engine.core.errors import DataError
 from studio.engine.train.project import Project
-from studio.samples import open_copy, sample_names
+from studio.samples import open_copy, sample_names, sample_root
 
 BackendOption = Annotated[
     str, typer.Option("--backend", help="Where to run: auto, gl or cpu.", metavar="auto|gl|cpu")
@@ -65,5 +65,15 @@ def make_folder(path: Path) -> None:
 
 
 def open_project(named: str) -> Project:
-    """The project a word stands for, loaded."""
+    """The project a word stands for, loaded where it lies: looking at a sample copies nothing."""
+    if not Path(named).exists() and named in sample_names():
+        return Project.load(sample_root() / named / f"{named}.glassbox")
     return Project.load(find_project(named))
+
+
+def word_for(project: Project) -> str:
+    """What to type for a project: its path, or a sample's name, since samples are never written."""
+    path = project.path
+    if path is not None and path.parent.parent == sample_root():
+        return project.name
+    return str(path or project.name)

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from studio.cli import console
-from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
+from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project, word_for
 from studio.engine.core.errors import DataError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
@@ -74,6 +74,7 @@ def predict(
         read = read_inputs(inputs, trained.input_spec())
         outputs = trained.predict(read.values)
         classes = trained.task.class_names
+        logits = any(getattr(loss, "from_logits", False) for loss in trained.task.losses)
     if output is not None:
         _save(output, outputs, read.names, classes)
     if as_json:
@@ -84,7 +85,8 @@ def predict(
         console.say(f"{output}: {outputs.dtype}{list(outputs.shape)}")
     else:
         console.table(("input", "answer"), [
-            (name, _answer(row, classes)) for name, row in zip(read.names, outputs, strict=True)
+            (name, _answer(_shares(row, classes, logits), classes))
+            for name, row in zip(read.names, outputs, strict=True)
         ])  # fmt: skip
 
 
@@ -103,9 +105,20 @@ def run_of(project: Project, run: Path | None) -> RunFolder:
         raise DataError(
             "this project has not been trained yet",
             who=project.name,
-            hint=f"glassbox train {project.path}",
+            hint=f"glassbox train {word_for(project)}",
         )
     return folder
+
+
+def _shares(row: np.ndarray, classes: tuple[str, ...], logits: bool) -> np.ndarray:
+    """Probabilities of the classes: a network without a closing softmax or sigmoid gives logits."""
+    if not (classes and logits):
+        return row
+    wide = row.astype(np.float64)
+    if row.size == 1:
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * wide)))
+    powers = np.exp(wide - wide.max())
+    return np.asarray(powers / powers.sum())
 
 
 def _answer(row: np.ndarray, classes: tuple[str, ...]) -> str:
