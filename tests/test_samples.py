@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -67,25 +68,83 @@ def test_folder_that_cannot_hold_the_copy_is_named(installed: Path, tmp_path: Pa
         open_copy("tiny", in_the_way)
 
 
-@pytest.mark.slow
-def test_wheel_holds_samples_kernels_and_the_command(tmp_path: Path) -> None:
-    source = tmp_path / "source"
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of Glassbox, built from a copy of what a clone holds, next to that copy."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
     ignored = shutil.ignore_patterns("__pycache__", ".*", "build", "*.runs", "*.egg-info")
     for name in ("studio", "projects"):
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
+    (source / "projects" / "iris" / "iris.runs").mkdir()
+    (source / "projects" / "iris" / "iris.runs" / "metrics.jsonl").touch()
     code = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
     subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], cwd=source, check=True, capture_output=True
+        [sys.executable, "-c", code, str(folder)], cwd=source, check=True, capture_output=True
     )
-    (wheel,) = tmp_path.glob("*.whl")
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.mark.slow
+def test_wheel_holds_samples_kernels_and_the_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
         (entry,) = [name for name in packed if name.endswith("entry_points.txt")]
         assert "glassbox = studio.cli.app:main" in archive.read(entry).decode()
-    below = {p: p.relative_to(source).as_posix() for p in source.rglob("*") if p.is_file()}
-    wanted = {name for name in below.values() if name.startswith("studio/")}
-    wanted |= {f"studio/{name}" for name in below.values() if name.startswith("projects/")}
-    wanted = {name for name in wanted if "egg-info" not in name}
+    source = wheel.parent / "source"
+    below = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    wanted = {name for name in below if name.startswith("studio/")}
+    wanted |= {f"studio/{name}" for name in below if name.startswith("projects/")}
+    wanted = {name for name in wanted if ".runs" not in name}
+    # Each kind once by name, so that an empty tree could not pass.
+    assert {"studio/py.typed", "studio/engine/gl/kernels/fill.glsl"} <= wanted
+    assert {Path(name).suffix for name in wanted} >= {".py", ".glsl", ".glassbox", ".csv", ".md"}
     assert wanted - packed == set()
+    assert not [name for name in packed if not name.startswith("studio/") and "-info" not in name]
+    assert not [name for name in packed if ".runs" in name]
+
+
+@pytest.mark.slow
+def test_wheel_holds_every_file_of_the_repository(wheel: Path) -> None:
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "studio", "projects"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a clone: there is no git, or no repository here")
+    tracked = [name for name in listed.split("\0") if (ROOT / name).is_file()]
+    assert [name for name in tracked if name.endswith(".glsl")]
+    wanted = {name if name.startswith("studio/") else f"studio/{name}" for name in tracked}
+    with zipfile.ZipFile(wheel) as archive:
+        assert wanted - set(archive.namelist()) == set()
+
+
+@pytest.mark.slow
+def test_installed_command_writes_only_into_the_current_folder(wheel: Path) -> None:
+    installed = wheel.parent / "site-packages"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    before = {path: path.stat().st_mtime_ns for path in installed.rglob("*") if path.is_file()}
+    mine = wheel.parent / "mine"
+    mine.mkdir()
+    words = ["train", "iris", "--epochs", "1", "--backend", "cpu"]
+    answer = subprocess.run(
+        [sys.executable, "-P", "-m", "studio", *words],
+        cwd=mine,
+        env=os.environ | {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert len([*mine.glob("iris/iris.runs/*/checkpoints/final.safetensors")]) == 1
+    after = {path: path.stat().st_mtime_ns for path in installed.rglob("*") if path.is_file()}
+    assert after == before
