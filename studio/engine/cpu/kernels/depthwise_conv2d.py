@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from studio.engine.cpu.dense import nothing
@@ -15,6 +17,19 @@ from studio.engine.isa.instruction import Instruction, Twin
 def _geometry(ins: Instruction, views: Views) -> Geometry:
     kh, kw = views.shape(ins.ref("w"))[:2]
     return Geometry.of(ins, (kh, kw), views.shape(ins.ref("y")))
+
+
+def _input(ins: Instruction, views: Views) -> tuple[Floats, Geometry]:
+    """The pictures with the halo they have, and the geometry counted from its first cell.
+
+    Where the halo is as wide as the padding every tap then meets a cell for every window.
+    """
+    given, geometry = views.halo(ins.ref("x")), _geometry(ins, views)
+    (above, below), (left, right) = given.pads[1:3]
+    begin, end = geometry.begin, geometry.end
+    return given.cells, replace(
+        geometry, begin=(begin[0] - above, begin[1] - left), end=(end[0] - below, end[1] - right)
+    )
 
 
 class _Bands:
@@ -63,12 +78,12 @@ def _split(pictures: Floats, multiplier: int) -> Floats:
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = b + Σ over taps of x·w."""
-    weights, x = views.data(ins.ref("w")), views.data(ins.ref("x"))
+    weights = views.data(ins.ref("w"))
+    x, geometry = _input(ins, views)
     bias = views.data(ins.ref("b")) if ins.ref("b").present else None
     multiplier = weights.shape[3]
     y = _split(views.data(ins.ref("y")), multiplier)
     shift = _split(bias, multiplier) if bias is not None else None
-    geometry = _geometry(ins, views)
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * y[0, 0, 0].size)
     room = views.scratch((bands.step, *y.shape[2:]))
     parts = []
@@ -118,11 +133,10 @@ def build_grads(ins: Twin, views: Views) -> Run:
 
 
 def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
-    x = views.data(ins.ref("x"))
+    x, geometry = _input(ins, views)
     target = sink.dense()
     kh, kw, channels, multiplier = target.shape
     dy = _split(views.grad(ins.ref("y")), multiplier)
-    geometry = _geometry(ins, views)
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * channels * multiplier)
     room = views.scratch((bands.step * geometry.out[1] * channels * multiplier,))
     ones = np.ones((1, bands.step * geometry.out[1]), np.float32)
