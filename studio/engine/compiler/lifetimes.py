@@ -17,10 +17,6 @@ class Span(NamedTuple):
     first: int
     last: int
 
-    def meets(self, other: Span) -> bool:
-        """Whether some instruction needs both."""
-        return self.first <= other.last and other.first <= self.last
-
 
 def group_spans(program: Program) -> list[Span]:
     """For every instruction the indices of the kernel it runs in: its own, or its whole group."""

@@ -18,9 +18,6 @@ from studio.engine.layers.layer import shape_text
 
 OWNER = "data"
 
-STORED_TYPES = (DType.float32, DType.int32, DType.uint8)
-"""Element types samples may be stored in."""
-
 
 @dataclass(frozen=True)
 class Source:

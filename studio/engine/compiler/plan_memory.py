@@ -79,10 +79,6 @@ class MemoryPlan:
             for slot in self.slots.values()
         )
 
-    def live_at(self, index: int) -> tuple[Storage, ...]:
-        """Storages needed by the instruction of that running index."""
-        return tuple(s for s, slot in self.slots.items() if slot.first <= index <= slot.last)
-
     def table(self) -> str:
         """The plan for reading: a line per storage, then the sums and where the peak is."""
         head = ("storage", "tensor", "bytes", "offset", "lines")

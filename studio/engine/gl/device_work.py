@@ -48,9 +48,7 @@ class DeviceWork:
         return Traits(
             is_software=info.is_software,
             # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
-            shared_memory=min(info.shared_memory_bytes, 32768),
             storage_blocks=8,
-            max_storage_bytes=info.max_storage_bytes,
         )
 
     def compiled(self, source: KernelSource) -> int:

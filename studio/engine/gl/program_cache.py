@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from studio.engine.gl.binary_cache import BinaryCache
-    from studio.engine.gl.bindings import BoundSlices
     from studio.engine.gl.entry_points import EntryPoints
 
 # Programs handed to the driver before the first answer is asked for: drivers that compile on
@@ -210,23 +209,6 @@ class ProgramCache:
                     self._discard(left)
             self._counters.seconds += time.perf_counter() - begun
         return True
-
-    def warm_up(self, program: ComputeProgram, bindings: Iterable[BoundSlices] = ()) -> None:
-        """Run one work group and wait, since many drivers finish compiling at the first dispatch.
-
-        Args:
-            program: what to run.
-            bindings: every buffer it touches, large enough for its first group; what lies in them
-                may be overwritten.
-        """
-        gl = self._gl
-        for bound in bindings:
-            bound.bind()
-        gl.use_program(program.handle)
-        gl.dispatch_compute(1, 1, 1)
-        gl.memory_barrier(const.ALL_BARRIER_BITS)
-        gl.finish()
-        gl.check(f"warming up {program.name}")
 
     def close(self) -> None:
         """Delete all programs."""

@@ -21,15 +21,11 @@ class Traits:
 
     Attributes:
         is_software: a CPU does the work; barriers and shared memory are dear there.
-        shared_memory: bytes of shared memory one work group may use.
         storage_blocks: storage buffers one kernel may use.
-        max_storage_bytes: the most one binding may show.
     """
 
     is_software: bool = False
-    shared_memory: int = 32768
     storage_blocks: int = 8
-    max_storage_bytes: int = (1 << 31) - 256
 
 
 @dataclass(frozen=True)

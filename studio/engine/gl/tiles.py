@@ -47,11 +47,6 @@ class Tile:
         """Tiles one work group makes."""
         return 1 if self.shared else REGISTER_LANES
 
-    @property
-    def shared_bytes(self) -> int:
-        """Shared memory of a work group: two rounds of both factors."""
-        return 2 * self.depth * (self.rows + self.cols) * 4 if self.shared else 0
-
     def count(self, rows: int, cols: int, batches: int) -> int:
         """Tiles that cover a result."""
         return groups_for(rows, self.rows) * groups_for(cols, self.cols) * batches

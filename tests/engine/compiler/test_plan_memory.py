@@ -64,7 +64,11 @@ def assert_sound(plan: MemoryPlan, alignment: int) -> None:
     assert plan.peak_bytes <= plan.total_bytes
     places = len(plan.slots)
     assert plan.total_bytes <= plan.sum_bytes + places * alignment
-    live = [sum(plan.slots[s].nbytes for s in plan.live_at(i)) for i in range(len(plan.program))]
+    slots = plan.slots.values()
+    live = [
+        sum(slot.nbytes for slot in slots if slot.first <= i <= slot.last)
+        for i in range(len(plan.program))
+    ]
     assert plan.peak_bytes == max(live, default=plan.peak_bytes)
     if live:
         assert live[plan.peak_index] == plan.peak_bytes

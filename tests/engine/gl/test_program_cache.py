@@ -146,21 +146,6 @@ def test_refused_kernel_in_a_batch_leaves_the_good_ones(
     assert cache.counters().programs == 2
 
 
-def test_warm_up_runs_one_group(
-    engine: EngineThread, pool: BufferPool, cache: ProgramCache
-) -> None:
-    def warm() -> np.ndarray:
-        x = pool.acquire(512, "x", zero=True)
-        y = pool.acquire(512, "y", zero=True)
-        bound = BoundSlices(engine.gl, [x.slice(), y.slice()])
-        cache.warm_up(cache.get(axpb(2.0)), [bound])
-        return read_now(pool, y.slice()).view(np.float32)
-
-    result = engine.call(warm)
-    assert (result[:64] == 1.0).all()
-    assert (result[64:] == 0.0).all()
-
-
 def test_program_from_disk_computes_the_same(
     engine: EngineThread, pool: BufferPool, tmp_path: Path
 ) -> None:
