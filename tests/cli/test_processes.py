@@ -70,12 +70,32 @@ def test_output_is_utf8_where_the_system_is_not(tmp_path: Path) -> None:
     assert "Blüte" in answer.stdout.decode("utf-8")
 
 
+def interruptible(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
+    """A process that hears SIGINT even where the tests themselves run in the background."""
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def rest_of(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a process says until it ends; one that does not end is killed and fails the test."""
+    try:
+        return process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+
+
 @posix
 def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
     words = [*START, "train", "digits-mlp", "--backend", "cpu", "--epochs", "100000"]
-    process = subprocess.Popen(
-        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = interruptible(words, tmp_path)
     assert process.stderr is not None
     said = b""
     while b"epoch 2/" not in said:
@@ -83,7 +103,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
         assert line, said
         said += line
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = rest_of(process)
     assert process.returncode == 0, err
     assert b"stopping after this step" in err
     assert b"--resume" in out.splitlines()[0]
@@ -103,16 +123,12 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
 
 @posix
 @pytest.mark.parametrize("delay", [0.15, 0.4])
-def test_ctrl_c_while_it_starts_shows_no_traceback(delay: float) -> None:
-    process = subprocess.Popen(
-        [*START, "profile", MLP, "--backend", "cpu", "--steps", "100000"],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+def test_ctrl_c_while_it_starts_shows_no_traceback(delay: float, tmp_path: Path) -> None:
+    words = [*START, "profile", MLP, "--backend", "cpu", "--steps", "100000"]
+    process = interruptible(words, tmp_path)
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = rest_of(process)
     # Python itself may still be starting, and is then ended by the signal.
     assert process.returncode in (130, -signal.SIGINT)
     assert b"studio/cli/commands" not in err
