@@ -114,6 +114,8 @@ def _wrong(option: Option[Any], value: object, who: str, wanted: str) -> Paramet
 
 
 def _range_text(option: Option[Any]) -> str:
+    if option.low == option.high:
+        return f" equal to {_digits(option.low)}"
     if math.isinf(option.high):
         return "" if math.isinf(option.low) else f" of at least {_digits(option.low)}"
     return f" from {_digits(option.low)} to {_digits(option.high)}"

@@ -80,6 +80,8 @@ class Conv2D(Convolution):
 
     filters = integer("Number of filters, which is the number of output channels.", low=1)
     kernel_size = pair("Rows and columns of the filters.")
+    groups = integer("Groups the channels are split into; only 1, every filter sees them all "
+                     "(DepthwiseConv2D keeps channels apart).", 1, low=1, high=1)  # fmt: skip
     kernel_initializer = initializer("How the filters begin.", "glorot_uniform")
     kernel_regularizer = regularizer("Penalty on the filters.")
 

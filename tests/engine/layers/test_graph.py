@@ -138,6 +138,16 @@ def test_every_option_goes_to_json_and_back() -> None:
         assert (again.name, again.trainable) == (made.name, made.trainable)
 
 
+def test_a_convolution_takes_one_group_as_keras_does_by_default_and_no_more() -> None:
+    plain = make("Conv2D", filters=4, kernel_size=3)
+    assert make("Conv2D", filters=4, kernel_size=3, groups=1).config() == plain.config()
+    assert "groups" not in plain.config()
+    for groups in (2, 0, True):
+        with pytest.raises(ParameterError) as caught:
+            make("Conv2D", filters=4, kernel_size=3, groups=groups)
+        assert caught.value.message == f"groups: expected a whole number equal to 1, got {groups}"
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
