@@ -38,22 +38,25 @@ def same(a, b):
     )
 
 
-@given(programs())
-@settings(max_examples=60)
-def test_text_round_trip(program):
-    text = format_program(program)
-    back = parse_program(text)
-    same(back, program)
-    assert format_program(back) == text
+def survives_both_forms(program):
+    text, data = format_program(program), encode_program(program)
+    for back in (parse_program(text), decode_program(data)):
+        same(back, program)
+        assert format_program(back) == text
+        assert encode_program(back) == data
 
 
 @given(programs())
-@settings(max_examples=60)
-def test_binary_round_trip(program):
-    data = encode_program(program)
-    back = decode_program(data)
-    same(back, program)
-    assert encode_program(back) == data
+@settings(max_examples=20)
+def test_text_and_binary_round_trips(program):
+    survives_both_forms(program)
+
+
+@pytest.mark.full
+@given(programs())
+@settings(max_examples=300)
+def test_text_and_binary_round_trips_at_full_size(program):
+    survives_both_forms(program)
 
 
 def test_binary_equals_text():
