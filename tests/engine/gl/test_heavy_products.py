@@ -92,14 +92,22 @@ def summed_to(values: Array, shape: tuple[int, ...]) -> Array:
     return values
 
 
-@pytest.mark.parametrize("variant", ENGINES)
+MATRICES = [
+    ((), (), False, True),
+    ((3,), (3,), True, False),
+    ((2, 1), (3,), True, True),
+    ((), (2,), False, False),
+]
+SLOW = pytest.mark.slow
+"""What the tiles of shared memory do once more: renderers on a CPU compile them for seconds."""
+
+
 @pytest.mark.parametrize(
-    ("lead_a", "lead_b", "ta", "tb"),
+    ("variant", "lead_a", "lead_b", "ta", "tb"),
     [
-        ((), (), False, True),
-        ((3,), (3,), True, False),
-        ((2, 1), (3,), True, True),
-        ((), (2,), False, False),
+        *(("registers_4x4", *each) for each in MATRICES),
+        *(("tiles_32x32", *each) for each in MATRICES[:2]),
+        *(pytest.param("tiles_32x32", *each, marks=SLOW) for each in MATRICES[2:]),
     ],
 )
 def test_matmul_and_its_gradients(
@@ -140,11 +148,21 @@ WINDOWS = {
 }
 
 
+WINDOWS_IN_TILES = ("same, three channels", "strides, one-sided pads")
+
+
 @pytest.mark.parametrize(
-    ("variant", "halo"),
-    [("registers_4x4", False), ("registers_4x4", True), ("tiles_32x32", True)],
+    ("variant", "name", "halo"),
+    [
+        *(("registers_4x4", name, halo) for name in WINDOWS for halo in (False, True)),
+        *(("tiles_32x32", name, True) for name in WINDOWS_IN_TILES),
+        *(
+            pytest.param("tiles_32x32", name, True, marks=SLOW)
+            for name in WINDOWS
+            if name not in WINDOWS_IN_TILES
+        ),
+    ],
 )
-@pytest.mark.parametrize("name", WINDOWS)
 def test_conv2d_and_its_gradients(backend: GlBackend, variant: str, name: str, halo: bool) -> None:
     shape, filters, window = WINDOWS[name]
     x, b = draw(*shape), draw(filters)
