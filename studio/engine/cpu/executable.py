@@ -27,13 +27,12 @@ from studio.engine.runtime.entries import Entry, entries, unfused
 from studio.engine.runtime.executor import Executor, Position
 from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
 from studio.engine.runtime.recorder import Recorder
-from studio.engine.runtime.requirements import bound_rows
+from studio.engine.runtime.requirements import bound_rows, require_kept
 from studio.engine.runtime.transfers import (
     Array,
     checked_values,
     failed,
     fed_tensor,
-    known_tensor,
     ready,
 )
 
@@ -153,31 +152,10 @@ class CpuExecutable:
         with self._lock:
             try:
                 self._require_open()
-                self._require_kept(ref)
+                require_kept(self._plan, ref, self._placement.pinned)
                 return ready(np.array(self._views.any(ref), order="C"))
             except BackendError as error:
                 return failed(error)
-
-    def _require_kept(self, ref: Ref) -> None:
-        known_tensor(self._program, ref.id)
-        tensor = self._program.tensors[ref.id]
-        storage = self._program.storage(ref)
-        if self._program.tensors[storage.root].register and not ref.grad:
-            raise BackendError(
-                "the tensor lives only inside a fused kernel and has no storage",
-                who=tensor.name,
-                hint="make it an output of the program, or compile without fusion",
-            )
-        if storage not in self._placement.buffers:
-            what = "gradient" if ref.grad else "data"
-            raise BackendError(f"no instruction touches its {what}", who=tensor.name)
-        kept = storage not in self._plan.slots or storage in self._placement.pinned
-        if not kept and not self._plan.kept_at_end(storage):
-            raise BackendError(
-                "the memory plan gave its storage to another tensor before the end of the run",
-                who=tensor.name,
-                hint="make it an output of the program",
-            )
 
     def finish(self) -> None:
         """Nothing is left to wait for: work is done when ``run`` returns."""

@@ -13,14 +13,12 @@ import numpy.typing as npt
 from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import ROWS, Role, Shape, Tensor, bind_shape, shape_text
+from studio.engine.core.tensor import Shape, Tensor
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.scratch import ALIGNMENT, aligned_bytes
 from studio.engine.cpu.views import Anything
-from studio.engine.runtime.requirements import too_large
+from studio.engine.runtime.requirements import check_ensured, is_held, too_large
 from studio.engine.runtime.transfers import Array, checked_rows, failed, ready
-
-_REPLACED = frozenset({Role.DATA})
 
 
 @dataclass
@@ -89,14 +87,7 @@ class CpuSession:
             self._count.persistent(0, 1)
 
     def _nbytes(self, tensor: Tensor, rows: int) -> int:
-        if tensor.shape[:1] == (ROWS,) and rows < 1:
-            raise BackendError(
-                f"the rows of {shape_text(tensor.shape)} must be given: got {rows}",
-                who=tensor.name,
-                hint="pass rows= to ensure",
-            )
-        if any(size < 0 for size in bind_shape(tensor.shape, -1, rows)):
-            raise BackendError("a persistent tensor has no batch dimension", who=tensor.name)
+        check_ensured(tensor, rows)
         layout = tensor.descriptor(1, rows)
         if layout.nbytes > self._target.max_storage_bytes:
             raise too_large(tensor, layout.nbytes, self._target)
@@ -105,21 +96,7 @@ class CpuSession:
     def _is_missing(self, tensor: Tensor, rows: int) -> bool:
         """Whether storage is to be made; BackendError for one there in another form."""
         held = self._held.get(tensor.name)
-        if held is None:
-            return True
-        shape = tensor.shape
-        if shape[:1] == (ROWS,):
-            shape = bind_shape(shape, 1, rows or held.layout.shape[0])
-        if held.layout.shape == shape and held.tensor.dtype is tensor.dtype:
-            return False
-        if held.tensor.role in _REPLACED and tensor.role in _REPLACED:
-            return True
-        raise BackendError(
-            f"the session holds {held.tensor.dtype.name}{shape_text(held.layout.shape)}: expected "
-            f"{tensor.dtype.name}{shape_text(shape)}",
-            who=tensor.name,
-            hint="use a session of its own for another model",
-        )
+        return held is None or not is_held(tensor, rows, held.tensor, held.layout.shape)
 
     def has(self, name: str) -> bool:
         """Whether a tensor of that name is held."""

@@ -20,7 +20,7 @@ from studio.engine.gl.recorder import Recording, issue
 from studio.engine.gl.storages import Storages
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
-from studio.engine.runtime.transfers import checked_values, failed, fed_tensor, known_tensor
+from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
 
 if TYPE_CHECKING:
     from studio.engine.gl.device_work import DeviceWork
@@ -114,9 +114,8 @@ class GlExecutable:
     def fetch(self, ref: Ref) -> Future[Array]:
         """The contents of an operand's storage after what was queued, dense and row-major."""
         try:
-            known_tensor(self._program, ref.id)
-            descriptor = self._storages.descriptor(ref)
             self._storages.require_kept(ref)
+            descriptor = self._storages.descriptor(ref)
         except BackendError as error:
             return failed(error)
         return read_later(

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import Role, Tensor, shape_text
+from studio.engine.core.tensor import Role, Tensor
 from studio.engine.gl.device import SLICE_ALIGNMENT
 from studio.engine.gl.reads import read_later
 from studio.engine.gl.transfer import from_device, to_device
-from studio.engine.runtime.requirements import too_large
+from studio.engine.runtime.requirements import check_ensured, is_held, too_large
 from studio.engine.runtime.transfers import checked_rows, failed
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ class GlSession:
         self._pool.upload(where.buffer.slice(where.offset + offset, data.nbytes), data.reshape(-1))
 
     def _ensure(self, tensors: tuple[Tensor, ...], rows: int) -> None:
-        wanted = [(t, t.descriptor(1, rows)) for t in tensors if not self._fits(t, rows)]
+        missing = [t for t in tensors if not self._fits(t, rows)]
+        wanted = [(t, t.descriptor(1, rows)) for t in missing]
         for tensor, descriptor in wanted:
             if descriptor.device_nbytes > GL.max_storage_bytes:
                 raise too_large(tensor, descriptor.device_nbytes, GL)
@@ -171,19 +172,11 @@ class GlSession:
     def _fits(self, tensor: Tensor, rows: int) -> bool:
         """Whether the tensor is there as wanted; data of another length is given back first."""
         held = self._held.get(tensor.name)
+        if held is not None and is_held(tensor, rows, held.tensor, held.descriptor.shape):
+            return True
+        check_ensured(tensor, rows)
         if held is None:
             return False
-        descriptor = tensor.descriptor(1, rows)
-        if held.descriptor.shape == descriptor.shape and held.tensor.dtype is tensor.dtype:
-            return True
-        if tensor.role is not Role.DATA:
-            raise BackendError(
-                f"the session holds it as {held.tensor.dtype.name}"
-                f"{shape_text(held.descriptor.shape)}, wanted is {tensor.dtype.name}"
-                f"{shape_text(descriptor.shape)}",
-                who=tensor.name,
-                hint="open a new session for a network of another shape",
-            )
         del self._held[tensor.name]
         self._pool.release(held.where.buffer)
         self.generation += 1

@@ -10,6 +10,7 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program
+from studio.engine.runtime.requirements import require_kept
 
 if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
@@ -76,19 +77,8 @@ class Storages:
         return self._arena.slice(slot.offset, slot.nbytes)
 
     def require_kept(self, ref: Ref) -> None:
-        """Make sure that an operand's contents are still there when a run has ended.
-
-        Raises:
-            BackendError: it has no storage, or the plan gives its storage to another tensor.
-        """
-        self.where(ref)
-        storage = self.program.storage(ref)
-        if storage in self.plan.slots and not self.plan.kept_at_end(storage):
-            raise BackendError(
-                "its storage is given to another tensor before a run ends",
-                who=self.program.tensor(ref).name,
-                hint="make it an output of the program to keep it",
-            )
+        """BackendError unless an operand's contents are still there when a run has ended."""
+        require_kept(self.plan, ref)
 
     def place(self, ref: Ref) -> tuple[int, int]:
         """The driver's buffer an operand lies in, and its offset there."""

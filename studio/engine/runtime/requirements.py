@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.plan_memory import storage_bytes
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import ROWS, Role, Tensor, shape_text
+from studio.engine.core.tensor import ROWS, Role, Tensor, bind_shape, shape_text
 from studio.engine.isa.program import Program, Storage
+from studio.engine.runtime.transfers import known_tensor
 
 if TYPE_CHECKING:
+    from studio.engine.compiler.plan_memory import MemoryPlan
     from studio.engine.compiler.target import Target
-    from studio.engine.core.tensor import Shape
+    from studio.engine.core.tensor import Ref, Shape
 
 
 def persistent_tensors(program: Program) -> tuple[Tensor, ...]:
@@ -52,6 +54,75 @@ def bound_rows(program: Program, held: Callable[[str], Shape | None]) -> int:
             f"data and order must have equally many rows: got {listed}", who=program.name
         )
     return counts.pop()
+
+
+def check_ensured(tensor: Tensor, rows: int) -> None:
+    """BackendError unless a session can make room for the tensor with this many rows of data."""
+    if tensor.shape[:1] == (ROWS,) and rows < 1:
+        raise BackendError(
+            f"the rows of {shape_text(tensor.shape)} must be given: got {rows}",
+            who=tensor.name,
+            hint="pass rows= to ensure",
+        )
+    if any(size < 0 for size in bind_shape(tensor.shape, -1, rows)):
+        raise BackendError("a persistent tensor has no batch dimension", who=tensor.name)
+
+
+def is_held(wanted: Tensor, rows: int, held: Tensor, shape: Shape) -> bool:
+    """Whether a session holds the tensor as it is wanted.
+
+    Args:
+        wanted: what a program declares.
+        rows: rows of the resident data set, 0 for as many as are held.
+        held: the tensor of that name the session has.
+        shape: its shape, symbols bound.
+
+    Returns False for data of another form, which makes way; raises BackendError for anything else.
+    """
+    asked = wanted.shape
+    if asked[:1] == (ROWS,):
+        asked = bind_shape(asked, 1, rows or (shape[0] if shape else 0))
+    if shape == asked and held.dtype is wanted.dtype:
+        return True
+    if held.role is wanted.role is Role.DATA:
+        return False
+    raise BackendError(
+        f"the session holds {held.dtype.name}{shape_text(shape)}: expected "
+        f"{wanted.dtype.name}{shape_text(asked)}",
+        who=wanted.name,
+        hint="use a session of its own for another model",
+    )
+
+
+def require_kept(plan: MemoryPlan, ref: Ref, pinned: Collection[Storage] = ()) -> None:
+    """BackendError unless the contents of an operand are still there when a run has ended.
+
+    Args:
+        plan: where the executable's storages are.
+        ref: the operand.
+        pinned: storages that have room of their own although the plan shares it.
+    """
+    program = plan.program
+    known_tensor(program, ref.id)
+    tensor, storage = program.tensors[ref.id], program.storage(ref)
+    root = program.tensors[storage.root]
+    if not ref.grad and root.register:
+        raise BackendError(
+            "the tensor lives only inside a fused kernel and has no storage",
+            who=tensor.name,
+            hint="make it an output of the program, or compile without fusion",
+        )
+    if not ref.grad and root.role.persistent:
+        return
+    if storage not in plan.slots:
+        what = "gradient" if ref.grad else "data"
+        raise BackendError(f"no instruction touches its {what}", who=tensor.name)
+    if storage not in pinned and not plan.kept_at_end(storage):
+        raise BackendError(
+            "the memory plan gave its storage to another tensor before the end of the run",
+            who=tensor.name,
+            hint="make it an output of the program",
+        )
 
 
 def refuse_oversized(program: Program, batch: int, rows: int, target: Target) -> None:
