@@ -102,7 +102,10 @@ class AttrKind(Enum):
 
 def float32_round(value: float) -> float:
     """The nearest float32, as a Python float; every float attribute is stored so."""
-    if math.isinf(value) or math.isnan(value):
+    if math.isnan(value):
+        # One NaN only: the text form has no word for its sign or payload.
+        return math.nan
+    if math.isinf(value):
         return float(value)
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])

@@ -114,3 +114,9 @@ def test_dylanns_encoder_bugs_are_absent():
     assert decode_instruction(Reader(encode_instruction(soft))).step == 10
     scale_twin = ops.arithmetic.Scale.twin(x=0, y=1, alpha=2.0)
     assert decode_instruction(Reader(encode_instruction(scale_twin))) == scale_twin
+
+
+def test_there_is_one_nan_whatever_its_sign():
+    minus = ops.arithmetic.Scale(x=0, y=1, alpha=float("-nan"))
+    assert format_line(minus) == "SCALE 0x0 0x1 nan"
+    assert encode_instruction(minus) == encode_instruction(parse_line("SCALE 0x0 0x1 nan"))

@@ -106,6 +106,7 @@ class ShardStream:
         self._in_use: Buffers | None = None
         self._stop = threading.Event()
         self._finished = False
+        self._starting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="shard reader", daemon=True)
         for _ in range(2):
             self._free.put(
@@ -130,12 +131,15 @@ class ShardStream:
         self.close()
 
     def _start(self) -> None:
-        if self._thread.ident is None and not self._finished:
-            self._thread.start()
+        # Under the lock, so that a close from elsewhere waits for a thread just being started.
+        with self._starting:
+            if self._thread.ident is None and not self._finished:
+                self._thread.start()
 
     def close(self) -> None:
         """End the thread and wait for it; iterating afterwards gives nothing more."""
-        self._finished = True
+        with self._starting:
+            self._finished = True
         self._stop.set()
         self._free.put(None)
         if self._thread.ident is not None:
