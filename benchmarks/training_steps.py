@@ -3,9 +3,9 @@
     python -m benchmarks.training_steps --backend cpu --peers torch,jax
     python -m benchmarks.training_steps --backend gl  --peers torch,jax --json steps.json
 
-All systems start from the same weights, run in one process and are compared in their first losses
-before any is timed. A row is the median of seven blocks of steps; the loss is read at the end of
-each block, not at each step.
+All systems start from the same weights and run in one process; our first losses are compared with
+PyTorch's before anything is timed. A row is the median of seven blocks of steps; the loss is read
+at the end of each block, not at each step.
 """
 
 from __future__ import annotations
