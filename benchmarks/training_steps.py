@@ -4,7 +4,7 @@
     python -m benchmarks.training_steps --backend gl  --peers torch,jax --json steps.json
 
 All systems start from the same weights and run in one process; our first losses are compared with
-PyTorch's before anything is timed. A row is the median of seven blocks of steps; the loss is read
+PyTorch's in the same run. A row is the median of seven blocks of steps; the loss is read
 at the end of each block, not at each step.
 """
 
