@@ -270,7 +270,8 @@ class Provenance:
         if section == "update":
             layers = (self.program.tensors[r.id].layer for r in line.operands if r.present)
             found += [Origin(layer, "update") for layer in dict.fromkeys(layers) if layer]
-        return tuple(dict.fromkeys(found))
+        # Layers first: they are what a person looks for.
+        return tuple(sorted(dict.fromkeys(found), key=lambda o: o.role == "synthetic"))
 
     def _root_key(self, key: str) -> str:
         """The key of the tensor that owns the storage of a view."""
