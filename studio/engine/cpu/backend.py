@@ -16,6 +16,7 @@ from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import allocation_order
 from studio.engine.cpu.session import CpuSession
 from studio.engine.isa.program import Program
+from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
 from studio.engine.runtime.backend import Session as AnySession
 from studio.engine.runtime.requirements import bound_rows, check_batch, refuse_oversized
@@ -93,6 +94,10 @@ class CpuBackend:
     def memory(self) -> MemoryReport:
         """What is held now."""
         return self._count.report()
+
+    def clocks(self) -> tuple[ThreadClock, ...]:
+        """None: steps run on the thread that asks for them."""
+        return ()
 
     def close(self) -> None:
         """Close what is open; sessions and executables are void after this."""

@@ -26,7 +26,7 @@ from studio.engine.profiler.events import Profile
 from studio.engine.runtime.entries import Entry, entries, unfused
 from studio.engine.runtime.executor import Executor, Position
 from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
-from studio.engine.runtime.recorder import Recorder
+from studio.engine.runtime.recorder import EntryCost, Recorder, entry_costs
 from studio.engine.runtime.requirements import bound_rows, require_kept
 from studio.engine.runtime.transfers import (
     Array,
@@ -83,6 +83,7 @@ class CpuExecutable:
         )
         runs = self._assembled(self._entries, progress)
         self._executor = Executor(runs)
+        self._costs: tuple[EntryCost, ...] | None = None
         self._shares = shares_work(self._program, self._batch, self._rows)
         self._held = self._placement.nbytes + self._scratch.nbytes
         self._count.transient(self._held, 1)
@@ -164,8 +165,10 @@ class CpuExecutable:
     def profile(self, steps: int = 1) -> Profile:
         """Run steps with the wall clock read round every entry."""
         with self._working():
+            if self._costs is None:
+                self._costs = entry_costs(self._program, self._entries, self._batch, self._rows)
             names = [kernel_name(entry) for entry in self._entries]
-            recorder = Recorder(self._program, self._entries, names, self._batch, self._rows)
+            recorder = Recorder(self._entries, names, self._costs)
             if self._executor.position.index:
                 self._executor.run(1)
             begin = time.perf_counter()

@@ -14,6 +14,7 @@ from studio.engine.gl.engine_thread import EngineThread
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.program_cache import ProgramCache
 from studio.engine.gl.session import GlSession
+from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
 from studio.engine.runtime.requirements import (
     bound_rows,
@@ -118,6 +119,11 @@ class GlBackend:
             hits=counters.hits,
             misses=counters.misses,
         )
+
+    def clocks(self) -> tuple[ThreadClock, ...]:
+        """The processor clock of the thread that makes the calls."""
+        clock = self._work.engine.call(ThreadClock.of_this_thread)
+        return () if clock is None else (clock,)
 
     def close(self) -> None:
         """Release the device; sessions and executables are void after this."""

@@ -20,6 +20,7 @@ from studio.engine.gl.recorder import Recording, issue
 from studio.engine.gl.storages import Storages
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
+from studio.engine.runtime.recorder import EntryCost, entry_costs
 from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class GlExecutable:
         self._storages = Storages(program, session, work.pool, batch, rows)
         self._throttle = StepThrottle(work.gl, IN_FLIGHT)
         self._recording: Recording | None = None
+        self._costs: tuple[EntryCost, ...] | None = None
         self._generation = -1
         self._closed = False
         self.planned: list[tuple[Entry, list[Planned]]] = []
@@ -173,6 +175,7 @@ class GlExecutable:
         self._work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
+        self._costs = None
         self._generation = self._session.generation
 
     def _new_recording(self, storages: Storages) -> Recording:
@@ -206,8 +209,10 @@ class GlExecutable:
     def _profile(self, steps: int) -> Profile:
         recording = self._ready()
         self._drain()
-        return profile_steps(self._work, self._program, self._batch, self._rows, self.planned,
-                             recording.dispatches, steps)  # fmt: skip
+        if self._costs is None:
+            found = [entry for entry, _ in self.planned]
+            self._costs = entry_costs(self._program, found, self._batch, self._rows)
+        return profile_steps(self._work, self.planned, self._costs, recording.dispatches, steps)
 
     def _check(self) -> None:
         self._drain()

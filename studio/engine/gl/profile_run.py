@@ -13,18 +13,16 @@ from studio.engine.profiler.events import KernelEvent, Profile
 if TYPE_CHECKING:
     from studio.engine.gl.device_work import DeviceWork
     from studio.engine.gl.planned import Planned
-    from studio.engine.isa.program import Program
     from studio.engine.runtime.entries import Entry
+    from studio.engine.runtime.recorder import EntryCost
 
 Plans = Sequence[tuple["Entry", Sequence["Planned"]]]
 
 
 def profile_steps(
     work: DeviceWork,
-    program: Program,
-    batch: int,
-    rows: int,
     planned: Plans,
+    costs: Sequence[EntryCost],
     dispatches: Sequence[Dispatch],
     steps: int,
 ) -> Profile:
@@ -32,10 +30,8 @@ def profile_steps(
 
     Args:
         work: the device.
-        program: what runs.
-        batch: rows of the batch symbol.
-        rows: rows of the resident data set.
         planned: entries and their dispatches, in order.
+        costs: what each entry does.
         dispatches: the recorded list of the same dispatches.
         steps: how many runs.
     """
@@ -58,7 +54,7 @@ def profile_steps(
         timer.release()
     wall = (time.perf_counter() - begun) * 1e6
     work.gl.check("profiling a step")
-    events = _events(program, batch, rows, planned, samples)
+    events = _events(planned, costs, samples)
     return Profile(_device(work), timer.source, steps, wall, tuple(events))
 
 
@@ -68,12 +64,12 @@ def _device(work: DeviceWork) -> str:
 
 
 def _events(
-    program: Program, batch: int, rows: int, planned: Plans, samples: Sequence[Sample]
+    planned: Plans, costs: Sequence[EntryCost], samples: Sequence[Sample]
 ) -> list[KernelEvent]:
     found: list[KernelEvent] = []
     clock = 0.0
     for sample in samples:
-        for (entry, group), seconds in zip(planned, sample.seconds, strict=True):
+        for (entry, group), cost, seconds in zip(planned, costs, sample.seconds, strict=True):
             names = dict.fromkeys(f"{one.source.name} ({one.variant})" for one in group)
             found.append(
                 KernelEvent(
@@ -85,8 +81,8 @@ def _events(
                     owners=entry.owners,
                     start_us=clock,
                     duration_us=seconds * 1e6,
-                    flops=entry.flops(program, batch, rows),
-                    traffic_bytes=entry.traffic(program, batch, rows),
+                    flops=cost.flops,
+                    traffic_bytes=cost.traffic_bytes,
                 )
             )
             clock += seconds * 1e6

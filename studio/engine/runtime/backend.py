@@ -14,6 +14,7 @@ from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
+from studio.engine.profiler.thread_clock import ThreadClock
 
 Array = npt.NDArray[np.generic]
 
@@ -166,6 +167,10 @@ class Backend(Protocol):
 
     def memory(self) -> MemoryReport:
         """What is held now."""
+        ...
+
+    def clocks(self) -> tuple[ThreadClock, ...]:
+        """Processor clocks of its own threads, where the system has such clocks."""
         ...
 
     def close(self) -> None:

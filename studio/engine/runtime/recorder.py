@@ -1,4 +1,4 @@
-"""Makes a Profile from the times of entries."""
+"""Makes a Profile from the times of entries, whose cost is counted once."""
 
 from __future__ import annotations
 
@@ -10,38 +10,43 @@ from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.runtime.entries import Entry
 
 
+@dataclass(frozen=True)
+class EntryCost:
+    """What an entry does by its own formula: operations, and bytes read and written."""
+
+    flops: int
+    traffic_bytes: int
+
+
+def entry_costs(
+    program: Program, found: Sequence[Entry], batch: int, rows: int
+) -> tuple[EntryCost, ...]:
+    """The cost of every entry for a batch length and a data set of ``rows``."""
+    return tuple(
+        EntryCost(entry.flops(program, batch, rows), entry.traffic(program, batch, rows))
+        for entry in found
+    )
+
+
 @dataclass
 class Recorder:
     """Collects one event per entry and run.
 
     Attributes:
-        program: what runs.
-        entries: its entries in order.
+        entries: entries of a program in order.
         kernels: name of the kernel each entry runs.
-        batch: rows in a batch.
-        rows: rows of the data set.
+        costs: what each entry does.
     """
 
-    program: Program
     entries: Sequence[Entry]
     kernels: Sequence[str]
-    batch: int
-    rows: int
+    costs: Sequence[EntryCost]
     _events: list[KernelEvent] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._costs = [
-            (
-                entry.flops(self.program, self.batch, self.rows),
-                entry.traffic(self.program, self.batch, self.rows),
-            )
-            for entry in self.entries
-        ]
 
     def add(self, step: int, number: int, start_us: float, duration_us: float) -> None:
         """Record that entry ``number`` ran."""
         entry = self.entries[number]
-        flops, traffic = self._costs[number]
+        cost = self.costs[number]
         self._events.append(
             KernelEvent(
                 step,
@@ -52,8 +57,8 @@ class Recorder:
                 entry.owners,
                 start_us,
                 duration_us,
-                flops,
-                traffic,
+                cost.flops,
+                cost.traffic_bytes,
             )
         )
 

@@ -15,6 +15,7 @@ from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.meter import Meter
 from studio.engine.train.network import Network
 from studio.engine.train.rates import RateTable
+from studio.engine.train.step_sampling import Part, StepSampler
 
 REPORT_SECONDS = 0.1
 CHUNK_SECONDS = 0.03
@@ -43,6 +44,7 @@ class EpochLoop:
         self.total_step = 0
         self.bad_step: int | None = None
         self.step_heard: StepHeard | None = None
+        self.sampler: StepSampler | None = None
         self._network = network
         self._control = control
         self._report = report
@@ -67,6 +69,7 @@ class EpochLoop:
 
         The numbers of all steps queued are in when it returns.
         """
+        self._lap("waiting")
         whole = all(
             self._run_stretch(stretch, epoch)
             for stretch in self.feed.stretches(epoch, shuffle, self.step)
@@ -77,16 +80,20 @@ class EpochLoop:
     def settle(self) -> None:
         """Wait for the numbers of all steps queued, and report."""
         self.meter.finish()
+        self._lap("steps")
         self._tell(time.perf_counter())
+        self._lap("reports")
 
     def _run_stretch(self, stretch: Stretch, epoch: int) -> bool:
         executable = self._network.executable("train", stretch.batch)
         self.feed.position(stretch, step=self.total_step, epoch=epoch, record=self.total_step)
+        self._lap("data")
         left = stretch.steps
         while left:
             if self._control.interrupts():
                 self.settle()
             allowed = self._control.gate()
+            self._lap("waiting")
             if not allowed or self.bad_step is not None:
                 return False
             left -= self._queue(executable, stretch.batch, left, counted=allowed < UNLIMITED)
@@ -97,13 +104,9 @@ class EpochLoop:
         self.rates.fix(self._control.learning_rate)
         steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.meter.room)
         self.rates.prepare(self.total_step, steps)
-        began = time.perf_counter()
-        done = executable.run(steps, None if counted else self._control.interrupts)
+        self._lap("transfers")
+        done = self._run(executable, batch, steps, counted=counted)
         now = time.perf_counter()
-        if done:
-            # The chunk follows the pace, so that a stop is heard soon and fast steps cost little.
-            pace = max((now - began) / done, 1e-6)
-            self._chunk = max(1, min(2 * self._chunk, int(CHUNK_SECONDS / pace)))
         self.meter.note(batch, done)
         self.step += done
         self.total_step += done
@@ -111,8 +114,30 @@ class EpochLoop:
         self.meter.collect()
         if not self.meter.room or now - self._reported >= REPORT_SECONDS:
             self.meter.ask()
+            self._lap("transfers")
             self._tell(now)
+        self._lap("reports")
         return done
+
+    def _run(self, executable: Executable, batch: int, steps: int, *, counted: bool) -> int:
+        """Run plain steps, or one instrumented where a sampler asks for it."""
+        sampler, is_full = self.sampler, batch == self.feed.batch_size
+        if sampler is not None and is_full and not counted and sampler.wants():
+            return sampler.run(executable, self.total_step)
+        began = time.perf_counter()
+        done = executable.run(steps, None if counted else self._control.interrupts)
+        if done:
+            # The chunk follows the pace, so that a stop is heard soon and fast steps cost little.
+            pace = max((time.perf_counter() - began) / done, 1e-6)
+            self._chunk = max(1, min(2 * self._chunk, int(CHUNK_SECONDS / pace)))
+        if sampler is not None:
+            sampler.lap("steps" if is_full else "waiting", done)
+        return done
+
+    def _lap(self, part: Part) -> None:
+        sampler = self.sampler
+        if sampler is not None:
+            sampler.lap(part)
 
     def _tell(self, now: float) -> None:
         self._reported = now

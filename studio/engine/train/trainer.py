@@ -30,6 +30,7 @@ from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.progress import Progress, Stopwatch
 from studio.engine.train.recording import checkpoint_of, restore_callbacks, summary_of
 from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
 
@@ -120,6 +121,7 @@ class Trainer:
         self._watch = Stopwatch()
         self._place = _Place(initial_epoch)
         self._loop: EpochLoop | None = None
+        self._sampler: StepSampler | None = None
         self._evaluator = Evaluator(self.network)
         self._thread: threading.Thread | None = None
         self._steps_before = 0
@@ -215,6 +217,12 @@ class Trainer:
         loop.feed.position(stretch, step=loop.total_step, epoch=0, record=loop.total_step)
         loop.rates.prepare(loop.total_step, 1)
         return self.network.executable("train", stretch.batch).profile(steps)
+
+    def watch_steps(self, sampler: StepSampler | None) -> None:
+        """Have the steps watched from the next one on; None ends it. From any thread."""
+        self._sampler = sampler
+        if self._loop is not None:
+            self._loop.sampler = sampler
 
     def evaluate(self, part: Literal["test", "validation"] = "test") -> dict[str, float]:
         """Loss and metrics on a held-out part; DataError where there is none."""
@@ -344,6 +352,7 @@ class Trainer:
             settings.data_budget * _MIB,
         )  # fmt: skip
         loop = self._loop = EpochLoop(self.network, feed, self.control, self._report)
+        loop.sampler = self._sampler
         self._place = _Place(self._initial_epoch)
         if any(listens_to_steps(callback) for callback in self.callbacks):
             loop.step_heard = self._step_heard
