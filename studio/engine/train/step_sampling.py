@@ -37,16 +37,12 @@ class InstrumentedStep:
         step: number of the step, as the training counts.
         when: the clock (`time.perf_counter`) when it began.
         seconds: how long it took with everything measuring adds.
-        busy: processor seconds of the training's threads in that time.
-        interface: processor seconds of the watched other thread in that time.
         profile: what its kernels took.
     """
 
     step: int
     when: float
     seconds: float
-    busy: float
-    interface: float
     profile: Profile
 
 
@@ -57,7 +53,8 @@ class StepWindow:
     Attributes:
         steps: plain steps in it.
         seconds: wall time by what was done; sums to the time the window took, ``waiting`` left out.
-        busy: processor seconds of the training's threads while plain steps ran.
+        busy: processor seconds of the training thread while plain steps ran.
+        workers: processor seconds of the device's own threads in the same time.
         interface: processor seconds of the watched other thread in the same time.
         instrumented: the steps that ran instrumented.
     """
@@ -65,6 +62,7 @@ class StepWindow:
     steps: int
     seconds: Mapping[str, float]
     busy: float
+    workers: float
     interface: float
     instrumented: tuple[InstrumentedStep, ...] = ()
 
@@ -81,6 +79,7 @@ class _Open:
     steps: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     busy: float = 0.0
+    workers: float = 0.0
     interface: float = 0.0
     instrumented: list[InstrumentedStep] = field(default_factory=list)
 
@@ -91,6 +90,7 @@ class _Moment:
 
     wall: float
     busy: float
+    workers: float
     interface: float
 
 
@@ -151,20 +151,12 @@ class StepSampler:
         # What is still queued belongs to the plain steps before.
         executable.finish()
         self.lap("steps")
-        before = self._now()
+        begun = time.perf_counter()
         profile = executable.profile(1)
-        after = self._now()
-        found = InstrumentedStep(
-            step,
-            before.wall,
-            after.wall - before.wall,
-            after.busy - before.busy,
-            after.interface - before.interface,
-            profile,
-        )
-        self._window.instrumented.append(found)
-        self.cost = max(0.0, found.seconds - self._pace) if self._pace else 0.0
-        self._due = after.wall + max(self._interval, self.cost / self._share)
+        ended = time.perf_counter()
+        self._window.instrumented.append(InstrumentedStep(step, begun, ended - begun, profile))
+        self.cost = max(0.0, ended - begun - self._pace) if self._pace else 0.0
+        self._due = ended + max(self._interval, self.cost / self._share)
         self.lap("instrumented")
         return 1
 
@@ -180,15 +172,16 @@ class StepSampler:
         if part == "steps":
             window.steps += steps
             window.busy += now.busy - last.busy
+            window.workers += now.workers - last.workers
             window.interface += now.interface - last.interface
         elif part == "reports":
             # The last lap of a round of the loop: what a round costs stays in one window.
             self._close_window()
 
     def _now(self) -> _Moment:
-        busy = time.thread_time() + sum(clock.seconds for clock in self._workers)
+        workers = sum(clock.seconds for clock in self._workers)
         interface = 0.0 if self._interface is None else self._interface.seconds
-        return _Moment(time.perf_counter(), busy, interface)
+        return _Moment(time.perf_counter(), time.thread_time(), workers, interface)
 
     def _close_window(self) -> None:
         """End the window once it is long enough."""
@@ -203,6 +196,7 @@ class StepSampler:
                 window.steps,
                 window.seconds,
                 window.busy,
+                window.workers,
                 window.interface,
                 tuple(window.instrumented),
             )

@@ -125,7 +125,8 @@ class Clocks:
 class Other:
     """A clock of another thread."""
 
-    seconds = 3.0
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
 
 class Instrument:
@@ -187,8 +188,8 @@ def test_a_pause_is_not_part_of_a_window(clocks: Clocks) -> None:
 
 
 def test_an_instrumented_step_stands_apart_from_what_was_queued_before(clocks: Clocks) -> None:
-    other = Other()
-    sampler = StepSampler(interface=other, interval=0.0, share=1e9)
+    other, helper = Other(3.0), Other(11.0)
+    sampler = StepSampler((helper,), other, interval=0.0, share=1e9)
     executable = Instrument(clocks)
     assert not sampler.wants()  # the clock has not been started
     sampler.lap("waiting")
@@ -196,16 +197,17 @@ def test_an_instrumented_step_stands_apart_from_what_was_queued_before(clocks: C
     assert sampler.wants()
     assert sampler.run(executable, 41) == 1
     other.seconds += 0.125
+    helper.seconds += 0.75
     clocks.pass_by(2.0, 1.5)
     sampler.lap("steps", 3)
     sampler.lap("reports")
     (window,) = sampler.take()
     (step,) = window.instrumented
     assert executable.finished == 1
-    assert (step.step, step.seconds, step.busy) == (41, 0.5, pytest.approx(0.4))
+    assert (step.step, step.when, step.seconds) == (41, pytest.approx(101.25), 0.5)
     assert window.seconds == {"steps": 3.25, "instrumented": 0.5, "reports": 0.0}
     assert window.steps == 3
-    assert window.interface == pytest.approx(0.125)
+    assert (window.interface, window.workers) == (0.125, 0.75)
     assert not sampler.wants()  # the window after one with instrumented steps holds none
 
 

@@ -1,0 +1,260 @@
+"""One step of a training as a bar whose parts sum to the time it took, the profiler's own included.
+
+Plain steps tell how long a step is; instrumented ones how it divides. What is left when every part
+with a name has been counted is called unexplained and shown, never spread over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
+
+Part: TypeAlias = Literal[
+    "data", "forward", "backward", "update", "housekeeping", "transfers", "gaps", "studio",
+    "measuring", "unexplained",
+]  # fmt: skip
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+WORRYING = 0.05
+"""Share of a step above which what cannot be explained is pointed out."""
+
+_ENOUGH_WINDOWS = 12
+_LEAST_SPREAD = 0.002
+
+_OF_SECTION: Mapping[str, Part] = {
+    "data": "data",
+    "forward": "forward",
+    "loss": "forward",
+    "backward": "backward",
+    "update": "update",
+    "metrics": "housekeeping",
+}
+
+MEANINGS: Mapping[Part, str] = {
+    "data": "Gathering and augmenting the batch, and the host's work on the order of samples.",
+    "forward": "Kernels of the forward pass and of the loss.",
+    "backward": "Kernels of the backward pass.",
+    "update": "Kernels that change the parameters.",
+    "housekeeping": "Kernels of metrics and counters, and reports to whoever watches.",
+    "transfers": "Learning rates written to the device and metrics read from it.",
+    "gaps": "Time between kernels, in which the device waits for the host.",
+    "studio": "Time the training stood still while the window's thread ran.",
+    "measuring": "What instrumented steps cost more than plain ones.",
+    "unexplained": "What no part with a name accounts for: other programs, or the system.",
+}
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepBar:
+    """One step, divided.
+
+    Attributes:
+        seconds: mean wall time of a step, instrumented ones counted.
+        parts: seconds of every part; they sum to ``seconds``. Only what is unexplained may be
+            below zero: then the named parts were counted too high by that much.
+        plain_steps: plain steps looked at.
+        instrumented_steps: instrumented ones.
+        sees_studio: whether the window's share could be measured on this system.
+    """
+
+    seconds: float
+    parts: Mapping[Part, float]
+    plain_steps: int
+    instrumented_steps: int
+    sees_studio: bool
+
+    def share(self, part: Part) -> float:
+        """A part's share of the step."""
+        return self.parts[part] / self.seconds if self.seconds else 0.0
+
+    @property
+    def is_worrying(self) -> bool:
+        """Whether more is unexplained than should be."""
+        return abs(self.share("unexplained")) > WORRYING
+
+    @property
+    def quiet_gain(self) -> float:
+        """Share of the step that views and measuring take, 0 to 1: what quiet would save."""
+        return self.share("studio") + self.share("measuring")
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """The mean plain step, in seconds.
+
+    Attributes:
+        wall: how long it takes.
+        busy: processor time of the training thread.
+        workers: processor time of the device's own threads.
+        interface: processor time of the window's thread meanwhile.
+    """
+
+    wall: float
+    busy: float
+    workers: float
+    interface: float
+
+
+def step_bar(
+    windows: Sequence[StepWindow], *, runs_apart: bool, sees_studio: bool = True
+) -> StepBar | None:
+    """Divide a step, from windows with and without instrumented steps; None without both.
+
+    Args:
+        windows: what a sampler found.
+        runs_apart: whether kernels run on a device of their own while the host goes on.
+        sees_studio: whether the sampler had the clock of the window's thread.
+    """
+    measured = [w for w in windows if w.instrumented]
+    steps = [step for w in measured for step in w.instrumented]
+    plain = [w for w in windows if not w.instrumented] or measured
+    if not steps or not plain:
+        return None
+    mean = _plain_step(plain)
+    count = sum(w.steps for w in windows) + len(steps)
+    studio = _studio(mean, plain)
+    each = (_divided_apart if runs_apart else _divided)(mean, steps, studio)
+    parts = {part: each.get(part, 0.0) * count for part in PARTS}
+    # The excess of instrumented steps, and what the steps after them lose.
+    instrumented = _spent(measured, "instrumented")
+    parts["measuring"] += max(0.0, instrumented - len(steps) * mean.wall)
+    parts["measuring"] += _aftermath(measured, plain)
+    parts["data"] += _spent(windows, "data")
+    parts["transfers"] += _spent(windows, "transfers")
+    parts["housekeeping"] += _spent(windows, "reports")
+    total = sum(w.total for w in windows)
+    named = sum(spent for part, spent in parts.items() if part != "unexplained")
+    parts["unexplained"] = total - named
+    return StepBar(
+        total / count,
+        {part: spent / count for part, spent in parts.items()},
+        count - len(steps),
+        len(steps),
+        sees_studio,
+    )
+
+
+def _spent(windows: Sequence[StepWindow], part: str) -> float:
+    return sum(w.seconds.get(part, 0.0) for w in windows)
+
+
+def _plain_step(windows: Sequence[StepWindow]) -> _Plain:
+    steps = sum(w.steps for w in windows)
+    return _Plain(
+        _spent(windows, "steps") / steps,
+        sum(w.busy for w in windows) / steps,
+        sum(w.workers for w in windows) / steps,
+        sum(w.interface for w in windows) / steps,
+    )
+
+
+def _studio(mean: _Plain, windows: Sequence[StepWindow]) -> float:
+    """Seconds a plain step loses to the window's thread.
+
+    Windows in which that thread did much are compared with those in which it did little: the slope
+    of the pace over its processor time is what a second of it costs the training. Before there are
+    enough of them to tell, it is the time the training thread was ready and did not run, as far as
+    the window's thread ran meanwhile.
+    """
+    away = max(0.0, mean.wall - mean.busy)
+    slope = _slope(windows)
+    if slope is None:
+        return min(max(0.0, away - mean.workers), mean.interface)
+    return min(slope * mean.interface, mean.wall)
+
+
+def _slope(windows: Sequence[StepWindow]) -> float | None:
+    """Seconds lost for a second of the window's thread; 0 where that is no more than chance."""
+    pace = np.array([w.seconds.get("steps", 0.0) / w.steps for w in windows])
+    other = np.array([w.interface / w.steps for w in windows])
+    if len(windows) < _ENOUGH_WINDOWS or other.std() < _LEAST_SPREAD * pace.mean():
+        return None
+    apart = other - other.mean()
+    slope = float(apart @ pace / (apart @ apart))
+    left = pace - pace.mean() - slope * apart
+    error = float(np.sqrt((left @ left) / (len(windows) - 2) / (apart @ apart)))
+    return slope if slope > 2.0 * error else 0.0
+
+
+def _divided(mean: _Plain, steps: Sequence[InstrumentedStep], studio: float) -> dict[Part, float]:
+    """A step whose kernels run on the training thread and its helpers."""
+    # Off the processor the training thread waits for its helpers, for the studio, or for others.
+    others = max(0.0, mean.wall - mean.busy - mean.workers - studio)
+    most = max(0.0, mean.wall - studio - others)
+    # Instrumented steps are held up as much as plain ones; that is not their kernels' time.
+    kernels, spent = _mean_kernels(steps, most / mean.wall if mean.wall else 1.0, most)
+    return {**kernels, "gaps": max(0.0, most - spent), "studio": studio}
+
+
+def _divided_apart(
+    mean: _Plain, steps: Sequence[InstrumentedStep], studio: float
+) -> dict[Part, float]:
+    """A step whose kernels run on a device of its own: it idles where the host is late."""
+    most = max(0.0, mean.wall - studio)
+    kernels, spent = _mean_kernels(steps, 1.0, most)
+    return {
+        **kernels,
+        "gaps": min(max(0.0, most - spent), mean.busy + mean.workers),
+        "studio": studio,
+    }
+
+
+def _durations(step: InstrumentedStep) -> Floats:
+    return np.array([event.duration_us for event in step.profile.events]) * 1e-6
+
+
+def _mean_kernels(
+    steps: Sequence[InstrumentedStep], factor: float, most: float
+) -> tuple[dict[Part, float], float]:
+    """Seconds of the kernels by part, at most ``most`` together, and their sum.
+
+    Where instrumented kernels take longer than the whole plain step, that much is what measuring
+    adds to them: the same to each, since each is marked alike.
+    """
+    sections = [event.section for event in steps[-1].profile.events]
+    spent = [_durations(step) for step in steps]
+    alike = [each for each in spent if len(each) == len(sections)]
+    means = without_overhead(np.mean(alike, axis=0) * factor, most)
+    found: dict[Part, float] = {}
+    for section, seconds in zip(sections, means, strict=True):
+        part = _OF_SECTION.get(section, "housekeeping")
+        found[part] = found.get(part, 0.0) + float(seconds)
+    return found, float(means.sum())
+
+
+def without_overhead(spent: Floats, most: float) -> Floats:
+    """Times with one amount taken off each (never below zero) so that they sum to ``most``."""
+    if spent.sum() <= most:
+        return spent
+    ascending = np.sort(spent)
+    left = ascending[::-1].cumsum()[::-1]
+    for number, smallest in enumerate(ascending):
+        # With everything below ``smallest`` gone, the rest gives up ``amount`` each.
+        amount = (left[number] - most) / (len(ascending) - number)
+        if amount <= smallest:
+            kept: Floats = np.maximum(spent - amount, 0.0)
+            return kept
+    return np.zeros_like(spent)
+
+
+def _aftermath(measured: Sequence[StepWindow], plain: Sequence[StepWindow]) -> float:
+    """Seconds the plain steps beside instrumented ones lost, where that is more than chance."""
+    with_them = [w.seconds.get("steps", 0.0) / w.steps for w in measured if w.steps]
+    without = [w.seconds.get("steps", 0.0) / w.steps for w in plain if w.steps]
+    if len(with_them) < 3 or len(without) < 3 or plain is measured:
+        return 0.0
+    difference = fmean(with_them) - fmean(without)
+    error = variance(with_them) / len(with_them) + variance(without) / len(without)
+    if difference <= 2.0 * error**0.5:
+        return 0.0
+    return difference * sum(w.steps for w in measured)
