@@ -40,7 +40,13 @@ PACKAGE_ORDER = (
 )
 
 # Threads that serve the whole process by design and end with it.
-PROCESS_THREADS = ("MainThread", "execnet", "ThreadPoolExecutor-execnet", "pytest_timeout")
+PROCESS_THREADS = (
+    "MainThread",
+    "execnet",
+    "ThreadPoolExecutor-execnet",
+    "pytest_timeout",
+    "glassbox-cpu",
+)
 
 GL_PROBE = """
 import sys, moderngl

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -11,6 +11,8 @@ from types import ModuleType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.binding import bind, is_row
+from studio.engine.cpu.scratch import Scratch
+from studio.engine.cpu.sharing import can_share, shared
 from studio.engine.cpu.update_group import bind_updates
 from studio.engine.cpu.views import Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
@@ -49,9 +51,18 @@ def kernel_name(entry: Entry) -> str:
     return f"numpy: {' + '.join(names)}"
 
 
-def assemble(entry: Entry, views: Views) -> Run:
-    """One callable for an entry; its working memory is free again for the next."""
+def assemble(entry: Entry, views: Views, scratches: Sequence[Scratch] = ()) -> Run:
+    """One callable for an entry; its working memory is free again for the next.
+
+    Args:
+        entry: what it runs.
+        views: the arrays of its operands.
+        scratches: working memory of each thread that may share the entry; it runs on the calling
+            thread alone where there are fewer than two.
+    """
     views.next_kernel()
+    if len(scratches) > 1 and can_share(entry, views):
+        return shared(entry, views, scratches, partial(assemble, entry))
     if entry.kind == "update":
         return bind_updates(entry.parts, views)
     if len(entry.parts) == 1:

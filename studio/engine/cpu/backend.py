@@ -15,6 +15,7 @@ from studio.engine.cpu.executable import CpuExecutable
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import allocation_order
 from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.team import usable_threads
 from studio.engine.isa.program import Program
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
@@ -27,10 +28,13 @@ class CpuBackend:
 
     Args:
         target: limits and alignments, those of the NumPy backend unless a test narrows them.
+        threads: how many threads share the work of a kernel; one for each core by default. Sums
+            over the batch are added in an order that depends on it.
     """
 
-    def __init__(self, target: Target = CPU) -> None:
+    def __init__(self, target: Target = CPU, threads: int | None = None) -> None:
         self._target = target
+        self._threads = usable_threads() if threads is None else max(1, threads)
         self._count = MemoryCount()
         self._sessions: list[CpuSession] = []
         self._executables: list[CpuExecutable] = []
@@ -86,8 +90,9 @@ class CpuBackend:
                 values = np.asarray(tensor.value, np.float32).astype(tensor.dtype.np)
                 session.write(tensor.name, values.reshape(layout.shape))
         made = CpuExecutable(
-            program, session, batch, self._target, self._count, self.device, progress
-        )
+            program, session, batch, self._target, self._count, self.device, self._threads,
+            progress,
+        )  # fmt: skip
         self._executables.append(made)
         return made
 

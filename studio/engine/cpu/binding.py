@@ -17,6 +17,7 @@ from studio.engine.core.tensor import Ref, Shape
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.rows import Block, Row, Step
 from studio.engine.cpu.sums import reduced_axes, sum_to
+from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Anything, Floats, Run, Views
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
@@ -113,13 +114,20 @@ class _Cut:
         full = array if array.shape == self.space else np.broadcast_to(array, self.space)
         return [full[i : i + self.step] for i in self.starts]
 
+    def shares(self, views: Views) -> list[range]:
+        """Which stretches each thread runs."""
+        return cut_evenly(len(self.starts), views.threads, prod(self.space))
+
     def scratch(self, views: Views, dtype: type[np.generic]) -> list[Anything]:
-        """One stretch of working memory, in the form of every stretch in turn."""
+        """A stretch of working memory for each thread, in the form of its stretches in turn."""
         shape = (self.step,) if self.flat else (self.step, *self.space[1:])
-        room = views.scratch_of(shape if self.space else (), dtype)
         if not self.space:
-            return [room]
-        return [room[: min(self.step, self.length - i)] for i in self.starts]
+            return [views.scratch_of((), dtype)]
+        found: list[Anything] = []
+        for share in self.shares(views):
+            room = views.scratch_of(shape, dtype)
+            found += [room[: min(self.step, self.length - self.starts[i])] for i in share]
+        return found
 
 
 def _cut(space: Shape, arrays: Sequence[Anything]) -> _Cut:
@@ -211,7 +219,8 @@ def _bind_parts(
         else:
             for i, block in enumerate(blocks):
                 steps[i].append((part.row.forward, block))
-    return _runner([pair for group in steps for pair in group], sums)
+    shares = [[pair for i in share for pair in steps[i]] for share in cut.shares(views)]
+    return _runner(shares, sums)
 
 
 def _bind_gradients(
@@ -267,15 +276,26 @@ def _summed(wide: Floats, target: Floats, sets: bool) -> Run:
     return run
 
 
-def _runner(steps: Sequence[tuple[Step, Block]], sums: Sequence[Run]) -> Run:
-    if len(steps) == 1 and not sums:
+def _runner(shares: Sequence[Sequence[tuple[Step, Block]]], sums: Sequence[Run]) -> Run:
+    parts = [_steps_runner(steps) for steps in shares]
+    if not sums:
+        return parts[0] if len(parts) == 1 else lambda: run_together(parts)
+
+    def run() -> None:
+        run_together(parts)
+        for deliver in sums:
+            deliver()
+
+    return run
+
+
+def _steps_runner(steps: Sequence[tuple[Step, Block]]) -> Run:
+    if len(steps) == 1:
         step, block = steps[0]
         return lambda: step(block)
 
     def run() -> None:
         for step, block in steps:
             step(block)
-        for deliver in sums:
-            deliver()
 
     return run

@@ -15,7 +15,8 @@ from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.assemble import assemble, kernel_name
-from studio.engine.cpu.blas_threads import blas_threads, shares_work
+from studio.engine.cpu.blas_threads import single_blas_thread
+from studio.engine.cpu.live import CpuTap
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import Placement, place
 from studio.engine.cpu.scratch import Scratch
@@ -25,6 +26,9 @@ from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.entries import Entry, entries, unfused
 from studio.engine.runtime.executor import Executor, Position
+from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
+from studio.engine.runtime.live_board import Attached, TapBoard, both
+from studio.engine.runtime.live_places import capture_point, find_ref
 from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
 from studio.engine.runtime.recorder import EntryCost, Recorder, entry_costs
 from studio.engine.runtime.requirements import bound_rows, require_kept
@@ -47,6 +51,7 @@ class CpuExecutable:
         target: the plan's alignments and limits.
         count: where bytes are counted.
         device: name of the device in profiles.
+        threads: how many threads share the work of a kernel.
         progress: hears (entries bound, entries in all).
     """
 
@@ -58,6 +63,7 @@ class CpuExecutable:
         target: Target,
         count: MemoryCount,
         device: str,
+        threads: int,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._program = program
@@ -66,9 +72,12 @@ class CpuExecutable:
         self._target = target
         self._count = count
         self._device = device
+        self._threads = threads
         self._entries = entries(program)
         self._lock = threading.RLock()
         self._closed = False
+        self._board = TapBoard(self._capture)
+        self._hooking = threading.Lock()
         self._bind(progress)
 
     def _bind(self, progress: Callable[[int, int], None] | None = None) -> None:
@@ -77,20 +86,23 @@ class CpuExecutable:
         self._rows = bound_rows(self._program, self._session.shape)
         self._plan: MemoryPlan = plan_memory(self._program, self._batch, self._rows, self._target)
         self._placement: Placement = place(self._plan, self._session, self._batch, self._rows)
-        self._scratch = Scratch()
+        self._scratches = [Scratch() for _ in range(self._threads)]
         self._views = Views(
-            self._program, self._batch, self._rows, self._placement.buffers, self._scratch
-        )
+            self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
+            self._threads,
+        )  # fmt: skip
         runs = self._assembled(self._entries, progress)
         self._executor = Executor(runs)
+        self._board.drop_pending()
+        self._hook()
         self._costs: tuple[EntryCost, ...] | None = None
-        self._shares = shares_work(self._program, self._batch, self._rows)
-        self._held = self._placement.nbytes + self._scratch.nbytes
+        self._held = self._placement.nbytes + self._views.own_bytes
+        self._held += sum(scratch.nbytes for scratch in self._scratches)
         self._count.transient(self._held, 1)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        with self._lock, np.errstate(all="ignore"), blas_threads(self._shares):
+        with self._lock, np.errstate(all="ignore"), single_blas_thread():
             self._require_open()
             yield
 
@@ -99,7 +111,7 @@ class CpuExecutable:
     ) -> list[Run]:
         runs = []
         for number, entry in enumerate(found):
-            runs.append(assemble(entry, self._views))
+            runs.append(assemble(entry, self._views, self._scratches))
             if progress is not None:
                 progress(number + 1, len(found))
         return runs
@@ -162,6 +174,35 @@ class CpuExecutable:
         """Nothing is left to wait for: work is done when ``run`` returns."""
         self._executor.finish()
 
+    def attach(self, tap: Tap, clock: StepClock) -> None:
+        """Look at a tensor from the next run on; see ``Executable.attach``."""
+        ref = find_ref(self._program, tap.name, tap.grad)
+        after = tap.index_in(self._program)
+        pinned = self._placement.pinned
+        point = capture_point(self._plan, self._entries, ref, after, pinned)
+        self._board.clock = clock
+        self._board.attach(Attached(tap, ref, point))
+        self._hook()
+
+    def detach(self, tap: Tap) -> None:
+        """Look at it no longer."""
+        self._board.detach(tap)
+        self._hook()
+
+    def _hook(self) -> None:
+        """Put the taps into the host list; a running step goes on without the change."""
+        with self._hooking:
+            hooks = self._board.hooks()
+            if hooks:
+                last = len(self._entries) - 1
+                hooks[last] = both(hooks.get(last), self._board.end_run)
+            self._executor.hook(hooks)
+
+    def _capture(self, tap: Tap, ref: Ref, moment: Moment) -> Snapshot | None:
+        if not isinstance(tap, CpuTap):
+            raise BackendError("the tap belongs to another backend", who=tap.name)
+        return tap.copy(self._views.any(ref), moment)
+
     def profile(self, steps: int = 1) -> Profile:
         """Run steps with the wall clock read round every entry."""
         with self._working():
@@ -196,7 +237,7 @@ class CpuExecutable:
     def _unfused_views(self) -> Views:
         """Views where every register has memory of its own."""
         views = Views(
-            self._program, self._batch, self._rows, self._placement.buffers, self._scratch
+            self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0]
         )
         for tensor in self._program.tensors.values():
             if tensor.register and tensor.view_of is None:
@@ -209,8 +250,9 @@ class CpuExecutable:
             if self._closed:
                 return
             self._closed = True
+            self._board.drop_pending()
             self._count.transient(-self._held, -1)
-            del self._views, self._executor, self._placement, self._scratch
+            del self._views, self._executor, self._placement, self._scratches
 
     def _require_open(self) -> None:
         """BackendError when closed; binds anew where the session replaced its data."""

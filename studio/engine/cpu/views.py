@@ -45,6 +45,7 @@ class Views:
         rows: what the ``ROWS`` symbol stands for.
         buffers: the flat array of every storage.
         scratch: working memory shared by all kernels.
+        threads: how many threads a kernel may share its work among.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class Views:
         rows: int,
         buffers: Mapping[Storage, Anything],
         scratch: Scratch,
+        threads: int = 1,
     ) -> None:
+        self.threads = threads
         self.program = program
         self.batch = batch
         self.rows = rows
@@ -62,6 +65,8 @@ class Views:
         self._registers: dict[int, Anything] = {}
         self._lasting: dict[int, Anything] = {}
         self._scratch = scratch
+        self.own_bytes = 0
+        """Bytes of memory that single kernels keep for themselves."""
 
     def type_of(self, ref: Ref) -> TensorType:
         """Shape and dtype of an operand with symbols bound."""

@@ -174,24 +174,35 @@ class PaddedPictures:
 class Columns:
     """The column matrix of a batch of pictures, made a stretch at a time.
 
+    Args:
+        views: gives working memory.
+        source: the pictures.
+        geometry: of the windows.
+        band: rows of windows meant; all by default.
+
     Attributes:
-        stretches: together all windows, in order.
+        stretches: together all windows of the band, in order.
     """
 
-    def __init__(self, views: Views, source: Halo, geometry: Geometry) -> None:
+    def __init__(
+        self, views: Views, source: Halo, geometry: Geometry, band: range | None = None
+    ) -> None:
         count, channels = source.cells.shape[0], source.cells.shape[3]
         (kh, kw), (oh, ow) = geometry.kernel, geometry.out
         depth = kh * kw * channels
         dense = source.cells.flags.c_contiguous and not any(map(any, source.pads))
+        begin, end = (0, oh) if band is None else (band.start, band.stop)
         self._pictures: PaddedPictures | None = None
-        if geometry.pointwise and dense:
-            matrix = source.cells.reshape(count * oh * ow, channels)
-            self.stretches = [Stretch(slice(0, count), slice(0, oh), nothing, matrix)]
+        if geometry.pointwise and dense and (end - begin == oh or count == 1):
+            matrix = source.cells[:, begin:end].reshape(count * (end - begin) * ow, channels)
+            self.stretches = [Stretch(slice(0, count), slice(begin, end), nothing, matrix)]
             return
         self._geometry = geometry
         per_sample = oh * ow * depth
         samples = max(1, min(count, COLUMN_ELEMENTS // max(per_sample, 1)))
-        rows = oh if samples > 1 else max(1, min(oh, COLUMN_ELEMENTS // max(ow * depth, 1)))
+        rows = end - begin
+        if samples == 1:
+            rows = max(1, min(rows, COLUMN_ELEMENTS // max(ow * depth, 1)))
         self._pictures = PaddedPictures(views, source, geometry, samples)
         self._room = views.scratch((samples * rows * ow * depth,))
         self._deep = kw * channels < 16
@@ -199,10 +210,10 @@ class Columns:
         for n in range(0, count, samples):
             part = slice(n, min(n + samples, count))
             pictures, load = self._pictures.take(part)
-            for r in range(0, oh, rows):
-                lines = slice(r, min(r + rows, oh))
+            for r in range(begin, end, rows):
+                lines = slice(r, min(r + rows, end))
                 self.stretches.append(
-                    self._stretch(part, lines, pictures, load if r == 0 else nothing)
+                    self._stretch(part, lines, pictures, load if r == begin else nothing)
                 )
 
     def _stretch(self, samples: slice, rows: slice, pictures: Floats, load: Run) -> Stretch:

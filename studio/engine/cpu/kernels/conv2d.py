@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from studio.engine.cpu.convolution import (
     build_input_gradient,
     build_product,
     build_weight_gradient,
 )
 from studio.engine.cpu.picture_sums import PictureSums
+from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Run, Views
 from studio.engine.cpu.windows import Columns, Geometry
 from studio.engine.isa.instruction import Instruction, Twin
@@ -22,9 +25,14 @@ def build(ins: Instruction, views: Views) -> Run:
     """y = columns(x)·w + b."""
     weights = views.data(ins.ref("w"))
     bias = views.data(ins.ref("b")) if ins.ref("b").present else None
-    columns = Columns(views, views.halo(ins.ref("x")), _geometry(ins, views))
-    matrix = weights.reshape(-1, weights.shape[3])
-    return build_product(views, columns, matrix, bias, views.data(ins.ref("y")))
+    geometry, x = _geometry(ins, views), views.halo(ins.ref("x"))
+    matrix, y = weights.reshape(-1, weights.shape[3]), views.data(ins.ref("y"))
+    # A batch is shared by samples; what is shared here are the rows of a single picture.
+    bands = cut_evenly(geometry.out[0], views.threads, max(x.cells.size, y.size))
+    parts = [
+        build_product(views, Columns(views, x, geometry, band), matrix, bias, y) for band in bands
+    ]
+    return parts[0] if len(parts) == 1 else partial(run_together, parts)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.picture_sums import PictureSums
 from studio.engine.cpu.pooling import ELEMENTS
+from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Floats, Run, Sink, Views
 from studio.engine.cpu.windows import Geometry
 from studio.engine.isa.instruction import Instruction, Twin
+
+_Part: TypeAlias = tuple[Floats, list[tuple[Floats, Floats, Floats, Floats]]]
 
 
 def _geometry(ins: Instruction, views: Views) -> Geometry:
@@ -85,10 +91,12 @@ def build(ins: Instruction, views: Views) -> Run:
     y = _split(views.data(ins.ref("y")), multiplier)
     shift = _split(bias, multiplier) if bias is not None else None
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * y[0, 0, 0].size)
-    room = views.scratch((bands.step, *y.shape[2:]))
-    parts = []
-    for n in range(len(x)):
-        for band in bands.bands:
+    places = [(n, band) for n in range(len(x)) for band in bands.bands]
+    runs = []
+    for share in cut_evenly(len(places), views.threads, max(x.size, y.size)):
+        room = views.scratch((bands.step, *y.shape[2:]))
+        parts: list[_Part] = []
+        for n, band in places[share.start : share.stop]:
             result = y[n, band]
             taps = [
                 (
@@ -100,18 +108,20 @@ def build(ins: Instruction, views: Views) -> Run:
                 for tap, w, c in bands.cells(band)
             ]
             parts.append((result, taps))
+        runs.append(partial(_run_taps, parts, shift))
+    return runs[0] if len(runs) == 1 else partial(run_together, runs)
 
-    def run() -> None:
-        for result, taps in parts:
-            if shift is None:
-                result.fill(0.0)
-            else:
-                np.copyto(result, shift)
-            for sums, cells, filters, product in taps:
-                np.multiply(cells, filters, out=product)
-                np.add(sums, product, out=sums)
 
-    return run
+def _run_taps(parts: Sequence[_Part], shift: Floats | None) -> None:
+    """Each part: the result of a band, and for every tap result, cells, filters and room."""
+    for result, taps in parts:
+        if shift is None:
+            result.fill(0.0)
+        else:
+            np.copyto(result, shift)
+        for sums, cells, filters, product in taps:
+            np.multiply(cells, filters, out=product)
+            np.add(sums, product, out=sums)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
@@ -140,7 +150,7 @@ def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * channels * multiplier)
     room = views.scratch((bands.step * geometry.out[1] * channels * multiplier,))
     ones = np.ones((1, bands.step * geometry.out[1]), np.float32)
-    partial = views.scratch((1, channels * multiplier))
+    line = views.scratch((1, channels * multiplier))
     totals = views.scratch_of((kh, kw, channels * multiplier), np.float64)
     parts = []
     for n in range(len(x)):
@@ -155,8 +165,8 @@ def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
         totals.fill(0.0)
         for cells, slope, product, lines, row, sums in parts:
             np.multiply(cells, slope, out=product)
-            np.matmul(row, lines, out=partial)
-            np.add(sums, partial[0], out=sums)
+            np.matmul(row, lines, out=line)
+            np.add(sums, line[0], out=sums)
         np.copyto(target, totals.reshape(target.shape), casting="same_kind")
         sink.deliver()
 

@@ -1,0 +1,155 @@
+"""Kernels shared between threads give what one thread gives, every time the same."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from studio.engine.compiler.lower_data import DataSpec, Source
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import Role
+from studio.engine.cpu.backend import CpuBackend
+from studio.engine.cpu.team import Team, cut_evenly
+from studio.engine.layers.activation_layers import ReLU
+from studio.engine.layers.convolution import Conv2D, DepthwiseConv2D
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.inputs import Input
+from studio.engine.layers.merging import Add
+from studio.engine.layers.normalization import BatchNormalization
+from studio.engine.layers.pooling import AveragePooling2D, GlobalAveragePooling2D, MaxPooling2D
+from studio.engine.layers.shaping import Flatten
+from studio.engine.optim.losses import SparseCategoricalCrossentropy
+from studio.engine.optim.optimizers import Adam
+from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.network import Network
+from studio.engine.train.samples import Samples
+from studio.engine.train.settings import TrainingSettings
+from studio.engine.train.task import Task
+
+BATCH, STEPS, SIZE = 37, 3, 29
+
+
+def graph() -> LayerGraph:
+    """Every kind of kernel that shares its work, at odd sizes."""
+    made = LayerGraph("shared")
+    x = made.add(Input((SIZE, SIZE + 2, 3)))
+    x = made.add(Conv2D(16, 3, padding="same", activation="tanh"), x)
+    y = made.add(DepthwiseConv2D(3, padding="same"), x)
+    y = made.add(BatchNormalization(), y)
+    x = made.add(Add(), x, y)
+    x = made.add(ReLU(max_value=6.0), x)
+    x = made.add(MaxPooling2D(2), x)
+    x = made.add(Conv2D(24, 3, strides=2), x)
+    x = made.add(AveragePooling2D(2), x)
+    y = made.add(GlobalAveragePooling2D(), x)
+    x = made.add(Dense(24, activation="tanh"), made.add(Flatten(), x))
+    x = made.add(Add(), x, y)
+    made.outputs = (made.add(Dense(10), x),)
+    return made
+
+
+def trained(threads: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Weights after a few steps, their losses, and outputs for one sample, by that many threads."""
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((BATCH, SIZE, SIZE + 2, 3)).astype(np.float32)
+    y = rng.integers(0, 10, BATCH).astype(np.int32)
+    samples = Samples((x,), (y,))
+    task = Task(
+        "shared",
+        graph(),
+        TrainingSettings(batch_size=BATCH, optimizer=Adam(1e-3)),
+        DataSpec((Source(x.shape[1:]),), (Source((), DType.int32, classes=10),)),
+        (SparseCategoricalCrossentropy(from_logits=True),),
+        training=samples,
+    )
+    backend = CpuBackend(threads=threads)
+    with Network(task, backend) as network:
+        network.initialise(3)
+        feed = Feed(network, "train", samples, BATCH, 0, 1 << 30)
+        network.session.write("train/order", np.arange(BATCH, dtype=np.int32))
+        length = network.program("train").tensors.named("train/rates").shape[0]
+        network.session.write("train/rates", np.full(length, 1e-3, np.float32))
+        feed.position(Stretch(0, 0, BATCH, STEPS), step=0, epoch=0, record=0)
+        network.executable("train", BATCH).run(STEPS)
+        losses = network.session.read("train/ring").result()[:STEPS, 0]
+        weights = {
+            t.name: network.session.read(t.name).result()
+            for t in network.program("train").of_role(Role.PARAM, Role.STATE)
+        }
+        single = network.executable("infer", 1)
+        single.feed(single.program.inputs[0], x[:1])
+        single.run(1)
+        (output,) = single.program.outputs
+        answer = single.fetch(single.program.tensors[output].ref).result()
+    backend.close()
+    return weights, losses, answer
+
+
+@pytest.fixture(scope="module")
+def alone() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    return trained(1)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_shared_kernels_train_as_one_thread_does(
+    alone, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that the single picture is shared too, by bands.
+    monkeypatch.setattr("studio.engine.cpu.team.WORTH_ELEMENTS", 64)
+    weights, losses, answer = trained(threads)
+    np.testing.assert_allclose(losses, alone[1], rtol=2e-5)
+    np.testing.assert_allclose(answer, alone[2], rtol=1e-4, atol=2e-4)
+    for name, expected in alone[0].items():
+        np.testing.assert_allclose(weights[name], expected, atol=2e-4, err_msg=name)
+
+
+def test_shared_kernels_give_the_same_bits_every_time() -> None:
+    first, second = trained(2), trained(2)
+    assert first[1].tobytes() == second[1].tobytes()
+    assert all(first[0][n].tobytes() == second[0][n].tobytes() for n in first[0])
+
+
+def test_every_part_runs_once_and_errors_come_back() -> None:
+    team, seen, lock = Team(2), [], threading.Lock()
+
+    def part(number: int) -> None:
+        with lock:
+            seen.append(number)
+
+    team.run([lambda n=n: part(n) for n in range(7)])
+    assert sorted(seen) == list(range(7))
+
+    def breaks() -> None:
+        raise ValueError("part 3")
+
+    with pytest.raises(ValueError, match="part 3"):
+        team.run([lambda: part(0), breaks])
+    team.run([lambda: part(8), lambda: part(9)])
+    assert {8, 9} <= set(seen)
+
+
+def test_a_busy_team_is_not_waited_for() -> None:
+    team, entered, leave, seen = Team(1), threading.Event(), threading.Event(), []
+
+    def wait() -> None:
+        entered.set()
+        leave.wait(10)
+
+    other = threading.Thread(target=team.run, args=([wait, wait],))
+    other.start()
+    assert entered.wait(10)
+    team.run([lambda: seen.append(1), lambda: seen.append(2)])
+    assert seen == [1, 2]
+    leave.set()
+    other.join(10)
+
+
+@pytest.mark.parametrize(("length", "threads"), [(1, 4), (7, 3), (8, 8), (100, 1), (3, 8)])
+def test_cuts_cover_everything_once(length: int, threads: int) -> None:
+    cuts = cut_evenly(length, threads, 1 << 20)
+    assert [i for cut in cuts for i in cut] == list(range(length))
+    assert len(cuts) == min(length, threads)
+    assert len(cut_evenly(length, threads, 10)) == 1
