@@ -1,0 +1,1 @@
+"""The compiled program before the user: instruction listing, pass diffs, tensor map, path."""

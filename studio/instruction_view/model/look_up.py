@@ -1,0 +1,101 @@
+"""Ways through a program: find text, go to an index, a register or a name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import NamedTuple
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.rows import ProgramRows
+
+_INDEX = re.compile(r"[i#]?(\d{1,9})\Z")
+_REGISTER = re.compile(r"0x([0-9a-f]{1,8})(\.grad)?\Z")
+
+
+class Place(NamedTuple):
+    """Where a search leads: a row, and the register that was meant, if one was."""
+
+    row: int
+    ref: Ref | None = None
+
+
+def find_rows(rows: ProgramRows, query: str) -> tuple[int, ...]:
+    """Rows whose line, layers or names of tensors contain a text, whatever its case."""
+    wanted = query.casefold().strip()
+    if not wanted:
+        return ()
+    tensors = {
+        tensor.id for tensor in rows.program.tensors.values() if wanted in tensor.name.casefold()
+    }
+    return tuple(
+        index
+        for index in range(len(rows))
+        if wanted in rows.text(index).casefold() or _is_named(rows, index, wanted, tensors)
+    )
+
+
+def _is_named(rows: ProgramRows, index: int, wanted: str, tensors: set[int]) -> bool:
+    if tensors and any(ref.id in tensors for ref in rows.instruction(index).operands):
+        return True
+    return any(wanted in owner.casefold() for owner in rows.owners(index))
+
+
+def go_to(rows: ProgramRows, text: str, start: int = -1) -> Place:
+    """Where a typed text leads.
+
+    Args:
+        rows: the program.
+        text: an index (``42``, ``i42``, ``#42``), a register (``0x1f``), the name of a layer or
+            tensor, or a mnemonic.
+        start: the row the caret is in; of several instructions the next one behind it is meant.
+
+    Raises:
+        ParameterError: nothing is called so; near names are the hint.
+    """
+    word = text.strip()
+    if not word:
+        raise ParameterError("an index, a register or a name is expected", who="go to")
+    if match := _INDEX.match(word.lower()):
+        return _at_index(rows, int(match[1]))
+    if match := _REGISTER.match(word.lower()):
+        return _at_register(rows, Ref(int(match[1], 16), bool(match[2])))
+    name = word.removesuffix(".grad")
+    if rows.program.tensors.has_name(name):
+        tensor = rows.program.tensors.named(name)
+        return _at_register(rows, Ref(tensor.id, name != word))
+    hits = rows.rows_of(word) or tuple(
+        i for i in range(len(rows)) if rows.mnemonic(i) == word.upper()
+    )
+    if hits:
+        return Place(next((i for i in hits if i > start), hits[0]))
+    raise ParameterError(
+        f"nothing is called {word[:40]!r}", who="go to", hint=_near_names(rows, word)
+    )
+
+
+def _at_index(rows: ProgramRows, index: int) -> Place:
+    if index >= len(rows):
+        last = f"the last one is {len(rows) - 1}" if len(rows) else "there is none"
+        raise ParameterError(f"there is no instruction {index}: {last}", who="go to")
+    return Place(index)
+
+
+def _at_register(rows: ProgramRows, ref: Ref) -> Place:
+    if ref.id not in rows.program.tensors:
+        raise ParameterError(f"there is no register {ref}", who="go to")
+    producer = rows.producer(ref)
+    if producer is not None:
+        return Place(producer, ref)
+    uses = rows.uses(ref)
+    if uses:
+        return Place(uses[0].row, ref)
+    name = rows.program.tensor(ref).name
+    raise ParameterError(f"no instruction touches {ref} ({name})", who="go to")
+
+
+def _near_names(rows: ProgramRows, word: str) -> str:
+    names = [*rows.all_owners, *(t.name for t in rows.program.tensors.values()), *rows.opcodes]
+    near = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
+    return f"did you mean {', '.join(near)}?" if near else ""
