@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -14,9 +14,11 @@ from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Shape, Tensor
+from studio.engine.cpu.live import CpuTap
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.scratch import ALIGNMENT, aligned_bytes
 from studio.engine.cpu.views import Anything
+from studio.engine.runtime.live import After
 from studio.engine.runtime.requirements import check_ensured, is_held, too_large
 from studio.engine.runtime.transfers import Array, checked_rows, failed, ready
 
@@ -140,6 +142,17 @@ class CpuSession:
                 return ready(np.array(self.held(name).array, order="C"))
             except BackendError as error:
                 return failed(error)
+
+    def tap(
+        self,
+        name: str,
+        *,
+        grad: bool = False,
+        after: After = None,
+        ready: Callable[[], object] | None = None,
+    ) -> CpuTap:
+        """A tap for executables of this session."""
+        return CpuTap(name, grad=grad, after=after, ready=ready)
 
     def close(self) -> None:
         """Give everything back."""

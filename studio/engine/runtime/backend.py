@@ -15,6 +15,7 @@ from studio.engine.core.tensor import Ref, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.thread_clock import ThreadClock
+from studio.engine.runtime.live import After, StepClock, Tap
 
 Array = npt.NDArray[np.generic]
 
@@ -72,6 +73,17 @@ class Session(Protocol):
         """The contents, dense and row-major, when the device has got there."""
         ...
 
+    def tap(
+        self,
+        name: str,
+        *,
+        grad: bool = False,
+        after: After = None,
+        ready: Callable[[], object] | None = None,
+    ) -> Tap:
+        """A tap that executables of this session can be given; see ``runtime.live.Tap``."""
+        ...
+
     def close(self) -> None:
         """Give everything back."""
         ...
@@ -112,6 +124,19 @@ class Executable(Protocol):
 
     def finish(self) -> None:
         """Wait until everything queued has run."""
+        ...
+
+    def attach(self, tap: Tap, clock: StepClock) -> None:
+        """Look at a tensor while this runs, from the next run on; from any thread, at once.
+
+        ``clock`` says which step a run is; whoever queues runs sets it, finished runs advance it.
+        Nothing is compiled. Raises NotStoredError for a ``register`` tensor and NotThereError where
+        the tap's place does not hold it.
+        """
+        ...
+
+    def detach(self, tap: Tap) -> None:
+        """Look at it no longer; one that is not attached changes nothing."""
         ...
 
     def profile(self, steps: int = 1) -> Profile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,6 +41,7 @@ class Executor:
         self, entries: Sequence[Callable[[], object]], mark: Callable[[], Mark] | None = None
     ) -> None:
         self._entries = tuple(entries)
+        self._calls = self._entries
         self._mark = mark
         self._marks: deque[Mark] = deque()
         self._position = Position(0, 0)
@@ -54,6 +55,16 @@ class Executor:
     def in_flight(self) -> int:
         """Runs queued and not known to be finished."""
         return len(self._marks)
+
+    def hook(self, behind: Mapping[int, Callable[[], object]]) -> None:
+        """Call these behind the entries of those numbers, instead of any given before.
+
+        From any thread; a run under way goes on without them. Positions do not count them.
+        """
+        self._calls = tuple(
+            _both(entry, behind[number]) if number in behind else entry
+            for number, entry in enumerate(self._entries)
+        )
 
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Finish the present run and queue whole runs after it; returns how many were finished.
@@ -74,9 +85,10 @@ class Executor:
     def _finish_run(self, stop: Callable[[], bool] | None) -> bool:
         step, start = self._position.step, self._position.index
         stopped = False
-        for index in range(start, len(self._entries)):
+        calls = self._calls
+        for index in range(start, len(calls)):
             self._position = Position(step, index)
-            self._entries[index]()
+            calls[index]()
             stopped = stopped or (stop is not None and stop())
         self._position = Position(step + 1, 0)
         if self._mark is not None:
@@ -102,7 +114,7 @@ class Executor:
             return self._position
         while self._position.index < index:
             step, at = self._position.step, self._position.index
-            self._entries[at]()
+            self._calls[at]()
             self._position = Position(step, at + 1)
         return self._position
 
@@ -110,3 +122,11 @@ class Executor:
         """Wait for everything queued."""
         while self._marks:
             self._marks.popleft().wait()
+
+
+def _both(first: Callable[[], object], second: Callable[[], object]) -> Callable[[], object]:
+    def call() -> None:
+        first()
+        second()
+
+    return call

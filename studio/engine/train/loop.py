@@ -85,7 +85,7 @@ class EpochLoop:
         self._lap("reports")
 
     def _run_stretch(self, stretch: Stretch, epoch: int) -> bool:
-        executable = self._network.executable("train", stretch.batch)
+        self._network.executable("train", stretch.batch)
         self.feed.position(stretch, step=self.total_step, epoch=epoch, record=self.total_step)
         self._lap("data")
         left = stretch.steps
@@ -96,6 +96,8 @@ class EpochLoop:
             self._lap("waiting")
             if not allowed or self.bad_step is not None:
                 return False
+            # Asked for anew, since another program may have taken its place between two steps.
+            executable = self._network.executable("train", stretch.batch)
             left -= self._queue(executable, stretch.batch, left, counted=allowed < UNLIMITED)
         return True
 
@@ -121,6 +123,7 @@ class EpochLoop:
 
     def _run(self, executable: Executable, batch: int, steps: int, *, counted: bool) -> int:
         """Run plain steps, or one instrumented where a sampler asks for it."""
+        self._network.live.clock.step = self.total_step
         sampler, is_full = self.sampler, batch == self.feed.batch_size
         if sampler is not None and is_full and not counted and sampler.wants():
             return sampler.run(executable, self.total_step)

@@ -15,6 +15,7 @@ from studio.engine.core.tensor import Role, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.layers.initializers import initial_values
 from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.train.live import LiveTaps, Replacement
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
 
@@ -44,6 +45,7 @@ class Network:
         self.session: Session = backend.open_session()
         self._progress = progress
         self._executables: dict[tuple[str, int], Executable] = {}
+        self.live = LiveTaps(self)
 
     def __enter__(self) -> Self:
         return self
@@ -67,11 +69,29 @@ class Network:
             self._executables[key] = self.backend.compile(
                 self.program(mode), self.session, batch, self._progress
             )
+            self.live.made(mode, self._executables[key])
         return self._executables[key]
+
+    def compile_keeping(self, mode: str, names: frozenset[str]) -> Program:
+        """The program of a mode made anew so that tensors of these names stay stored."""
+        settings = self.task.settings
+        return self.programs.compile(mode, settings.level, self.backend.target, keep=names)
+
+    def replace(self, mode: str, replacement: Replacement) -> None:
+        """Run another program of the mode from now on, on the same session (between steps)."""
+        settings = self.task.settings
+        self.programs.keep(
+            mode, settings.level, self.backend.target, replacement.kept, replacement.program
+        )
+        self.forget(mode)
+        for executable in replacement.executables:
+            self._executables[mode, executable.batch] = executable
+            self.live.made(mode, executable)
 
     def forget(self, mode: str) -> None:
         """Give up the executables of a mode, whose resident data is about to change its length."""
         for key in [key for key in self._executables if key[0] == mode]:
+            self.live.gone(self._executables[key])
             self._executables.pop(key).close()
 
     def tensors(self, mode: str, roles: tuple[Role, ...] = WEIGHT_ROLES) -> tuple[Tensor, ...]:
@@ -108,6 +128,7 @@ class Network:
 
     def close(self) -> None:
         """Give everything back to the backend; more than once does nothing."""
+        self.live.close()
         for executable in self._executables.values():
             executable.close()
         self._executables.clear()

@@ -9,6 +9,7 @@ from studio.engine.compiler.pipeline import Folding, Observer, compile_program
 from studio.engine.compiler.target import CPU, Target
 from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
+from studio.engine.runtime.live_places import find_ref
 from studio.engine.train.task import Task
 
 
@@ -22,6 +23,7 @@ class Programs:
     def __init__(self, task: Task) -> None:
         self._task = task
         self._made: dict[tuple[str, int, Target], Program] = {}
+        self._kept: dict[str, frozenset[str]] = {}
 
     def lowered(self, mode: str) -> Program:
         """The program of a mode as lowering makes it; CompileError where a loss is missing."""
@@ -59,11 +61,16 @@ class Programs:
         verify: bool = False,
         observer: Observer | None = None,
         folding: Folding | None = None,
+        keep: Collection[str] = (),
     ) -> Program:
-        """A program made anew, with the options of `pipeline.compile_program`."""
+        """A program made anew, with the options of `pipeline.compile_program`.
+
+        ``keep`` names tensors that must stay stored; NotThereError for one that does not exist.
+        """
         optimizer = self._task.settings.optimizer
+        lowered = self.lowered(mode)
         return compile_program(
-            self.lowered(mode),
+            lowered,
             target,
             level,
             disabled=disabled,
@@ -71,7 +78,19 @@ class Programs:
             observer=observer,
             emit_updates=lambda program: emit_updates(program, optimizer),
             folding=folding,
+            keep=[find_ref(lowered, name, grad=False).id for name in sorted(keep)],
         )
+
+    def kept(self, mode: str) -> frozenset[str]:
+        """Names of the tensors the program of a mode was told to keep."""
+        return self._kept.get(mode, frozenset())
+
+    def keep(
+        self, mode: str, level: int, target: Target, names: frozenset[str], program: Program
+    ) -> None:
+        """Take a program that keeps tensors of these names for the one of its mode."""
+        self._made[mode, level, target] = program
+        self._kept[mode] = names
 
     def passes(
         self, mode: str, level: int = 2, target: Target = CPU
