@@ -15,7 +15,7 @@ from studio.engine.cpu.executable import CpuExecutable
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import allocation_order
 from studio.engine.cpu.session import CpuSession
-from studio.engine.cpu.team import usable_threads
+from studio.engine.cpu.team import shared_team, usable_threads
 from studio.engine.isa.program import Program
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
@@ -101,8 +101,8 @@ class CpuBackend:
         return self._count.report()
 
     def clocks(self) -> tuple[ThreadClock, ...]:
-        """None: steps run on the thread that asks for them."""
-        return ()
+        """Those of the threads that help the one that asks for steps."""
+        return shared_team().clocks
 
     def close(self) -> None:
         """Close what is open; sessions and executables are void after this."""

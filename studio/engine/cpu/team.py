@@ -15,6 +15,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from studio.engine.cpu.views import Run
+from studio.engine.profiler.thread_clock import ThreadClock
 
 MOST_THREADS = 8
 """More threads than this gain little: the kernels are bound by memory then."""
@@ -60,15 +61,22 @@ class _Round:
 
 
 class Team:
-    """Threads that wait for parts of a kernel."""
+    """Threads that wait for parts of a kernel.
+
+    Attributes:
+        clocks: processor clocks of the helpers, where the system has such clocks.
+    """
 
     def __init__(self, helpers: int) -> None:
         self._busy = threading.Lock()
         self._jobs: SimpleQueue[tuple[_Round, Run]] = SimpleQueue()
+        self._clocks: SimpleQueue[ThreadClock | None] = SimpleQueue()
         for number in range(helpers):
             threading.Thread(
                 target=self._serve, name=f"{THREAD_NAME}-{number}", daemon=True
             ).start()
+        found = [self._clocks.get() for _ in range(helpers)]
+        self.clocks = tuple(clock for clock in found if clock is not None)
 
     def run(self, parts: Sequence[Run]) -> None:
         """Run parts that do not touch each other's results; returns when all have ended.
@@ -94,6 +102,7 @@ class Team:
             raise together.error
 
     def _serve(self) -> None:
+        self._clocks.put(ThreadClock.of_this_thread())
         while True:
             together, part = self._jobs.get()
             together.work(part)
