@@ -64,13 +64,18 @@ class GlBackend:
         return f"{info.renderer} (software)" if info.is_software else info.renderer
 
     @property
+    def fingerprint(self) -> str:
+        """Text that changes with device or driver."""
+        return self.info.fingerprint
+
+    @property
     def target(self) -> Target:
         """What passes may know about OpenGL devices."""
         return GL
 
     def open_session(self) -> GlSession:
         """A session with nothing in it."""
-        session = GlSession(self._work.engine, self._work.pool)
+        session = GlSession(self._work)
         self._work.sessions.add(session)
         return session
 

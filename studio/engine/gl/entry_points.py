@@ -57,6 +57,7 @@ _CORE: dict[str, _Signature] = {
     "fence_sync": ("glFenceSync", _PTR, (_UINT, _UINT)),
     "delete_sync": ("glDeleteSync", None, (_PTR,)),
     "client_wait_sync": ("glClientWaitSync", _UINT, (_PTR, _UINT, _U64)),
+    "wait_sync": ("glWaitSync", None, (_PTR, _UINT, _U64)),
     "create_shader": ("glCreateShader", _UINT, (_UINT,)),
     "delete_shader": ("glDeleteShader", None, (_UINT,)),
     "shader_source": ("glShaderSource", None, (_UINT, _INT, _PTR, _PTR)),
@@ -156,6 +157,7 @@ class EntryPoints:
     fence_sync: Callable[[int, int], int | None]
     delete_sync: Callable[[int], None]
     client_wait_sync: Callable[[int, int, int], int]
+    wait_sync: Callable[[int, int, int], None]
     create_shader: Callable[[int], int]
     delete_shader: Callable[[int], None]
     shader_source: Callable[..., None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,17 @@ from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.check_mode import check_step
 from studio.engine.gl.fences import StepThrottle
+from studio.engine.gl.live import GlTap
 from studio.engine.gl.planner import Planner
 from studio.engine.gl.profile_run import profile_steps
 from studio.engine.gl.reads import read_later
-from studio.engine.gl.recorder import Recording, issue
+from studio.engine.gl.recorder import Dispatch, Recording, issue
 from studio.engine.gl.storages import Storages
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
+from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
+from studio.engine.runtime.live_board import Attached, Hook, TapBoard
+from studio.engine.runtime.live_places import capture_point, find_ref
 from studio.engine.runtime.recorder import EntryCost, entry_costs
 from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
 
@@ -34,6 +38,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Array = npt.NDArray[np.generic]
 Progress = Callable[[int, int], None]
+Parts: TypeAlias = "list[tuple[list[Dispatch], Hook | None]]"
 
 IN_FLIGHT = 2
 """Runs queued at most before the host waits for the oldest."""
@@ -71,6 +76,8 @@ class GlExecutable:
         self._costs: tuple[EntryCost, ...] | None = None
         self._generation = -1
         self._closed = False
+        self._board = TapBoard(self._capture)
+        self._parts: tuple[int, Parts] = (-1, [])
         self.planned: list[tuple[Entry, list[Planned]]] = []
         try:
             self._record(progress)
@@ -131,6 +138,18 @@ class GlExecutable:
         """Wait until everything queued has run; raises what the driver reported meanwhile."""
         self._call(self._drain)
 
+    def attach(self, tap: Tap, clock: StepClock) -> None:
+        """Look at a tensor from the next run on; see ``Executable.attach``."""
+        ref = find_ref(self._program, tap.name, tap.grad)
+        after = tap.index_in(self._program)
+        point = capture_point(self._storages.plan, entries(self._program), ref, after)
+        self._board.clock = clock
+        self._board.attach(Attached(tap, ref, point))
+
+    def detach(self, tap: Tap) -> None:
+        """Look at it no longer."""
+        self._board.detach(tap)
+
     def profile(self, steps: int = 1) -> Profile:
         """Run instrumented steps and say what each kernel took."""
         return self._call(self._profile, steps)
@@ -175,6 +194,7 @@ class GlExecutable:
         self._work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
+        self._parts = (-1, [])
         self._costs = None
         self._generation = self._session.generation
 
@@ -197,10 +217,41 @@ class GlExecutable:
         for done in range(steps):
             if stopping.is_set() or (stop is not None and stop()):
                 return done
-            issue(self._work.gl, recording.dispatches)
+            if self._board.attached:
+                self._issue_watched(recording)
+            else:
+                issue(self._work.gl, recording.dispatches)
             self._throttle.step_issued(stopping)
         self._work.gl.check("running a step")
         return steps
+
+    def _issue_watched(self, recording: Recording) -> None:
+        """A step with its taps between the dispatches."""
+        version = self._board.version
+        if self._parts[0] != version:
+            self._parts = (version, self._cut(recording))
+        for dispatches, hook in self._parts[1]:
+            issue(self._work.gl, dispatches)
+            if hook is not None:
+                hook()
+        self._board.end_run()
+
+    def _cut(self, recording: Recording) -> Parts:
+        """The recorded list in pieces, each with what looks behind it."""
+        hooks = self._board.hooks()
+        parts: Parts = []
+        begin = end = 0
+        for number, (_, planned) in enumerate(self.planned):
+            end += len(planned)
+            if number in hooks:
+                parts.append((recording.dispatches[begin:end], hooks[number]))
+                begin = end
+        return [*parts, (recording.dispatches[begin:], None)]
+
+    def _capture(self, tap: Tap, ref: Ref, moment: Moment) -> Snapshot | None:
+        if not isinstance(tap, GlTap):
+            raise BackendError("the tap belongs to another backend", who=tap.name)
+        return tap.copy(self._storages.where(ref), self._storages.descriptor(ref), moment)
 
     def _drain(self) -> None:
         self._throttle.drain(self._work.engine.stopping)
@@ -220,6 +271,7 @@ class GlExecutable:
                    self._storages)  # fmt: skip
 
     def _release(self) -> None:
+        self._board.drop_pending()
         self._throttle.drain(self._work.engine.stopping)
         self._throttle.release()
         if self._recording is not None:

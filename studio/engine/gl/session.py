@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,17 +14,18 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role, Tensor
 from studio.engine.gl.device import SLICE_ALIGNMENT
+from studio.engine.gl.live import GlTap
 from studio.engine.gl.reads import read_later
 from studio.engine.gl.transfer import from_device, to_device
+from studio.engine.runtime.live import After
 from studio.engine.runtime.requirements import check_ensured, is_held, too_large
 from studio.engine.runtime.transfers import checked_rows, failed
 
 if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.core.tensor import Shape
-    from studio.engine.gl.buffer_pool import BufferPool
     from studio.engine.gl.buffers import PoolBuffer, Slice
-    from studio.engine.gl.engine_thread import EngineThread
+    from studio.engine.gl.device_work import DeviceWork
 
 Array = npt.NDArray[np.generic]
 
@@ -53,13 +54,13 @@ class GlSession:
     """Keeps tensors between runs; see ``runtime.backend.Session``.
 
     Args:
-        engine: the engine thread.
-        pool: lends buffers.
+        work: the device.
     """
 
-    def __init__(self, engine: EngineThread, pool: BufferPool) -> None:
-        self._engine = engine
-        self._pool = pool
+    def __init__(self, work: DeviceWork) -> None:
+        self._work = work
+        self._engine = work.engine
+        self._pool = work.pool
         self._held: dict[str, Held] = {}
         self._shared: list[PoolBuffer] = []
         self._closed = False
@@ -129,6 +130,17 @@ class GlSession:
             lambda: held.where,
             lambda raw: from_device(raw, held.descriptor),
         )
+
+    def tap(
+        self,
+        name: str,
+        *,
+        grad: bool = False,
+        after: After = None,
+        ready: Callable[[], object] | None = None,
+    ) -> GlTap:
+        """A tap for executables of this session."""
+        return GlTap(self._work, name, grad=grad, after=after, ready=ready)
 
     def close(self) -> None:
         """Give everything back; more than once does nothing."""

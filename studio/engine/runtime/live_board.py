@@ -43,6 +43,8 @@ class TapBoard:
 
     def __init__(self, capture: Capture) -> None:
         self.clock = StepClock()
+        self.version = 0
+        """Grows with every change, so that whoever made something of the hooks makes it anew."""
         self._capture = capture
         self._lock = Lock()
         self._attached: tuple[Attached, ...] = ()
@@ -58,11 +60,13 @@ class TapBoard:
         with self._lock:
             rest = tuple(each for each in self._attached if each.tap is not one.tap)
             self._attached = (*rest, one)
+            self.version += 1
 
     def detach(self, tap: Tap) -> None:
         """Take a tap off."""
         with self._lock:
             self._attached = tuple(each for each in self._attached if each.tap is not tap)
+            self.version += 1
 
     def hooks(self) -> dict[int, Hook]:
         """What to call behind which entry; empty without taps."""

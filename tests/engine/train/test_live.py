@@ -14,6 +14,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.runtime.live import Snapshot
 from studio.engine.runtime.live_places import NotStoredError, NotThereError
 from studio.engine.train.callbacks.callback import Callback
+from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from tests.engine.train.naive_training import gradients, normalised, start
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, task
@@ -201,3 +202,44 @@ def test_unwatching_releases_what_waits(cpu: Backend) -> None:
         assert live.taps == ()
         assert tap.take() is None
         assert not tap.wanted
+
+
+@pytest.mark.gl
+def test_training_on_opengl_has_the_same_bits_with_everything_watched() -> None:
+    made = task(epochs=2, batch_size=32)
+    found = []
+    for callback in (None, Watcher()):
+        with open_backend("gl") as opened:
+            found.append(trained(made, opened.backend, callback))
+    assert callback is not None
+    assert len(callback.seen) > 10
+    assert equal_bytes(*found)
+
+
+@pytest.mark.gl
+def test_a_fused_tensor_can_be_kept_on_opengl() -> None:
+    made = task(epochs=2, batch_size=32)
+    there = threading.Event()
+    with open_backend("gl") as opened, Trainer(made, opened.backend) as trainer:
+        hidden: list[str] = []
+
+        def keep() -> None:
+            live = trainer.network.live
+            hidden.extend(registers(trainer))
+            live.replace(live.recompile(hidden))
+            for name in hidden:
+                live.watch(name, ready=there.set).request()
+
+        trainer.control.call(keep)
+        trainer.run()
+        assert hidden
+        assert there.is_set()
+        for tap in trainer.network.live.taps:
+            snapshot = tap.take()
+            assert snapshot is not None
+            with snapshot:
+                assert np.isfinite(snapshot.array()).all()
+        kept = trainer.network.read()
+    with open_backend("gl") as opened:
+        plain = trained(made, opened.backend)
+    assert all(plain[name].tobytes() == values.tobytes() for name, values in kept.items())
