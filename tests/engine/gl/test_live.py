@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import BATCH, Ref, Role, Tensor
+from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.live import GlSnapshot
