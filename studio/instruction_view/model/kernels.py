@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from studio.engine.cpu.assemble import kernel_name
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import Entry, entries
 from studio.instruction_view.model.quantities import TIMES
@@ -69,6 +68,9 @@ class Kernels:
 
 def numpy_kernels(program: Program) -> Kernels:
     """The kernels of the processor backend, which are known without running anything."""
+    # The window starts without the kernels of a backend; they are loaded when a program is there.
+    from studio.engine.cpu.assemble import kernel_name
+
     runs = {e.index: (KernelRun(kernel_name(e).removeprefix("numpy: ")),) for e in entries(program)}
     return Kernels(runs, "NumPy")
 

@@ -117,7 +117,7 @@ def _row(
     is_view = storage.root != ref.id
     kept = not ref.grad and root.role.persistent
     nbytes = None
-    if not is_view and (slot is not None or kept) and not tensor.register:
+    if not is_view and (slot is not None or kept):
         nbytes = (
             slot.nbytes
             if slot is not None

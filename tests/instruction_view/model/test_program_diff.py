@@ -1,0 +1,98 @@
+"""Two programs side by side, and what each pass of the compiler did."""
+
+from __future__ import annotations
+
+import pytest
+
+from studio.engine.compiler.target import GL
+from studio.engine.isa.line import format_line
+from studio.engine.isa.text import format_tensor
+from studio.engine.train.programs import Programs
+from studio.instruction_view.model.pass_steps import PassStep, pass_steps
+from studio.instruction_view.model.program_diff import (
+    changed_count,
+    hide_unchanged,
+    program_diff,
+)
+from tests.instruction_view.programs import BATCH, SAMPLES, sample_program, sample_task
+
+
+def steps_of(name: str, mode: str = "train") -> tuple[PassStep, ...]:
+    return pass_steps(Programs(sample_task(name)).passes(mode, 2, GL), BATCH, 100)
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_both_sides_of_every_pass_are_its_programs(name: str, mode: str) -> None:
+    for step in steps_of(name, mode):
+        if step.is_empty:
+            assert [format_line(i) for i in step.before] == [format_line(i) for i in step.after]
+            continue
+        titles = [line.text for line in step.diff if line.change == "title"]
+        for program, side in ((step.before, "before"), (step.after, "after")):
+            expected = []
+            for title in titles:
+                if title == "tensor map":
+                    expected += [format_tensor(t) for t in program.tensors.values()]
+                else:
+                    expected += [format_line(i) for i in program.section(title)]
+            shown = [getattr(line, side) for line in step.diff]
+            assert [each.text for each in shown if each is not None] == expected
+        for line in step.diff:
+            if line.change == "same":
+                assert line.before is not None
+                assert line.after is not None
+                assert line.before.text == line.after.text
+            if line.change == "changed":
+                assert line.before is not None
+                assert line.after is not None
+                assert line.before.name == line.after.name
+
+
+def test_fusing_adds_markers_only() -> None:
+    step = next(s for s in steps_of("digits-cnn") if s.name == "fuse_epilogues")
+    added = [x.after.name for x in step.diff if x.change == "added" and x.after is not None]
+    assert set(added) == {"FUSE", "END"}
+    before, after = step.amounts
+    assert after.instructions == before.instructions + len(added)
+    assert after.kernels == before.kernels - len(added) // 2
+    assert after.nbytes < before.nbytes
+
+
+def test_amounts_of_a_pass_are_those_of_its_programs() -> None:
+    step = steps_of("digits-mlp")[-1]
+    for amounts, program in zip(step.amounts, (step.before, step.after), strict=True):
+        assert amounts.instructions == len(program)
+        assert amounts.tensors == len(program.tensors)
+
+
+def test_equal_programs_differ_in_nothing() -> None:
+    program = sample_program("digits-cnn")
+    assert program_diff(program, program) == ()
+
+
+def test_a_change_of_a_scalar_pairs_the_lines() -> None:
+    program = sample_program("digits-cnn")
+    lines = list(program.section("forward"))
+    place = next(i for i, line in enumerate(lines) if line.mnemonic == "DROPOUT")
+    lines[place] = lines[place].replace(rate=0.75)
+    diff = program_diff(program, program.with_sections(forward=lines))
+    changed = [line for line in diff if line.change == "changed"]
+    assert len(changed) == 1
+    assert changed[0].after is not None
+    assert "0.75" in changed[0].after.text
+    assert changed_count(diff) == (0, 0, 1)
+
+
+def test_hiding_keeps_changes_and_a_little_round_them() -> None:
+    program = sample_program("digits-resnet")
+    lines = list(program.section("forward"))
+    gone = lines.pop(12)
+    diff = program_diff(program, program.with_sections(forward=lines))
+    short = hide_unchanged(diff, 2)
+    kinds = [line.change for line in short]
+    assert kinds == ["title", "gap", "same", "same", "removed", "same", "same", "gap"]
+    assert short[4].before is not None
+    assert short[4].before.text == format_line(gone)
+    hidden = sum(int(line.text.split()[0]) for line in short if line.change == "gap")
+    assert hidden + len(short) - 2 == len(diff)
