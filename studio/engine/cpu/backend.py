@@ -53,6 +53,11 @@ class CpuBackend:
         return f"{kind}, {cores} core{'s' if cores > 1 else ''}, NumPy {np.__version__}"
 
     @property
+    def fingerprint(self) -> str:
+        """Text that changes with the machine or NumPy."""
+        return f"{platform.node()}|{platform.machine()}|{self.device}"
+
+    @property
     def target(self) -> Target:
         """What passes may know about this device."""
         return self._target

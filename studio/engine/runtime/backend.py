@@ -169,6 +169,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def fingerprint(self) -> str:
+        """Text that changes with device, driver or library; keys what was measured there."""
+        ...
+
+    @property
     def target(self) -> Target:
         """What passes may know about this kind of device."""
         ...

@@ -1,0 +1,133 @@
+"""The columns of the kernel table: what each says, how it sorts, and the table as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from studio.ui.models.profiling_table import KernelRow, matches
+
+Value: TypeAlias = "str | float | int | None"
+Form: TypeAlias = Literal["text", "count", "time_us", "time_ms", "share", "bytes", "number", "line"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes:
+        id: its name in saved layouts and the first line of a CSV file.
+        title: heading, with the unit.
+        tip: what it says.
+        form: how a value is written.
+        value: of a row; None where there is none to say.
+        shown: it is there until the user hides it.
+        width: in characters.
+    """
+
+    id: str
+    title: str
+    tip: str
+    form: Form
+    value: Callable[[KernelRow], Value]
+    shown: bool = False
+    width: int = 8
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("instruction", "Instruction", "Instruction, or the parts of a fused group.", "text",
+           lambda r: r.mnemonic or r.id, shown=True, width=16),
+    Column("layer", "Layer", "Layers it works for, or the housekeeping it belongs to.", "text",
+           lambda r: r.layers, shown=True, width=12),
+    Column("kernel", "Kernel", "Kernels that ran, and their variants.", "text",
+           lambda r: r.kernel, width=20),
+    Column("section", "Section", "Section of the program.", "text", lambda r: r.section, width=9),
+    Column("recent", "Latest", "Time of the latest 64 measured steps; the line begins at zero.",
+           "line", lambda r: r.mean_us, width=9),
+    Column("calls", "Calls", "How often it was measured.", "count", lambda r: r.calls, width=7),
+    Column("total", "Total ms", "Time of all measured calls.", "time_ms", lambda r: r.total_ms),
+    Column("mean", "Mean µs", "Mean time of a call.", "time_us", lambda r: r.mean_us, shown=True),
+    Column("p95", "p95 µs", "95 % of the latest 512 samples took less.", "time_us",
+           lambda r: r.p95_us),
+    Column("min", "Min µs", "Shortest call.", "time_us", lambda r: r.min_us),
+    Column("max", "Max µs", "Longest call.", "time_us", lambda r: r.max_us),
+    Column("share", "Share", "Part of the time of all kernels.", "share", lambda r: r.share,
+           shown=True, width=6),
+    Column("wasted", "Wasted µs", "Time of a step beyond what the device's peaks allow.",
+           "time_us", lambda r: r.wasted_us, width=9),
+    Column("bytes", "Bytes", "Bytes a call reads and writes, by the instruction's own formula.",
+           "bytes", lambda r: r.traffic_bytes),
+    Column("flops", "FLOP", "Operations of a call, by the instruction's own formula.", "number",
+           lambda r: r.flops),
+    Column("gbytes", "GB/s", "Bytes moved in a second.", "number", lambda r: r.gbytes, width=7),
+    Column("gflops", "GFLOP/s", "Operations in a second.", "number", lambda r: r.gflops),
+    Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks; "
+           "above 100 % where caches help.", "share", lambda r: r.utilisation, shown=True, width=7),
+    Column("bound", "Bound by", "What limits it by the roofline.", "text", lambda r: r.bound,
+           width=10),
+)  # fmt: skip
+
+BY_ID = {column.id: column for column in COLUMNS}
+
+
+def in_order(
+    rows: Iterable[KernelRow], column: str, *, descending: bool = True
+) -> tuple[KernelRow, ...]:
+    """Rows by a column; those with nothing to say come last either way."""
+    value = BY_ID[column].value
+    found = list(rows)
+    known = [row for row in found if value(row) is not None]
+    known.sort(key=lambda row: _sortable(value(row)), reverse=descending)
+    return (*known, *(row for row in found if value(row) is None))
+
+
+def _sortable(value: Value) -> tuple[int, float, str]:
+    if isinstance(value, str):
+        return (1, 0.0, value.casefold())
+    return (0, float(value or 0), "")
+
+
+@dataclass
+class RowFilter:
+    """Which rows are shown.
+
+    Attributes:
+        text: words that all must stand in a row's names.
+        section: one section of the program, or empty for all.
+        chosen: ids of the rows picked on the roofline; None for all.
+    """
+
+    text: str = ""
+    section: str = ""
+    chosen: Collection[str] | None = field(default=None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every row passes."""
+        return not self.text.strip() and not self.section and self.chosen is None
+
+    def apply(self, rows: Iterable[KernelRow]) -> tuple[KernelRow, ...]:
+        """The rows that pass, in the order given."""
+        words = self.text.casefold().split()
+        return tuple(
+            row
+            for row in rows
+            if matches(row, words)
+            and (not self.section or self.section in row.section.split(", "))
+            and (self.chosen is None or row.id in self.chosen)
+        )
+
+
+def csv_text(rows: Sequence[KernelRow]) -> str:
+    """The table with every column, exact numbers, times in the unit of their heading."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    columns = [column for column in COLUMNS if column.form != "line"]
+    writer.writerow([column.id for column in columns])
+    for row in rows:
+        values = (column.value(row) for column in columns)
+        writer.writerow(["" if value is None else value for value in values])
+    return out.getvalue()

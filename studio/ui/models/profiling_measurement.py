@@ -1,0 +1,200 @@
+"""What was measured of one training or dry run: kernel times, the step bar, traces to export."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from studio.engine.isa.program import Program
+from studio.engine.profiler.events import Profile
+from studio.engine.profiler.totals import Peaks
+from studio.engine.profiler.trace import chrome_trace
+from studio.engine.runtime.backend import Backend
+from studio.engine.runtime.entries import entries
+from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.profiling_table import Grouping, KernelRow, KernelTimes
+from studio.ui.models.provenance import Provenance
+from studio.ui.models.selection import Selection
+from studio.ui.models.step_bar import StepBar, step_bar
+
+Origin: TypeAlias = Literal["training", "dry run"]
+
+WINDOWS = 400
+"""Windows the step bar looks back over."""
+
+STEPS = 200
+"""Instrumented steps kept for a trace."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is measured.
+
+    Attributes:
+        program: the training program as the backend runs it.
+        device: the device, software renderers named as such.
+        fingerprint: keys the device's peaks.
+        runs_apart: kernels run on a device while the host goes on.
+        sees_studio: the share of the window's thread can be measured here.
+        origin: a training, or a dry run.
+    """
+
+    program: Program
+    device: str
+    fingerprint: str
+    runs_apart: bool
+    sees_studio: bool
+    origin: Origin
+
+    @classmethod
+    def of(
+        cls, backend: Backend, program: Program, origin: Origin, *, sees_studio: bool
+    ) -> Subject:
+        """The subject of a training on a backend."""
+        return cls(
+            program, backend.device, backend.fingerprint, backend.name == "gl", sees_studio, origin
+        )
+
+
+class Measurement:
+    """Collects the windows of one subject.
+
+    Args:
+        subject: what is measured.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.provenance = Provenance(subject.program)
+        self.times: KernelTimes | None = None
+        self.clock = ""
+        self._windows: deque[StepWindow] = deque(maxlen=WINDOWS)
+        self._steps: deque[InstrumentedStep] = deque(maxlen=STEPS)
+        self._entry_of = _entry_of(subject.program)
+        self._bar: StepBar | None = None
+        self._rows: dict[tuple[Grouping, Peaks | None], tuple[KernelRow, ...]] = {}
+
+    def add(self, windows: Iterable[StepWindow]) -> bool:
+        """Count what a sampler found; whether there was anything."""
+        found = list(windows)
+        for window in found:
+            self._windows.append(window)
+            for step in window.instrumented:
+                self._add_step(step)
+        if found:
+            self._rows.clear()
+            self._bar = None
+        return bool(found)
+
+    def copy(self) -> Measurement:
+        """What was measured so far, which later samples do not change."""
+        made = Measurement.__new__(Measurement)
+        made.__dict__.update(self.__dict__)
+        made.times = None if self.times is None else self.times.copy()
+        made._windows = deque(self._windows, WINDOWS)
+        made._steps = deque(self._steps, STEPS)
+        made._rows = {}
+        return made
+
+    @property
+    def samples(self) -> int:
+        """Instrumented steps counted."""
+        return 0 if self.times is None else self.times.samples
+
+    @property
+    def bar(self) -> StepBar | None:
+        """The step, divided; None before there is an instrumented one."""
+        if self._bar is None:
+            subject = self.subject
+            self._bar = step_bar(
+                self._windows, runs_apart=subject.runs_apart, sees_studio=subject.sees_studio
+            )
+        return self._bar
+
+    def rows(self, by: Grouping, peaks: Peaks | None) -> tuple[KernelRow, ...]:
+        """The kernel table, slowest first."""
+        if self.times is None:
+            return ()
+        key = (by, peaks)
+        if key not in self._rows:
+            self._rows[key] = self.times.rows(by, peaks)
+        return self._rows[key]
+
+    def times_ms(self, shown: Provenance | None = None) -> Mapping[int, float]:
+        """Mean milliseconds by instruction, of the program another view shows.
+
+        Args:
+            shown: the provenance of that program; instructions are found by their stable keys.
+        """
+        if self.times is None:
+            return {}
+        spent = self.times.mean_us()
+        if shown is None or shown.program is self.subject.program:
+            return {index: us * 1e-3 for index, us in spent.items()}
+        places = {index: shown.index_of(self.provenance.key_of(index)) for index in spent}
+        return {
+            place: us * 1e-3 for index, us in spent.items() if (place := places[index]) is not None
+        }
+
+    # -- links ----------------------------------------------------------------------------------
+
+    def entities_of(self, row: KernelRow) -> tuple[Entity, ...]:
+        """The kernels a row stands for."""
+        return tuple(entities.kernel(self.provenance.key_of(index)) for index in row.indices)
+
+    def marked(self, selection: Selection) -> tuple[frozenset[int], frozenset[int]]:
+        """Instructions with a time that belong to a selection, and to its primary thing."""
+        every = frozenset().union(*(self._timed(entity) for entity in selection.entities))
+        primary = selection.primary
+        return every, frozenset() if primary is None else self._timed(primary)
+
+    def _timed(self, entity: Entity) -> frozenset[int]:
+        """Indices under which the times of an entity's instructions stand."""
+        found = (self.provenance.index_of(e.key) for e in self._lines(entity))
+        return frozenset(self._entry_of.get(i, i) for i in found if i is not None)
+
+    def _lines(self, entity: Entity) -> tuple[Entity, ...]:
+        return self.provenance.related(entity, "instruction")
+
+    # -- export ---------------------------------------------------------------------------------
+
+    def trace(self) -> str:
+        """The instrumented steps kept, as a Chrome trace on the training's own clock."""
+        if not self._steps:
+            return chrome_trace(Profile(self.subject.device, self.clock, 0, 0.0, ()))
+        begin = self._steps[0].when
+        events = []
+        for number, step in enumerate(self._steps):
+            offset = (step.when - begin) * 1e6
+            events += [
+                replace(event, step=number, start_us=event.start_us + offset)
+                for event in step.profile.events
+            ]
+        end = self._steps[-1].when + self._steps[-1].seconds
+        wall = (end - begin) * 1e6
+        whole = Profile(self.subject.device, self.clock, len(self._steps), wall, tuple(events))
+        return chrome_trace(whole)
+
+    def _add_step(self, step: InstrumentedStep) -> None:
+        if not step.profile.events:
+            return
+        if self.times is None or not self.times.fits(step.profile):
+            self.times = KernelTimes(step.profile)
+        self.times.add(step.profile)
+        self.clock = step.profile.clock
+        self._steps.append(step)
+
+
+def _entry_of(program: Program) -> dict[int, int]:
+    """For every line inside a fused group, the line its time stands under."""
+    found: dict[int, int] = {}
+    firsts = sorted(entry.index for entry in entries(program))
+    sizes = {entry.index: len(entry.parts) + 2 if entry.kind else 1 for entry in entries(program)}
+    for first in firsts:
+        for index in range(first, first + sizes[first]):
+            found[index] = first
+    return found
