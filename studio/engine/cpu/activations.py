@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import inf, pi, sqrt
 
 import numpy as np
 
@@ -13,7 +13,30 @@ _GELU_ROOT, _GELU_CUBE = sqrt(2.0 / pi), 0.044715
 _BELL_HEIGHT = 1.0 / sqrt(2.0 * pi)
 
 
+def _clip_compiled(k: Block, ceiling: float) -> None:
+    from studio.engine.cpu.compiled.activations import clip_in_place
+
+    if not k.in_place:
+        np.copyto(k.y, k.x)
+    clip_in_place(k.y, 0.0, ceiling)
+
+
+def _relu(k: Block) -> None:
+    if k.compiled:
+        _clip_compiled(k, inf)
+        return
+    np.maximum(k.x, 0.0, out=k.y)
+
+
 def _relu_x(k: Block) -> None:
+    if k.compiled:
+        from studio.engine.cpu.compiled.activations import relu_gradient, relu_gradient_in_place
+
+        if k.in_place:
+            relu_gradient_in_place(k.y, k.d)
+        else:
+            relu_gradient(k.y, k.dy, k.d)
+        return
     np.greater(k.y, 0.0, out=k.m1)
     keep(k.dy, k.m1, k.d)
 
@@ -73,6 +96,9 @@ def _swish_x(k: Block) -> None:
 
 
 def _clipped_relu(k: Block) -> None:
+    if k.compiled:
+        _clip_compiled(k, k.ceiling)
+        return
     np.maximum(k.x, 0.0, out=k.y)
     np.minimum(k.y, k.ceiling, out=k.y)
 
@@ -217,7 +243,7 @@ def _mish_x(k: Block) -> None:
 
 
 ACTIVATIONS: dict[str, Row] = {
-    "RELU": Row(lambda k: np.maximum(k.x, 0.0, out=k.y), {"x": _relu_x}),
+    "RELU": Row(_relu, {"x": _relu_x}),
     "SIGMOID": Row(_sigmoid, {"x": _sigmoid_x}, floats=2),
     "TANH": Row(lambda k: np.tanh(k.x, out=k.y), {"x": _tanh_x}),
     "ELU": Row(

@@ -12,10 +12,11 @@ from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.executable import CpuExecutable
+from studio.engine.cpu.means import Means
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import allocation_order
 from studio.engine.cpu.session import CpuSession
-from studio.engine.cpu.team import shared_team, usable_threads
+from studio.engine.cpu.team import shared_team
 from studio.engine.isa.program import Program
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
@@ -28,13 +29,13 @@ class CpuBackend:
 
     Args:
         target: limits and alignments, those of the NumPy backend unless a test narrows them.
-        threads: how many threads share the work of a kernel; one for each core by default. Sums
-            over the batch are added in an order that depends on it.
+        means: threads and compiled loops that kernels may use, all there are by default. Sums over
+            the batch are added in an order that depends on the number of threads.
     """
 
-    def __init__(self, target: Target = CPU, threads: int | None = None) -> None:
+    def __init__(self, target: Target = CPU, means: Means | None = None) -> None:
         self._target = target
-        self._threads = usable_threads() if threads is None else max(1, threads)
+        self._means = means or Means.of_machine()
         self._count = MemoryCount()
         self._sessions: list[CpuSession] = []
         self._executables: list[CpuExecutable] = []
@@ -95,7 +96,7 @@ class CpuBackend:
                 values = np.asarray(tensor.value, np.float32).astype(tensor.dtype.np)
                 session.write(tensor.name, values.reshape(layout.shape))
         made = CpuExecutable(
-            program, session, batch, self._target, self._count, self.device, self._threads,
+            program, session, batch, self._target, self._count, self.device, self._means,
             progress,
         )  # fmt: skip
         self._executables.append(made)

@@ -116,7 +116,7 @@ class _Cut:
 
     def shares(self, views: Views) -> list[range]:
         """Which stretches each thread runs."""
-        return cut_evenly(len(self.starts), views.threads, prod(self.space))
+        return cut_evenly(len(self.starts), views.means.threads, prod(self.space))
 
     def scratch(self, views: Views, dtype: type[np.generic]) -> list[Anything]:
         """A stretch of working memory for each thread, in the form of its stretches in turn."""
@@ -209,7 +209,7 @@ def _bind_parts(
         pieces.update({n: registers[ref] for n, ref in part.registers.items()})
         pieces.update({f"s{i + 1}": found for i, found in enumerate(floats)})
         pieces.update({f"m{i + 1}": found for i, found in enumerate(masks)})
-        constants = part.constants()
+        constants = {**part.constants(), "compiled": cut.flat and views.means.compiled}
         blocks = [
             Block(**{**constants, **{name: found[i] for name, found in pieces.items()}})
             for i in range(len(steps))
@@ -218,6 +218,7 @@ def _bind_parts(
             _bind_gradients(part.ins, part.row, blocks, cut, steps, sums, views)
         else:
             for i, block in enumerate(blocks):
+                block.in_place = _same(getattr(block, "x", None), getattr(block, "y", None))
                 steps[i].append((part.row.forward, block))
     shares = [[pair for i in share for pair in steps[i]] for share in cut.shares(views)]
     return _runner(shares, sums)
@@ -255,7 +256,16 @@ def _bind_gradients(
 
 
 def _with_target(block: Block, target: Floats) -> Block:
-    return Block(**{**vars(block), "d": target})
+    made = Block(**{**vars(block), "d": target})
+    made.in_place = _same(made.dy, target)
+    return made
+
+
+def _same(one: Anything | None, other: Anything | None) -> bool:
+    """Whether two arrays begin at the same place."""
+    if one is None or other is None:
+        return False
+    return bool(one.ctypes.data == other.ctypes.data)
 
 
 def _accumulate(block: Block) -> None:

@@ -17,6 +17,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.cpu.assemble import assemble, kernel_name
 from studio.engine.cpu.blas_threads import single_blas_thread
 from studio.engine.cpu.live import CpuTap
+from studio.engine.cpu.means import Means
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import Placement, place
 from studio.engine.cpu.scratch import Scratch
@@ -51,7 +52,7 @@ class CpuExecutable:
         target: the plan's alignments and limits.
         count: where bytes are counted.
         device: name of the device in profiles.
-        threads: how many threads share the work of a kernel.
+        means: what kernels may use besides NumPy.
         progress: hears (entries bound, entries in all).
     """
 
@@ -63,7 +64,7 @@ class CpuExecutable:
         target: Target,
         count: MemoryCount,
         device: str,
-        threads: int,
+        means: Means,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._program = program
@@ -72,7 +73,7 @@ class CpuExecutable:
         self._target = target
         self._count = count
         self._device = device
-        self._threads = threads
+        self._means = means
         self._entries = entries(program)
         self._lock = threading.RLock()
         self._closed = False
@@ -86,10 +87,10 @@ class CpuExecutable:
         self._rows = bound_rows(self._program, self._session.shape)
         self._plan: MemoryPlan = plan_memory(self._program, self._batch, self._rows, self._target)
         self._placement: Placement = place(self._plan, self._session, self._batch, self._rows)
-        self._scratches = [Scratch() for _ in range(self._threads)]
+        self._scratches = [Scratch() for _ in range(self._means.threads)]
         self._views = Views(
             self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
-            self._threads,
+            self._means,
         )  # fmt: skip
         runs = self._assembled(self._entries, progress)
         self._executor = Executor(runs)

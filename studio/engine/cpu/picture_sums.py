@@ -42,10 +42,6 @@ class StretchedSums:
         """Begin at zero."""
         self.values.fill(0.0)
 
-    def add(self, other: StretchedSums) -> None:
-        """Add what another has summed."""
-        np.add(self.values, other.values, out=self.values)
-
     def take(self, matrix: Floats) -> None:
         """Add the rows of a stretch."""
         np.matmul(self._ones[:, : len(matrix)], matrix, out=self._partial)

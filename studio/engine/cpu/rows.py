@@ -24,7 +24,8 @@ class Block(SimpleNamespace):
 
     Operands and attributes by their names; ``dy`` and ``d`` in a gradient; working memory of the
     stretch's shape: floats ``s1`` to ``s3``
-    (as many as the row asks for), masks ``m1`` and ``m2``.
+    (as many as the row asks for), masks ``m1`` and ``m2``; ``compiled`` where elements lie flat and
+    compiled loops may run over them, ``in_place`` where the result lies where ``x`` or ``dy`` does.
     """
 
 

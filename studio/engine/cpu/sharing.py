@@ -46,7 +46,7 @@ class PartViews(Views):
     def __init__(
         self, whole: Views, first: int, stop: int, own_sums: bool, scratch: Scratch
     ) -> None:
-        super().__init__(whole.program, stop - first, whole.rows, {}, scratch)
+        super().__init__(whole.program, stop - first, whole.rows, {}, scratch, whole.means.alone())
         self._whole = whole
         self._samples = slice(first, stop)
         self._own_sums = own_sums

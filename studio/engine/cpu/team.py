@@ -11,10 +11,12 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from studio.engine.cpu.views import Run
+if TYPE_CHECKING:
+    from studio.engine.cpu.views import Run
 from studio.engine.profiler.thread_clock import ThreadClock
 
 MOST_THREADS = 8

@@ -63,6 +63,11 @@ def _momentum(k: Block) -> None:
         np.multiply(k.m, rate, out=k.s1)
         np.subtract(k.w, k.s1, out=k.w)
         return
+    if k.compiled:
+        from studio.engine.cpu.compiled.updates import momentum
+
+        momentum(k.w, k.g, k.m, k.momentum, rate, k.nesterov)
+        return
     np.multiply(k.g, rate, out=k.s1)
     np.multiply(k.m, k.momentum, out=k.m)
     np.subtract(k.m, k.s1, out=k.m)
@@ -96,6 +101,9 @@ def _rmsprop(k: Block) -> None:
 
 def _adam(k: Block) -> None:
     rate, count = _begun(k), _count(k)
+    if k.compiled and k.vmax is None:
+        _adam_compiled(k, rate, count)
+        return
     _mean(k, "m", k.beta1)
     _mean_square(k, "v", k.beta2)
     square = k.v
@@ -113,6 +121,15 @@ def _adam(k: Block) -> None:
     np.divide(k.m, k.s1, out=k.s1)
     np.multiply(k.s1, rate, out=k.s1)
     np.subtract(k.w, k.s1, out=k.w)
+
+
+def _adam_compiled(k: Block, rate: float, count: int) -> None:
+    from studio.engine.cpu.compiled.updates import adam
+
+    first, second = 1.0 - k.beta1**count, (1.0 - k.beta2**count) ** 0.5
+    root = second if k.eps_at == "hat" else 1.0
+    rate = rate / first if k.eps_at == "hat" else rate * second / first
+    adam(k.w, k.g, k.m, k.v, (k.beta1, k.beta2), root, k.eps, rate)
 
 
 def _adagrad(k: Block) -> None:

@@ -12,12 +12,14 @@ import numpy.typing as npt
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Pads, Ref, Shape, TensorType
+from studio.engine.cpu.means import NUMPY_ALONE, Means
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.program import Program, Storage
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int32]
 Anything: TypeAlias = npt.NDArray[Any]
 Run: TypeAlias = Callable[[], object]
@@ -45,7 +47,7 @@ class Views:
         rows: what the ``ROWS`` symbol stands for.
         buffers: the flat array of every storage.
         scratch: working memory shared by all kernels.
-        threads: how many threads a kernel may share its work among.
+        means: what a kernel may use besides NumPy.
     """
 
     def __init__(
@@ -55,9 +57,9 @@ class Views:
         rows: int,
         buffers: Mapping[Storage, Anything],
         scratch: Scratch,
-        threads: int = 1,
+        means: Means = NUMPY_ALONE,
     ) -> None:
-        self.threads = threads
+        self.means = means
         self.program = program
         self.batch = batch
         self.rows = rows

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from studio.engine.cpu.backend import CpuBackend
+from studio.engine.cpu.means import NUMPY_ALONE
 from studio.engine.runtime.backend import Backend
 
-BACKENDS = ("cpu", pytest.param("gl", marks=pytest.mark.gl))
+BACKENDS = ("cpu", "numpy", pytest.param("gl", marks=pytest.mark.gl))
 
 
 def opened(kind: str) -> Iterator[Backend]:
@@ -18,6 +19,7 @@ def opened(kind: str) -> Iterator[Backend]:
 
         backend: Backend = GlBackend()
     else:
-        backend = CpuBackend()
+        # The processor with all it has, and NumPy alone on one thread, which stands in for it.
+        backend = CpuBackend(means=NUMPY_ALONE if kind == "numpy" else None)
     yield backend
     backend.close()

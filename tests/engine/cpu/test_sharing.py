@@ -11,6 +11,8 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
+from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.means import NUMPY_ALONE, Means
 from studio.engine.cpu.team import Team, cut_evenly
 from studio.engine.layers.activation_layers import ReLU
 from studio.engine.layers.convolution import Conv2D, DepthwiseConv2D
@@ -51,8 +53,8 @@ def graph() -> LayerGraph:
     return made
 
 
-def trained(threads: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Weights after a few steps, their losses, and outputs for one sample, by that many threads."""
+def trained(means: Means) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Weights after a few steps, their losses, and outputs for one sample, by those means."""
     rng = np.random.default_rng(7)
     x = rng.standard_normal((BATCH, SIZE, SIZE + 2, 3)).astype(np.float32)
     y = rng.integers(0, 10, BATCH).astype(np.int32)
@@ -65,7 +67,7 @@ def trained(threads: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray
         (SparseCategoricalCrossentropy(from_logits=True),),
         training=samples,
     )
-    backend = CpuBackend(threads=threads)
+    backend = CpuBackend(means=means)
     with Network(task, backend) as network:
         network.initialise(3)
         feed = Feed(network, "train", samples, BATCH, 0, 1 << 30)
@@ -90,24 +92,25 @@ def trained(threads: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray
 
 @pytest.fixture(scope="module")
 def alone() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    return trained(1)
+    return trained(NUMPY_ALONE)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 3])
 def test_shared_kernels_train_as_one_thread_does(
-    alone, threads: int, monkeypatch: pytest.MonkeyPatch
+    alone, threads: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So that the single picture is shared too, by bands.
     monkeypatch.setattr("studio.engine.cpu.team.WORTH_ELEMENTS", 64)
-    weights, losses, answer = trained(threads)
+    weights, losses, answer = trained(Means(threads, compiled and has_compiler()))
     np.testing.assert_allclose(losses, alone[1], rtol=2e-5)
-    np.testing.assert_allclose(answer, alone[2], rtol=1e-4, atol=2e-4)
+    np.testing.assert_allclose(answer, alone[2], atol=1e-3)
     for name, expected in alone[0].items():
         np.testing.assert_allclose(weights[name], expected, atol=2e-4, err_msg=name)
 
 
 def test_shared_kernels_give_the_same_bits_every_time() -> None:
-    first, second = trained(2), trained(2)
+    first, second = trained(Means(2, has_compiler())), trained(Means(2, has_compiler()))
     assert first[1].tobytes() == second[1].tobytes()
     assert all(first[0][n].tobytes() == second[0][n].tobytes() for n in first[0])
 

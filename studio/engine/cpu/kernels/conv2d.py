@@ -28,7 +28,7 @@ def build(ins: Instruction, views: Views) -> Run:
     geometry, x = _geometry(ins, views), views.halo(ins.ref("x"))
     matrix, y = weights.reshape(-1, weights.shape[3]), views.data(ins.ref("y"))
     # A batch is shared by samples; what is shared here are the rows of a single picture.
-    bands = cut_evenly(geometry.out[0], views.threads, max(x.cells.size, y.size))
+    bands = cut_evenly(geometry.out[0], views.means.threads, max(x.cells.size, y.size))
     parts = [
         build_product(views, Columns(views, x, geometry, band), matrix, bias, y) for band in bands
     ]

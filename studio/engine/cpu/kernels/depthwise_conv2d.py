@@ -91,9 +91,11 @@ def build(ins: Instruction, views: Views) -> Run:
     y = _split(views.data(ins.ref("y")), multiplier)
     shift = _split(bias, multiplier) if bias is not None else None
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * y[0, 0, 0].size)
+    if views.means.compiled and multiplier == 1 and x.flags.c_contiguous:
+        return _compiled(views, geometry, x, weights[..., 0], views.data(ins.ref("y")), bias)
     places = [(n, band) for n in range(len(x)) for band in bands.bands]
     runs = []
-    for share in cut_evenly(len(places), views.threads, max(x.size, y.size)):
+    for share in cut_evenly(len(places), views.means.threads, max(x.size, y.size)):
         room = views.scratch((bands.step, *y.shape[2:]))
         parts: list[_Part] = []
         for n, band in places[share.start : share.stop]:
@@ -110,6 +112,29 @@ def build(ins: Instruction, views: Views) -> Run:
             parts.append((result, taps))
         runs.append(partial(_run_taps, parts, shift))
     return runs[0] if len(runs) == 1 else partial(run_together, runs)
+
+
+def _compiled(
+    views: Views, geometry: Geometry, x: Floats, weights: Floats, y: Floats, bias: Floats | None
+) -> Run:
+    """The same by compiled loops, shared between threads by rows of windows."""
+    from studio.engine.cpu.compiled.depthwise import depthwise
+
+    filters = views.scratch(weights.shape)
+    steps = (*geometry.stride, *geometry.dilation)
+
+    def work(first: int, result: Floats) -> None:
+        np.copyto(result, 0.0 if bias is None else bias)
+        depthwise(x, filters, result, steps, geometry.begin, first)
+
+    cuts = cut_evenly(geometry.out[0], views.means.threads, x.size)
+    parts = [partial(work, cut.start, y[:, cut.start : cut.stop]) for cut in cuts]
+
+    def run() -> None:
+        np.copyto(filters, weights)
+        run_together(parts)
+
+    return run
 
 
 def _run_taps(parts: Sequence[_Part], shift: Floats | None) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.pooling import ELEMENTS, pool_geometry
 from studio.engine.cpu.rows import keep
-from studio.engine.cpu.views import Anything, Floats, Run, Views
+from studio.engine.cpu.views import Anything, Floats, Run, Sink, Views
+from studio.engine.cpu.windows import Geometry
 from studio.engine.isa.instruction import Instruction, Twin
 
 Box: TypeAlias = tuple[tuple[slice, slice], tuple[slice, slice]]
@@ -23,6 +24,10 @@ def build(ins: Instruction, views: Views) -> Run:
     boxes = [geometry.tap_box(tap, (x.shape[1], x.shape[2])) for tap in geometry.taps()]
     whole = (slice(0, geometry.out[0]), slice(0, geometry.out[1]))
     first_covers = boxes[0] is not None and boxes[0][0] == whole
+    if views.means.compiled and _inside(geometry, x, y):
+        from studio.engine.cpu.compiled.pooling import maxpool
+
+        return lambda: maxpool(x, y, geometry.kernel, geometry.stride)
     step = max(1, ELEMENTS // max(y[0].size, 1))
     parts = []
     for n in range(0, len(x), step):
@@ -50,6 +55,8 @@ def build_grads(ins: Twin, views: Views) -> Run:
     x, y, dy = views.data(ins.ref("x")), views.data(ins.ref("y")), views.grad(ins.ref("y"))
     geometry = pool_geometry(ins, views)
     boxes = [geometry.tap_box(tap, (x.shape[1], x.shape[2])) for tap in geometry.taps()]
+    if views.means.compiled and _inside(geometry, x, y, dy, sink.target):
+        return _compiled_gradient(views, geometry, (x, y, dy), sink)
     apart = all(s >= k for s, k in zip(geometry.stride, geometry.kernel, strict=True))
     tiled = geometry.stride == geometry.kernel and all(
         size == out * kernel
@@ -71,6 +78,30 @@ def build_grads(ins: Twin, views: Views) -> Run:
     def run() -> None:
         for part_run in runs:
             part_run()
+
+    return run
+
+
+def _inside(geometry: Geometry, *arrays: Floats) -> bool:
+    """Whether every window lies in the picture whole, and arrays have no gaps."""
+    height, width = arrays[0].shape[1:3]
+    rows = (geometry.out[0] - 1) * geometry.stride[0] + geometry.kernel[0]
+    columns = (geometry.out[1] - 1) * geometry.stride[1] + geometry.kernel[1]
+    fits = rows <= height and columns <= width and geometry.begin == (0, 0)
+    return fits and geometry.dilation == (1, 1) and all(a.flags.c_contiguous for a in arrays)
+
+
+def _compiled_gradient(
+    views: Views, geometry: Geometry, given: tuple[Floats, Floats, Floats], sink: Sink
+) -> Run:
+    from studio.engine.cpu.compiled.pooling import maxpool_gradient
+
+    found = views.scratch((given[0].shape[3],))
+
+    def run() -> None:
+        if sink.sets:
+            sink.target.fill(0.0)
+        maxpool_gradient(*given, sink.target, geometry.kernel, geometry.stride, found)
 
     return run
 

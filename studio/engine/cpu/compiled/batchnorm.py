@@ -1,0 +1,89 @@
+"""Batch normalisation over matrices [rows, features].
+
+Sums are float32 in blocks of rows and float64 between blocks.
+"""
+
+from __future__ import annotations
+
+from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.views import Doubles, Floats
+
+_BLOCK = 128
+
+
+@compiled
+def column_sums(x: Floats, sums: Doubles, part: Floats) -> None:
+    """sums = Σ over rows of x."""
+    rows, features = x.shape
+    for j in range(features):
+        sums[j] = 0.0
+    for begin in range(0, rows, _BLOCK):
+        for j in range(features):
+            part[j] = 0.0
+        for i in range(begin, min(rows, begin + _BLOCK)):
+            for j in range(features):
+                part[j] += x[i, j]
+        for j in range(features):
+            sums[j] += part[j]
+
+
+@compiled
+def column_squares(x: Floats, mean: Floats, sums: Doubles, part: Floats) -> None:
+    """sums = Σ over rows of (x - mean)²."""
+    rows, features = x.shape
+    for j in range(features):
+        sums[j] = 0.0
+    for begin in range(0, rows, _BLOCK):
+        for j in range(features):
+            part[j] = 0.0
+        for i in range(begin, min(rows, begin + _BLOCK)):
+            for j in range(features):
+                apart = x[i, j] - mean[j]
+                part[j] += apart * apart
+        for j in range(features):
+            sums[j] += part[j]
+
+
+@compiled
+def gradient_sums(
+    x: Floats, dy: Floats, mean: Floats, product: Doubles, plain: Doubles, part: Floats
+) -> None:
+    """product = Σ dy·(x - mean), plain = Σ dy; ``part`` holds two rows of working memory."""
+    rows, features = x.shape
+    for j in range(features):
+        product[j] = 0.0
+        plain[j] = 0.0
+    for begin in range(0, rows, _BLOCK):
+        for j in range(features):
+            part[0, j] = 0.0
+            part[1, j] = 0.0
+        for i in range(begin, min(rows, begin + _BLOCK)):
+            for j in range(features):
+                slope = dy[i, j]
+                part[0, j] += slope * (x[i, j] - mean[j])
+                part[1, j] += slope
+        for j in range(features):
+            product[j] += part[0, j]
+            plain[j] += part[1, j]
+
+
+@compiled
+def normalise(x: Floats, mean: Floats, scale: Floats, shift: Floats, y: Floats) -> None:
+    """y = (x - mean)·scale + shift."""
+    rows, features = x.shape
+    for i in range(rows):
+        for j in range(features):
+            y[i, j] = (x[i, j] - mean[j]) * scale[j] + shift[j]
+
+
+@compiled
+def input_gradient(
+    x: Floats, dy: Floats, mean: Floats, factors: tuple[Floats, Floats, Floats], dx: Floats
+) -> None:
+    """dx = outer·(dy - flat - (x - mean)·slope) for factors (outer, flat, slope)."""
+    rows, features = x.shape
+    outer, flat, slope = factors
+    for i in range(rows):
+        for j in range(features):
+            rest = dy[i, j] - (x[i, j] - mean[j]) * slope[j] - flat[j]
+            dx[i, j] = rest * outer[j]
