@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
+from studio.engine.compiler.lifetimes import group_spans
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.program import Program
@@ -73,7 +74,8 @@ class Provenance:
 
     Args:
         program: as the backend runs it.
-        kernels: number of dispatches of each instruction by index; one each by default.
+        kernels: number of dispatches by the index they begin at; one each by default. A fused group
+            is dispatched as one and begins at its first instruction.
     """
 
     def __init__(self, program: Program, kernels: Mapping[int, int] | None = None) -> None:
@@ -88,6 +90,7 @@ class Provenance:
         self._operands: list[tuple[str, ...]] = []
         self._of_layer: defaultdict[str, list[str]] = defaultdict(list)
         self._kernels = kernels or {}
+        self._groups = group_spans(program)
         self._build()
 
     # -- instructions ---------------------------------------------------------------------------
@@ -168,7 +171,9 @@ class Provenance:
         if entity.kind == "kernel":
             key, number = entities.kernel_parts(entity)
             index = self._index.get(key)
-            return index is not None and number < self._kernels.get(index, 1)
+            if index is None or self._groups[index].first != index:
+                return False
+            return number < self._kernels.get(index, 1)
         return False
 
     def related(self, entity: Entity, kind: Kind) -> tuple[Entity, ...]:
@@ -189,9 +194,10 @@ class Provenance:
         if kind == "instruction":
             return tuple(entities.instruction(self._keys[i]) for i in found)
         if kind == "kernel":
+            begins = dict.fromkeys(self._groups[i].first for i in found)
             return tuple(
                 entities.kernel(self._keys[i], n)
-                for i in found
+                for i in begins
                 for n in range(self._kernels.get(i, 1))
             )
         return ()
@@ -288,7 +294,9 @@ class Provenance:
         if entity.kind == "instruction":
             return self._indices((entity.key,))
         if entity.kind == "kernel":
-            return self._indices((entities.kernel_parts(entity)[0],))
+            begin = self._indices((entities.kernel_parts(entity)[0],))
+            spans = (self._groups[i] for i in begin)
+            return tuple(i for span in spans for i in range(span.first, span.last + 1))
         if entity.kind == "tensor":
             return tuple(sorted({*self.writers(entity.key), *self.consumers(entity.key)}))
         return ()
