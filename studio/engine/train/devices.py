@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 
 from studio.engine.core.errors import BackendError, ParameterError
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.runtime.backend import Backend
+
+if TYPE_CHECKING:
+    from studio.engine.gl.context import ContextProvider
 
 Choice: TypeAlias = Literal["auto", "gl", "cpu"]
 
@@ -38,12 +41,13 @@ class Opened:
         self.backend.close()
 
 
-def open_backend(choice: str = "auto") -> Opened:
+def open_backend(choice: str = "auto", provider: ContextProvider | None = None) -> Opened:
     """Open a backend.
 
     Args:
         choice: ``cpu``; ``gl`` for any OpenGL 4.3, software included; ``auto`` for OpenGL on
             hardware and the CPU otherwise.
+        provider: who opens the context where OpenGL is used; a standalone one by default.
 
     Raises:
         ParameterError: another choice.
@@ -56,10 +60,10 @@ def open_backend(choice: str = "auto") -> Opened:
     if choice == "cpu":
         return _cpu("as asked")
     if choice == "gl":
-        backend, software = _open_gl()
+        backend, software = _open_gl(provider)
         return Opened(backend, f"training on {backend.device}, as asked" + _aside(software))
     try:
-        backend, software = _open_gl()
+        backend, software = _open_gl(provider)
     except BackendError as error:
         return _cpu(error.message)
     if not software:
@@ -77,7 +81,7 @@ def _aside(software: str) -> str:
     return " (software: the CPU backend is faster here)" if software else ""
 
 
-def _open_gl() -> tuple[Backend, str]:
+def _open_gl(provider: ContextProvider | None) -> tuple[Backend, str]:
     """The OpenGL backend, and a sentence where it runs in software."""
     # moderngl is loaded only where somebody wants OpenGL and its libraries are there.
     from studio.engine.gl.preflight import check_libraries
@@ -87,5 +91,5 @@ def _open_gl() -> tuple[Backend, str]:
         raise BackendError(found.problem, who="OpenGL", hint=found.hint)
     from studio.engine.gl.backend import GlBackend
 
-    opened = GlBackend()
+    opened = GlBackend(provider)
     return cast("Backend", opened), opened.info.notice if opened.info.is_software else ""

@@ -1,0 +1,1 @@
+"""The window: application, docks, dialogs, and what only exists where there is a screen."""
