@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError
@@ -62,11 +63,11 @@ class LayerGraph:
     def free_name(self, stem: str) -> str:
         """``stem``, or ``stem_1``, ``stem_2`` … if layers have that name."""
         taken = {layer.name for layer in self.layers()}
-        return _free(stem, taken)
+        return free_name(stem, taken)
 
     def free_id(self, stem: str) -> str:
         """``stem``, or ``stem_1``, ``stem_2`` … if nodes have that id."""
-        return _free(stem, self.nodes.keys())
+        return free_name(stem, self.nodes.keys())
 
     def connect(self, node: str, *inputs: Port | str) -> None:
         """Feed an existing node from other outputs."""
@@ -131,17 +132,7 @@ class LayerGraph:
         shapes: dict[str, Shape] = {}
         for node in self.order():
             given = tuple(shapes[port.node] for port in node.inputs)
-            node.layer.check_inputs(*given)
-            shape = node.layer.output_shape(*given)
-            elements = 1
-            for length in shape:
-                elements *= length
-            if not 1 <= elements <= MAX_ELEMENTS:
-                raise GraphError(
-                    f"expected an output of 1 to {MAX_ELEMENTS} elements, got {shape_text(shape)}",
-                    who=node.layer.name,
-                )
-            shapes[node.id] = shape
+            shapes[node.id] = checked_shape(node.layer, *given)
         return shapes
 
     def check(self) -> None:
@@ -228,7 +219,20 @@ class LayerGraph:
         )  # fmt: skip
 
 
-def _free(stem: str, taken: Collection[str]) -> str:
+def checked_shape(layer: Layer, *given: Shape) -> Shape:
+    """Shape of the layer's output; ShapeError or GraphError when its inputs do not fit."""
+    layer.check_inputs(*given)
+    shape = layer.output_shape(*given)
+    if not 1 <= prod(shape) <= MAX_ELEMENTS:
+        raise GraphError(
+            f"expected an output of 1 to {MAX_ELEMENTS} elements, got {shape_text(shape)}",
+            who=layer.name,
+        )
+    return shape
+
+
+def free_name(stem: str, taken: Collection[str]) -> str:
+    """``stem``, or ``stem_1``, ``stem_2`` … if that is taken."""
     if stem not in taken:
         return stem
     count = 1

@@ -1,0 +1,1 @@
+"""The canvas: a document of layers and wires, and the views that edit it."""

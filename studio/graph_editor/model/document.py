@@ -1,0 +1,186 @@
+"""The open document: its state, its history, what checks say of it, and its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+from studio.engine.core.signal import Signal
+from studio.engine.train.project import Project
+from studio.engine.train.settings import TrainingSettings
+from studio.graph_editor.model.change import Change
+from studio.graph_editor.model.errors import ReadOnlyError
+from studio.graph_editor.model.frozen_config import FrozenConfig
+from studio.graph_editor.model.history import History
+from studio.graph_editor.model.project_file import project_of_state, state_of_project
+from studio.graph_editor.model.report import DataFacts, Report
+from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.validation import validate
+
+__all__ = ["Change", "Document"]
+
+
+class Document:
+    """One project being edited.
+
+    Args:
+        state: where it begins.
+        path: the file it was read from, if any.
+        read_only: why it may not be changed; empty when it may.
+        warnings: what opening the file found, one sentence each.
+    """
+
+    def __init__(
+        self,
+        state: DocumentState,
+        path: Path | None = None,
+        *,
+        read_only: str = "",
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        self.changed: Signal[[Change]] = Signal()
+        self.saved: Signal[[]] = Signal()
+        self.report_changed: Signal[[]] = Signal()
+        self.history = History(state)
+        self.path = path
+        self.uuid = uuid4().hex
+        self.read_only = read_only
+        self.warnings = warnings
+        self._facts: DataFacts | None = None
+        self._shown = state
+        self._report: Report | None = None
+
+    @classmethod
+    def new(cls, name: str = "untitled") -> Document:
+        """An empty document."""
+        training = FrozenConfig(TrainingSettings().plain())
+        return cls(DocumentState(name=name, training=training))
+
+    @classmethod
+    def open(cls, path: Path | str) -> Document:
+        """The document in a file; FormatError or another StudioError when it cannot be read."""
+        project = Project.load(Path(path))
+        return cls.of_project(project)
+
+    @classmethod
+    def of_project(cls, project: Project) -> Document:
+        """The document of a project."""
+        return cls(state_of_project(project), project.path)
+
+    @property
+    def state(self) -> DocumentState:
+        """The document as it is now."""
+        return self.history.state
+
+    @property
+    def dirty(self) -> bool:
+        """Whether it differs from the file."""
+        return not self.history.is_clean
+
+    @property
+    def title(self) -> str:
+        """The project's name."""
+        return self.state.name
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative data paths start from."""
+        return Path.cwd() if self.path is None else self.path.resolve().parent
+
+    @property
+    def report(self) -> Report:
+        """What checks say of the state now."""
+        if self._report is None:
+            self._report = validate(self.state, self._facts)
+        return self._report
+
+    @property
+    def data_facts(self) -> DataFacts | None:
+        """What is known of the data set, for checks."""
+        return self._facts
+
+    def set_data_facts(self, facts: DataFacts | None) -> None:
+        """Tell the checks about the data set; None while nothing is known."""
+        if facts != self._facts:
+            self._facts = facts
+            self._report = None
+            self.report_changed.emit()
+
+    def apply(self, text: str, state: DocumentState, merge_key: str = "") -> Change:
+        """Make ``state`` the state now, as one step of the history.
+
+        Steps that follow each other with the same ``merge_key``, and all steps of an open gesture,
+        become one. Returns what differs; nothing happens when nothing does.
+
+        Raises:
+            ReadOnlyError: the document may not be changed.
+        """
+        if self.read_only:
+            raise ReadOnlyError(self.read_only, who=self.state.name, hint="save a copy elsewhere")
+        self.history.push(text, state, merge_key)
+        return self._announce(text)
+
+    def begin_gesture(self, text: str) -> None:
+        """From now on steps become one, until `commit_gesture` or `cancel_gesture`."""
+        self.history.begin_gesture(text)
+
+    def commit_gesture(self, text: str = "") -> bool:
+        """End the gesture; whether it became a step."""
+        return self.history.commit(text)
+
+    def cancel_gesture(self) -> bool:
+        """Go back to where the gesture began; whether one was open."""
+        found = self.history.cancel()
+        self._announce("Cancel")
+        return found
+
+    def undo(self) -> bool:
+        """Cancel the open gesture or take back one step; whether there was anything."""
+        text = self.history.undo_text
+        found = self.history.undo()
+        self._announce(f"Undo {text}")
+        return found
+
+    def redo(self) -> bool:
+        """Do the step again that was taken back last; whether there was one."""
+        text = self.history.redo_text
+        found = self.history.redo()
+        self._announce(f"Redo {text}")
+        return found
+
+    def jump(self, position: int) -> bool:
+        """Go to where ``position`` steps of the history are done; whether there is such a place."""
+        found = self.history.jump(position)
+        self._announce("History")
+        return found
+
+    def project(self) -> Project:
+        """What runs, as a project of its own."""
+        project = project_of_state(self.state)
+        project.path = self.path
+        return project
+
+    def save(self, path: Path | str | None = None) -> Path:
+        """Write the file in one atomic step, to where it came from unless told.
+
+        Raises:
+            FormatError: no file name is known, or the file cannot be written.
+            ReadOnlyError: the document may not be changed.
+        """
+        if self.read_only:
+            raise ReadOnlyError(self.read_only, who=self.state.name)
+        self.path = self.project().save(path)
+        self.history.mark_clean()
+        self.saved.emit()
+        return self.path
+
+    def _announce(self, text: str) -> Change:
+        change = Change.between(self._shown, self.state, text)
+        if change.is_empty:
+            return change
+        self._shown = self.state
+        before, self._report = self._report, None
+        self.changed.emit(change)
+        if not change.only_places and self.report is not before:
+            self.report_changed.emit()
+        return change

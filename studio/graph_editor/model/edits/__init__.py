@@ -1,0 +1,1 @@
+"""Edits: functions from a state of the document to the next; each refuses with a StudioError."""

@@ -1,0 +1,37 @@
+"""Why an edit is refused."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from studio.engine.core.errors import GraphError, StudioError
+
+
+class CycleError(GraphError):
+    """A wire would close a loop."""
+
+    code: ClassVar[str] = "graph.cycle"
+
+
+class DuplicateLink(GraphError):  # noqa: N818
+    """The two are linked already."""
+
+    code: ClassVar[str] = "graph.duplicate_link"
+
+
+class InputTaken(GraphError):  # noqa: N818
+    """The input has its wire, or there is no input to take one."""
+
+    code: ClassVar[str] = "graph.input_taken"
+
+
+class ShapeClash(GraphError):  # noqa: N818
+    """What would flow does not fit where it would go."""
+
+    code: ClassVar[str] = "graph.shape_clash"
+
+
+class ReadOnlyError(StudioError):
+    """The document may be looked at, not changed."""
+
+    code: ClassVar[str] = "read_only"

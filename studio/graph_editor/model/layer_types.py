@@ -1,0 +1,109 @@
+"""Layers of the engine's catalogue, made from the plain configuration that canvas nodes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import Option, OptionKind, Plain
+from studio.engine.layers.catalog import layer_class
+from studio.engine.layers.inputs import Input
+from studio.engine.layers.layer import Layer
+from studio.graph_editor.model.frozen_config import FrozenConfig
+from studio.graph_editor.model.state import CanvasNode
+
+OWN_FIELDS = ("name", "trainable")
+"""Parts of a configuration that are no declared options."""
+
+STARTING_VALUES: Mapping[str, Plain] = {
+    "units": 64,
+    "filters": 16,
+    "kernel_size": [3, 3],
+    "rate": 0.25,
+    "scale": 1.0,
+    "target_shape": [-1],
+    "shape": [28, 28, 1],
+}
+"""What a new layer begins with where its declaration requires a value."""
+
+
+def new_layer(type_name: str, config: Mapping[str, object]) -> Layer:
+    """A layer of its own; ParameterError for an unknown type or a wrong option."""
+    return layer_class(type_name).from_config(config)
+
+
+@lru_cache(maxsize=20_000)
+def layer_of(type_name: str, config: FrozenConfig) -> Layer:
+    """The layer of a configuration to ask for shapes and parameters; it is shared, leave it be."""
+    return new_layer(type_name, config)
+
+
+def layer_at(node: CanvasNode) -> Layer:
+    """The layer of a node, to ask for shapes and parameters."""
+    return layer_of(node.type_name, node.config)
+
+
+def is_known(type_name: str) -> bool:
+    """Whether there is such a layer."""
+    return type_name in Layer.members
+
+
+def is_input(node: CanvasNode) -> bool:
+    """Whether data enters the network here."""
+    return (
+        node.is_layer
+        and is_known(node.type_name)
+        and issubclass(layer_class(node.type_name), Input)
+    )
+
+
+def arity(node: CanvasNode) -> tuple[int, int | None]:
+    """Fewest and most inputs; None for any number."""
+    if node.kind == "dot":
+        return 1, 1
+    return layer_class(node.type_name).arity if node.is_layer else (0, 0)
+
+
+def checked_config(type_name: str, config: Mapping[str, object]) -> FrozenConfig:
+    """The configuration as the layer itself states it: checked, defaults left out."""
+    return FrozenConfig(new_layer(type_name, config).config())
+
+
+def starting_config(type_name: str, given: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Values a new layer begins with: those given, and one for every option that needs one."""
+    made: dict[str, object] = {}
+    for option in layer_class(type_name).options:
+        if option.required:
+            made[option.name] = starting_value(option)
+    return {**made, **(given or {})}
+
+
+def starting_value(option: Option[Any]) -> Plain:
+    """A value for an option without a default."""
+    known = STARTING_VALUES.get(option.name)
+    if known is not None:
+        return known
+    number = max(option.low, 1)
+    whole = int(number) if option.kind is not OptionKind.NUMBER else float(number)
+    if option.kind in (OptionKind.INTEGER, OptionKind.PAIR, OptionKind.NUMBER):
+        return whole
+    if option.kind is OptionKind.FLAG:
+        return False
+    if option.choices:
+        return option.choices[0]
+    return [whole]
+
+
+def option_of(type_name: str, name: str) -> Option[Any]:
+    """The declaration of an option; ParameterError when the layer has none of that name."""
+    found = layer_class(type_name)
+    for option in found.options:
+        if option.name == name:
+            return option
+    raise ParameterError(
+        f"{type_name} has no option {name[:60]!r}",
+        who=type_name,
+        hint=f"known: {', '.join(o.name for o in found.options) or 'none'}",
+    )
