@@ -238,6 +238,12 @@ class ProgramRows:
         return {owner: tuple(members) for owner, members in found.items()}
 
     @cached_property
+    def output_shapes(self) -> dict[str, str]:
+        """Shape of the output of each layer."""
+        tensors = self.program.tensors.values()
+        return {t.layer: shape_text(t.shape) for t in tensors if t.layer and t.port == "output"}
+
+    @cached_property
     def opcodes(self) -> tuple[str, ...]:
         """Forward mnemonics in order of first use; a gradient counts as its forward one."""
         return tuple(dict.fromkeys(base_mnemonic(line) for line in self._lines))

@@ -85,7 +85,7 @@ class TensorRow(NamedTuple):
 def role_of(tensor: Tensor, grad: bool) -> TensorRole:
     """What a storage is for."""
     if grad:
-        # The place for a running statistic's gradient, which it has none of, holds those of a batch.
+        # A running statistic has no gradient; in its place lie the statistics of the batch.
         return "scratch" if tensor.role is Role.STATE else "gradient"
     return "register" if tensor.register else _ROLES[tensor.role]
 

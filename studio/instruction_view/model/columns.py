@@ -1,0 +1,151 @@
+"""The columns of a listing and what stands in each for every kind of line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal, NamedTuple, TypeAlias
+
+from studio.instruction_view.model.arrangement import Level, Line
+from studio.instruction_view.model.listing import Listing
+from studio.instruction_view.model.quantities import bytes_text, count_text, exact_text, ms_text
+from studio.instruction_view.model.rows import ProgramRows
+
+ColumnKey: TypeAlias = Literal[
+    "row", "instruction", "flow", "parameters", "shape", "layers", "flops", "bytes", "ms", "section"
+]
+
+
+class Column(NamedTuple):
+    """One column.
+
+    Attributes:
+        key: its identity, kept in layouts.
+        title: its heading for instructions.
+        tip: what it says, in one sentence.
+        chars: width in characters before the user has chosen one.
+        is_number: right-aligned.
+        is_shown: shown before the user has chosen.
+    """
+
+    key: ColumnKey
+    title: str
+    tip: str
+    chars: int
+    is_number: bool = False
+    is_shown: bool = True
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("row", "#", "Place in the program, counted from 0.", 5, is_number=True),
+    Column("instruction", "Instruction", "The line as the compiler prints it.", 42),
+    Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
+    Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
+    Column("layers", "Layer", "Layers it came from; housekeeping where there is none.", 15),
+    Column("shape", "Shape out", "Shape of the first result; N is the batch.", 13),
+    Column("ms", "ms", "Time last measured, milliseconds a run.", 8, is_number=True),
+    Column("bytes", "Bytes", "Bytes read and written, estimated from the declaration.", 9,
+           is_number=True),
+    Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 8,
+           is_number=True),
+    Column("section", "Section", "Part of the program it stands in.", 9),
+)  # fmt: skip
+
+_TITLES: dict[Level, dict[ColumnKey, str]] = {
+    "layers": {"instruction": "Layer", "layers": "Instructions"},
+    "instructions": {},
+    "kernels": {"instruction": "Kernel", "shape": "Dispatch"},
+}
+
+UNKNOWN_KERNEL = "known when a device has compiled it"
+
+
+def title_of(column: Column, level: Level) -> str:
+    """The heading of a column at a level."""
+    return _TITLES[level].get(column.key, column.title)
+
+
+def cell_text(listing: Listing, line: Line, key: ColumnKey) -> str:
+    """What stands in a cell; empty where a column has nothing to say of a line."""
+    rows = listing.rows
+    if rows is None:
+        return ""
+    if key in ("flops", "bytes", "ms"):
+        return _amount(listing, line, key)
+    if line.kind == "heading":
+        return _heading_cell(rows, line, key, listing.level)
+    if line.kind in ("failure", "removed"):
+        return line.title if key == "instruction" else ""
+    if line.kind == "kernel":
+        return _kernel_cell(listing, rows, line, key)
+    return _row_cell(rows, line.row, key)
+
+
+def exact_cell(listing: Listing, line: Line, key: ColumnKey) -> str:
+    """The exact number behind a rounded one, for a tip; empty for other columns."""
+    totals = listing.totals(line)
+    if key == "bytes" and totals.nbytes:
+        return f"{exact_text(round(totals.nbytes))} bytes read and written"
+    if key == "flops" and totals.flops:
+        return f"{exact_text(round(totals.flops))} operations"
+    if key == "ms" and totals.ms is not None:
+        return f"{totals.ms:.6f} ms"
+    return ""
+
+
+def _amount(listing: Listing, line: Line, key: ColumnKey) -> str:
+    if line.kind == "kernel" and line.number:
+        return ""
+    totals = listing.totals(line)
+    if key == "ms":
+        return "" if totals.ms is None else ms_text(totals.ms)
+    amount = totals.nbytes if key == "bytes" else totals.flops
+    if not amount:
+        return ""
+    return bytes_text(amount) if key == "bytes" else count_text(amount)
+
+
+def _row_cell(rows: ProgramRows, row: int, key: ColumnKey) -> str:
+    if key == "row":
+        return str(row)
+    if key == "instruction":
+        return rows.text(row)
+    if key == "flow":
+        return rows.flow(row)
+    if key == "parameters":
+        return rows.parameters(row)
+    if key == "shape":
+        return rows.shape(row)
+    if key == "layers":
+        return ", ".join(rows.owners(row))
+    return rows.section(row)
+
+
+def _kernel_cell(listing: Listing, rows: ProgramRows, line: Line, key: ColumnKey) -> str:
+    runs = () if listing.kernels is None else listing.kernels.of(line.row)
+    run = runs[line.number] if line.number < len(runs) else None
+    if key == "instruction":
+        if run is None:
+            return rows.group_title(line.row) or rows.mnemonic(line.row)
+        return f"{run.name} ({run.variant})" if run.variant else run.name
+    if key == "shape":
+        return UNKNOWN_KERNEL if run is None else run.size_text
+    return _row_cell(rows, line.row, key)
+
+
+def _heading_cell(rows: ProgramRows, line: Line, key: ColumnKey, level: Level) -> str:
+    if key == "instruction":
+        return line.title
+    by_layer = line.key.startswith("layer:")
+    if key == "layers":
+        return _counts(rows, line) if level == "layers" or not by_layer else ""
+    if key == "shape" and by_layer:
+        return rows.output_shapes.get(line.title, "")
+    return ""
+
+
+def _counts(rows: ProgramRows, line: Line) -> str:
+    """How many instructions of each section, fused groups as one."""
+    counts = Counter(rows.section(row) for row in line.members)
+    if len(counts) == 1:
+        return str(len(line.members))
+    return " + ".join(f"{count} {section}" for section, count in counts.items())
