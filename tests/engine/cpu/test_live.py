@@ -376,3 +376,14 @@ def test_runs_have_the_same_bits_with_and_without_taps() -> None:
             executable.run()
         found.append({name: session.read(name).result().tobytes() for name in session.names()})
     assert found[0] == found[1]
+
+
+def test_instrumented_steps_are_not_looked_at_and_the_next_plain_one_is() -> None:
+    session, executable = compiled(counting())
+    tap = session.tap("count")
+    executable.attach(tap, StepClock())
+    tap.request()
+    executable.profile(3)
+    assert tap.take() is None
+    executable.run()
+    np.testing.assert_array_equal(taken(tap), np.full((200, 300), 4.0, np.float32))
