@@ -83,8 +83,12 @@ class Task:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_project(cls, project: Project) -> Task:
+    def of_project(cls, project: Project, dataset: Dataset | None = None) -> Task:
         """Open and split the project's data and fit loss, metrics and normalisation to it.
+
+        Args:
+            project: network, settings and where the data is.
+            dataset: that data, where it is open already.
 
         Raises:
             StudioError: what graph, data reference or loaders find wrong.
@@ -94,15 +98,13 @@ class Task:
         if project.data is None:
             inputs = tuple(Source(graph.shapes()[node.id]) for node in graph.inputs)
             return cls(project.name, graph, settings, DataSpec(inputs))
-        dataset = project.data.open(project.folder)
+        if dataset is None:
+            dataset = project.data.open(project.folder)
         _check_single(graph, project.name)
         kept, held = dataset.parts(project.data.test_fraction, project.data.split_seed)
         kept, validation = _validation_part(settings, project.data.split_seed, kept, held)
         norm = make_normalization(project.data.normalization, kept.x, kept.value_range)
-        losses = (settings.loss or default_loss(graph, dataset.is_classification),)
-        metrics: Metrics = (Accuracy(),) if dataset.is_classification else ()
-        if settings.metrics is not None:
-            metrics = settings.metrics
+        losses, metrics = _objective(graph, settings, dataset.is_classification)
         facts, test = _facts(dataset, norm), samples_of(held)
         spec = DataSpec(
             (_input_source(kept, norm),),
@@ -127,6 +129,21 @@ class Task:
             InputFacts(dataset.kind, dataset.value_range, dataset.feature_names),
             facts,
         )
+
+    def with_network(self, project: Project) -> Task:
+        """The task of a project that has the same data, divided in the same way.
+
+        Only what network and settings decide is made anew, so that an edit costs no copy of data.
+        """
+        graph, settings = project.graph, project.training
+        graph.check()
+        changed = replace(self, name=project.name, graph=graph, settings=settings)
+        if self.training is None:
+            inputs = tuple(Source(graph.shapes()[node.id]) for node in graph.inputs)
+            return replace(changed, spec=DataSpec(inputs))
+        _check_single(graph, project.name)
+        losses, metrics = _objective(graph, settings, bool(self.class_names))
+        return replace(changed, losses=losses, metrics=metrics)
 
     def with_settings(self, **changes: object) -> Task:
         """A copy with some training settings changed that do not move data (epochs, seed …)."""
@@ -185,6 +202,16 @@ def default_loss(graph: LayerGraph, classification: bool) -> Loss:
         return BinaryCrossentropy(from_logits=ending != "sigmoid")
     shares = node.layer.ends_in_softmax(len(shape) + 1)
     return SparseCategoricalCrossentropy(from_logits=not shares)
+
+
+def _objective(
+    graph: LayerGraph, settings: TrainingSettings, classification: bool
+) -> tuple[tuple[Loss, ...], Metrics]:
+    """Loss and metrics as the settings say, or as they follow from the data."""
+    losses = (settings.loss or default_loss(graph, classification),)
+    if settings.metrics is not None:
+        return losses, settings.metrics
+    return losses, (Accuracy(),) if classification else ()
 
 
 def _check_single(graph: LayerGraph, who: str) -> None:

@@ -1,0 +1,262 @@
+"""What a compile of the document gives: its programs with provenance, memory plan and passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.compiler.target import Target
+from studio.engine.core.errors import DataError, StudioError
+from studio.engine.isa.program import Program
+from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.shards import plan_shards
+from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.programs import Programs
+from studio.engine.train.project import Project
+from studio.engine.train.task import Task
+from studio.instruction_view.model.kernels import Kernels, numpy_kernels
+from studio.instruction_view.model.memory_picture import MemoryPicture
+from studio.instruction_view.model.pass_steps import PassStep, pass_steps
+from studio.instruction_view.model.rows import ProgramRows
+from studio.instruction_view.model.tensor_rows import TensorRow, tensor_rows
+from studio.ui.models.provenance import Provenance
+
+ProgramMode: TypeAlias = Literal["train", "infer"]
+OpenData: TypeAlias = Callable[[DataSettings, Path], Dataset]
+Checkpoint: TypeAlias = Callable[[str], object]
+"""Told what comes next; raises where the work is to stop."""
+
+Stage = tuple[str, Program, Program]
+
+_MIB = 1 << 20
+
+
+def open_data(settings: DataSettings, folder: Path) -> Dataset:
+    """Open a data set anew."""
+    return settings.open(folder)
+
+
+class CompiledProgram:
+    """One program and what the views show of it.
+
+    Args:
+        program: as the backend runs it.
+        target: the kind of device it was compiled for.
+        level: how much was optimised.
+        batch: rows the batch symbol stands for in plan and costs.
+        data_rows: rows of the resident data set.
+        stages: what every pass was given and gave.
+        kernels: its dispatches, where they are known.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        target: Target,
+        level: int,
+        batch: int,
+        data_rows: int,
+        stages: tuple[Stage, ...] = (),
+        kernels: Kernels | None = None,
+    ) -> None:
+        self.program = program
+        self.target = target
+        self.level = level
+        self.batch = batch
+        self.data_rows = data_rows
+        self.kernels = numpy_kernels(program) if target.name == "cpu" else kernels
+        self.provenance = Provenance(program, self.kernels.counts() if self.kernels else None)
+        self.plan: MemoryPlan = plan_memory(program, batch, data_rows, target)
+        self.rows = ProgramRows(program, self.provenance, batch, data_rows)
+        self.rows.prepare()
+        self._stages = stages
+
+    @cached_property
+    def passes(self) -> tuple[PassStep, ...]:
+        """Every pass with the program before and after it."""
+        return pass_steps(self._stages, self.batch, self.data_rows)
+
+    @cached_property
+    def tensors(self) -> tuple[TensorRow, ...]:
+        """The tensor map as a table."""
+        return tensor_rows(self.rows, self.plan, self.target)
+
+    @cached_property
+    def picture(self) -> MemoryPicture:
+        """The arena over the course of the program."""
+        return MemoryPicture(self.rows, self.plan)
+
+    def with_kernels(self, kernels: Kernels) -> CompiledProgram:
+        """The same program with the dispatches a device has made of it."""
+        return CompiledProgram(
+            self.program, self.target, self.level, self.batch, self.data_rows, self._stages, kernels
+        )
+
+    def is_like(self, other: CompiledProgram) -> bool:
+        """Whether the other shows nothing else: the same program for the same sizes."""
+        return (
+            (self.target, self.level, self.batch, self.data_rows)
+            == (other.target, other.level, other.batch, other.data_rows)
+            and self.program == other.program
+            and self._owners() == other._owners()
+        )
+
+    def _owners(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(line.owners for line in self.program)
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """The programs of one state of the document.
+
+    Attributes:
+        state: the document it was made of.
+        task: what can be trained: network, objective, data.
+        programs: by mode; no ``train`` without data.
+        took_ms: time the compile took, milliseconds.
+        data_error: why the data could not be opened; then there is only the inference program.
+    """
+
+    state: object
+    task: Task
+    programs: Mapping[ProgramMode, CompiledProgram]
+    took_ms: float
+    data_error: StudioError | None = None
+
+    @property
+    def main(self) -> CompiledProgram:
+        """The training program, or the one for inference where there is no data."""
+        return self.programs.get("train") or self.programs["infer"]
+
+    @property
+    def program(self) -> Program:
+        """The program of `main`."""
+        return self.main.program
+
+    @property
+    def provenance(self) -> Provenance:
+        """The provenance of `main`."""
+        return self.main.provenance
+
+    @property
+    def plan(self) -> MemoryPlan:
+        """The memory plan of `main`."""
+        return self.main.plan
+
+    def with_program(self, mode: ProgramMode, program: CompiledProgram) -> Compiled:
+        """The same compile with one program shown otherwise."""
+        made = {**self.programs, mode: program}
+        return Compiled(self.state, self.task, made, self.took_ms, self.data_error)
+
+
+class Compiler:
+    """Compiles projects one after another; data is opened and divided only when it changes.
+
+    Args:
+        dataset: gives the data set of a project's data section; may keep it open.
+    """
+
+    def __init__(self, dataset: OpenData = open_data) -> None:
+        self._dataset = dataset
+        self._last: tuple[object, Task] | None = None
+
+    def compile(
+        self,
+        project: Project,
+        state: object,
+        target: Target,
+        level: int | None,
+        keep: frozenset[str],
+        checkpoint: Checkpoint,
+        before: Compiled | None = None,
+    ) -> Compiled:
+        """Make the programs of a project.
+
+        Args:
+            project: what to compile.
+            state: the document it is a picture of.
+            target: the kind of device in use.
+            level: how much to optimise; None for what the project says.
+            keep: names of tensors that must stay stored, because they are being looked at.
+            checkpoint: told every step; raises to stop.
+            before: the result shown now; programs that come out the same are taken from it.
+
+        Raises:
+            StudioError: what graph, settings or compiler find wrong.
+        """
+        began = time.perf_counter()
+        checkpoint("open the data")
+        task, problem = self._task(project)
+        level = task.settings.level if level is None else level
+        programs: dict[ProgramMode, CompiledProgram] = {}
+        modes: tuple[ProgramMode, ...] = ("train", "infer") if task.has_objective else ("infer",)
+        for mode in modes:
+            made = _compiled(task, mode, target, level, keep, checkpoint)
+            known = None if before is None else before.programs.get(mode)
+            programs[mode] = known if known is not None and known.is_like(made) else made
+        took = (time.perf_counter() - began) * 1e3
+        return Compiled(state, task, programs, took, problem)
+
+    def _task(self, project: Project) -> tuple[Task, StudioError | None]:
+        if project.data is None:
+            return Task.of_project(project), None
+        try:
+            dataset = self._dataset(project.data, project.folder)
+        except StudioError as error:
+            bare = Project(project.name, project.graph, None, project.training, path=project.path)
+            return Task.of_project(bare), error
+        # The data set is part of the key and so kept alive: its identity cannot be given again.
+        settings = project.training
+        divided = (
+            settings.validation, settings.validation_fraction, repr(settings.class_weights),
+        )  # fmt: skip
+        key = (dataset, repr(project.data.to_json()), divided)
+        last = self._last
+        if last is not None and last[0] == key:
+            task = last[1].with_network(project)
+        else:
+            task = Task.of_project(project, dataset)
+        self._last = (key, task)
+        return task, None
+
+
+def _compiled(
+    task: Task,
+    mode: ProgramMode,
+    target: Target,
+    level: int,
+    keep: frozenset[str],
+    checkpoint: Checkpoint,
+) -> CompiledProgram:
+    stages: list[Stage] = []
+
+    def note(name: str, before: Program, after: Program) -> None:
+        stages.append((name, before, after))
+        checkpoint(f"after {name}")
+
+    checkpoint("lower the network")
+    maker = Programs(task)
+    names = keep & {t.name for t in maker.lowered(mode).tensors.values()} if keep else keep
+    program = maker.compile(mode, level, target, observer=note, keep=names)
+    checkpoint("plan the memory")
+    batch, data_rows = _sizes(task, mode)
+    return CompiledProgram(program, target, level, batch, data_rows, tuple(stages))
+
+
+def _sizes(task: Task, mode: ProgramMode) -> tuple[int, int]:
+    """Rows of a batch and of the resident data, as a training takes them."""
+    batch, samples = task.settings.batch_size, task.training
+    if mode == "infer" or samples is None:
+        return batch, 0
+    batch = min(batch, len(samples))
+    budget = task.settings.data_budget * _MIB
+    try:
+        shards = plan_shards(len(samples), samples.row_bytes, budget, batch)
+    except DataError:
+        return batch, len(samples)
+    return batch, len(samples) if shards.is_resident else 2 * shards.shard_samples
