@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from functools import cached_property
+from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.report import Fix, Problem, Severity
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.selection import SelectionBus
 
-Severity: TypeAlias = Literal["error", "warning"]
 Source: TypeAlias = Literal["graph", "data", "compiler", "training"]
 
 SOURCES: tuple[Source, ...] = ("graph", "data", "compiler", "training")
@@ -49,8 +51,8 @@ class ProblemItem:
         hint: what to do about it; empty when the sentence says it.
         place: the layer, file or part it is in, as the user named it.
         entity: where to look; None where no view shows it.
-        repairs: ways to put it right, cheapest first.
         details: more about it, perhaps many lines.
+        find_repairs: looks for ways to put it right.
     """
 
     id: str
@@ -60,8 +62,15 @@ class ProblemItem:
     hint: str = ""
     place: str = ""
     entity: Entity | None = None
-    repairs: tuple[Repair, ...] = ()
     details: str = ""
+    find_repairs: Callable[[], tuple[Repair, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    @cached_property
+    def repairs(self) -> tuple[Repair, ...]:
+        """Ways to put it right, cheapest first; looked for when first asked."""
+        return () if self.find_repairs is None else self.find_repairs()
 
     def plain(self) -> str:
         """The problem as text to copy."""
@@ -85,6 +94,7 @@ class ProblemList:
         self._bus = bus
         self._by_source: dict[Source, tuple[ProblemItem, ...]] = {}
         self._current = ""
+        self._document: Document | None = None
 
     @property
     def items(self) -> tuple[ProblemItem, ...]:
@@ -101,6 +111,14 @@ class ProblemList:
     def warnings(self) -> int:
         """How many do not."""
         return sum(item.severity == "warning" for item in self.items)
+
+    def follow(self, document: Document) -> None:
+        """List what the checks say of a document, now and after every change."""
+        if self._document is not None:
+            self._document.report_changed.disconnect(self._report_changed)
+        self._document = document
+        document.report_changed.connect(self._report_changed)
+        self._report_changed()
 
     def provide(self, source: Source, items: Iterable[ProblemItem]) -> None:
         """Take the problems one part found, in place of those it had found before."""
@@ -147,6 +165,10 @@ class ProblemList:
             self._bus.reveal(item.entity, VIEW)
         self.current_changed.emit()
 
+    def _report_changed(self) -> None:
+        if self._document is not None:
+            self.provide("graph", of_document(self._document))
+
     def _step(self, way: int) -> ProblemItem | None:
         found = self.items
         if not found:
@@ -175,58 +197,28 @@ def of_error(source: Source, error: StudioError, ids: Mapping[str, str]) -> Prob
     )
 
 
-class Fix(Protocol):
-    """A repair as the document offers it: makes another state of one."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def effect(self) -> str: ...
+def of_document(document: Document) -> tuple[ProblemItem, ...]:
+    """What the checks say of a document, with repairs that change it."""
+    state = document.state
+    names = {node_id: node.name for node_id, node in state.nodes.items()}
+    return tuple(_of_graph(problem, names, document) for problem in document.report.problems)
 
 
-class GraphProblem(Protocol):
-    """A problem as the document reports it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def node(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def hint(self) -> str: ...
-    @property
-    def fixes(self) -> Sequence[Fix]: ...
-
-
-def of_graph(
-    found: Iterable[GraphProblem],
-    names: Mapping[str, str],
-    repair: Callable[[Fix], object],
-) -> tuple[ProblemItem, ...]:
-    """The document's problems as items.
-
-    Args:
-        found: as the report lists them.
-        names: what the user calls each node, by id.
-        repair: applies a fix to the document.
-    """
-    return tuple(
-        ProblemItem(
-            f"graph:{each.id}:{each.node}",
-            "error" if each.severity == "error" else "warning",
-            "graph",
-            each.message,
-            each.hint,
-            names.get(each.node, each.node),
-            entities.node(each.node) if each.node else None,
-            tuple(Repair(fix.text, fix.effect, _bound(repair, fix)) for fix in each.fixes),
-        )
-        for each in found
+def _of_graph(problem: Problem, names: Mapping[str, str], document: Document) -> ProblemItem:
+    return ProblemItem(
+        f"graph:{problem.id}:{problem.node}:{problem.port}",
+        problem.severity,
+        "graph",
+        problem.message,
+        problem.hint,
+        names.get(problem.node, problem.node),
+        entities.node(problem.node) if problem.node else None,
+        find_repairs=lambda: tuple(_repair(fix, document) for fix in problem.fixes),
     )
 
 
-def _bound(repair: Callable[[Fix], object], fix: Fix) -> Callable[[], object]:
-    return lambda: repair(fix)
+def _repair(fix: Fix, document: Document) -> Repair:
+    def apply() -> None:
+        document.apply(fix.text, fix.apply(document.state))
+
+    return Repair(fix.text, fix.effect, apply)

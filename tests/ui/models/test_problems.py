@@ -1,38 +1,26 @@
-"""Problems of all parts in one list: order, walking, repairs."""
+"""Problems of all parts in one list: order, walking, repairs, and those of a real document."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import pytest
 
 from studio.engine.core.errors import BackendError, DataError
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.layers import add_layer, set_option
+from studio.graph_editor.model.edits.removal import delete
+from studio.graph_editor.model.report import Fix, Problem, Report
 from studio.ui.models import entities
-from studio.ui.models.problems import ProblemItem, ProblemList, of_graph
+from studio.ui.models.problems import ProblemItem, ProblemList, Repair
 from studio.ui.models.selection import SelectionBus
 
-
-@dataclass(frozen=True)
-class Fix:
-    text: str
-    effect: str = ""
-
-
-@dataclass(frozen=True)
-class Reported:
-    id: str
-    severity: str
-    node: str
-    message: str
-    hint: str = ""
-    fixes: tuple[Fix, ...] = ()
-
-
-RANK = Reported(
-    "rank", "error", "n3", "Dense expects 2 dimensions, got 4", "", (Fix("Insert Flatten"),)
-)
-LOOSE = Reported("unreached", "warning", "n7", "its output goes nowhere")
-NAMES = {"n3": "digit", "n7": "spare"}
+RANK = ProblemItem(
+    "graph:rank:n3", "error", "graph", "Dense expects 2 dimensions, got 4", "", "digit",
+    entities.node("n3"),
+)  # fmt: skip
+LOOSE = ProblemItem(
+    "graph:loose:n7", "warning", "graph", "its output goes nowhere", "", "spare",
+    entities.node("n7"),
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -45,16 +33,12 @@ def problems(bus: SelectionBus) -> ProblemList:
     return ProblemList(bus)
 
 
-def items(*found: Reported) -> tuple[ProblemItem, ...]:
-    return of_graph(found, NAMES, lambda fix: fix)
-
-
 def test_errors_come_before_warnings_and_causes_before_consequences(
     problems: ProblemList,
 ) -> None:
     problems.provide_error("training", BackendError("no room", who="conv1"))
     problems.provide_error("data", DataError("row 7 has 3 columns, expected 5", who="iris.csv"))
-    problems.provide("graph", items(LOOSE, RANK))
+    problems.provide("graph", (LOOSE, RANK))
     assert [(p.severity, p.source) for p in problems.items] == [
         ("error", "graph"), ("error", "data"), ("error", "training"), ("warning", "graph"),
     ]  # fmt: skip
@@ -69,37 +53,30 @@ def test_walking_goes_round_selects_and_shows(problems: ProblemList, bus: Select
 
     bus.revealed.connect(show)
     assert problems.next() is None
-    problems.provide("graph", items(RANK, LOOSE))
-    first = problems.next()
-    assert first is not None
-    assert first.place == "digit"
+    problems.provide("graph", (RANK, LOOSE))
+    assert problems.next() == RANK
     assert bus.selection.primary == entities.node("n3")
-    assert problems.next() == problems.current
+    assert problems.next() == problems.current == LOOSE
     assert bus.selection.primary == entities.node("n7")
-    assert problems.next() == first
-    back = problems.previous()
-    assert back is not None
-    assert back.place == "spare"
+    assert problems.next() == RANK
+    assert problems.previous() == LOOSE
     assert shown == [(key, "problems") for key in ("n3", "n7", "n3", "n7")]
 
 
 def test_walking_back_begins_at_the_last(problems: ProblemList) -> None:
-    problems.provide("graph", items(RANK, LOOSE))
-    found = problems.previous()
-    assert found is not None
-    assert found.place == "spare"
+    problems.provide("graph", (RANK, LOOSE))
+    assert problems.previous() == LOOSE
 
 
 def test_the_place_in_the_list_survives_an_edit_that_leaves_the_problem(
     problems: ProblemList,
 ) -> None:
-    problems.provide("graph", items(RANK, LOOSE))
+    problems.provide("graph", (RANK, LOOSE))
     problems.next()
     problems.next()
-    problems.provide("graph", items(LOOSE))
-    assert problems.current is not None
-    assert problems.current.place == "spare"
-    problems.provide("graph", items(RANK))
+    problems.provide("graph", (LOOSE,))
+    assert problems.current == LOOSE
+    problems.provide("graph", (RANK,))
     assert problems.current is None
 
 
@@ -110,8 +87,8 @@ def test_the_same_problems_again_are_no_news(problems: ProblemList) -> None:
         heard.append(len(problems.items))
 
     problems.changed.connect(count)
-    problems.provide("graph", items(RANK))
-    problems.provide("graph", items(RANK))
+    problems.provide("graph", (RANK,))
+    problems.provide("graph", (RANK,))
     problems.provide("graph", ())
     problems.provide_error("compiler", None)
     assert heard == [1, 0]
@@ -130,11 +107,70 @@ def test_an_error_lies_in_the_layer_it_names(problems: ProblemList, bus: Selecti
     assert bus.selection.entities == ()
 
 
-def test_a_repair_does_what_its_fix_does(problems: ProblemList) -> None:
-    done: list[str] = []
-    found = of_graph([RANK], NAMES, lambda fix: done.append(fix.text))
-    problems.provide("graph", found)
+def test_repairs_are_looked_for_once_and_only_when_asked(problems: ProblemList) -> None:
+    looked: list[int] = []
+
+    def look() -> tuple[Repair, ...]:
+        looked.append(1)
+        return (Repair("Insert Flatten", "784 inputs", lambda: None),)
+
+    item = ProblemItem("a", "error", "graph", "wrong", find_repairs=look)
+    problems.provide("graph", (item,))
+    assert looked == []
+    assert [r.text for r in problems.items[0].repairs] == ["Insert Flatten"]
+    assert problems.items[0].repairs == item.repairs
+    assert looked == [1]
+
+
+def document() -> Document:
+    """A small picture into a convolution that fits."""
+    made = Document.new()
+    state = add_layer(made.state, "Input", config={"shape": [8, 8, 1]})
+    source = next(iter(state.nodes))
+    options = {"filters": 4, "kernel_size": [3, 3]}
+    made.apply("Build", add_layer(state, "Conv2D", after=source, config=options))
+    return made
+
+
+def test_a_real_documents_problems_are_listed_and_go_when_put_right(
+    problems: ProblemList,
+) -> None:
+    made = document()
+    problems.follow(made)
+    assert problems.errors == 0
+    conv = next(node for node in made.state.nodes.values() if node.type_name == "Conv2D")
+    made.apply("Kernel", set_option(made.state, conv.id, "kernel_size", [9, 9]))
+    (item,) = [p for p in problems.items if p.severity == "error"]
+    assert item.entity == entities.node(conv.id)
+    assert item.place == conv.name
+    made.apply("Delete", delete(made.state, [conv.id]))
+    assert all(p.entity != entities.node(conv.id) for p in problems.items)
+
+
+def test_a_repair_is_one_step_of_the_document_that_can_be_undone(
+    problems: ProblemList, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = document()
+    conv = next(node for node in made.state.nodes.values() if node.type_name == "Conv2D")
+    fix = Fix("Fewer filters", "2", lambda state: set_option(state, conv.id, "filters", 2))
+    found = Problem("many", "error", conv.id, "too many filters", search=lambda _: (fix,))
+    monkeypatch.setattr(Document, "report", property(lambda _: Report(problems=(found,))))
+    problems.follow(made)
     (item,) = problems.items
+    before = made.state
     (repair,) = item.repairs
+    assert (repair.text, repair.effect) == ("Fewer filters", "2")
     repair.apply()
-    assert done == ["Insert Flatten"]
+    assert made.state.node(conv.id).config["filters"] == 2
+    assert made.history.undo_text == "Fewer filters"
+    made.undo()
+    assert made.state == before
+
+
+def test_another_document_takes_the_place_of_the_first(problems: ProblemList) -> None:
+    first, second = document(), document()
+    conv = next(node for node in first.state.nodes.values() if node.type_name == "Conv2D")
+    problems.follow(first)
+    problems.follow(second)
+    first.apply("Kernel", set_option(first.state, conv.id, "kernel_size", [9, 9]))
+    assert problems.errors == 0
