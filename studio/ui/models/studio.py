@@ -5,7 +5,6 @@ Everything a view shows hangs here; no view is known here, and nothing of Qt.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
