@@ -1,0 +1,75 @@
+"""The few options a layer shows on the canvas itself, and how values are written there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from studio.engine.core.options import Option, OptionKind, Plain
+from studio.engine.layers.catalog import layer_class
+from studio.graph_editor.model.frozen_config import FrozenConfig
+from studio.graph_editor.model.layer_types import is_known, layer_of
+from studio.graph_editor.model.state import CanvasNode
+
+MOST_LINES = 3
+
+ALWAYS = (
+    "shape", "units", "filters", "kernel_size", "pool_size", "target_shape", "rate", "scale",
+    "activation",
+)  # fmt: skip
+"""Options shown whatever their value, in this order; then those that are not default."""
+
+_NEVER = ("data_format", "seed", "groups")
+
+
+class CardLine(NamedTuple):
+    """One option as a layer shows it: its name, its label and its value as text."""
+
+    option: str
+    label: str
+    value: str
+
+
+def card_lines(node: CanvasNode) -> tuple[CardLine, ...]:
+    """The options a node shows, three at most."""
+    if not node.is_layer or not is_known(node.type_name):
+        return ()
+    return _lines(node.type_name, node.config)
+
+
+def value_text(value: Plain) -> str:
+    """A plain value in a few characters: ``3 × 3``, ``yes``, ``0.25``."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return " × ".join(value_text(each) for each in value)
+    return str(value)
+
+
+def shape_label(shape: Sequence[int]) -> str:
+    """A shape without the batch as wires and layers show it: ``26×26×16``."""
+    return "×".join(str(length) for length in shape)
+
+
+@lru_cache(maxsize=20_000)
+def _lines(type_name: str, config: FrozenConfig) -> tuple[CardLine, ...]:
+    layer = layer_of(type_name, config)
+    options = {option.name: option for option in layer_class(type_name).options}
+    shown = [options[name] for name in ALWAYS if name in options]
+    shown += [o for name, o in options.items() if name not in ALWAYS and _stands_out(o, config)]
+    return tuple(
+        CardLine(o.name, o.name.replace("_", " "), value_text(o.plain(layer.option_values[o.name])))
+        for o in shown[:MOST_LINES]
+    )
+
+
+def _stands_out(option: Option[Any], config: FrozenConfig) -> bool:
+    """Whether an option was set to something worth a line."""
+    return (
+        option.name in config and option.kind is not OptionKind.SPEC and option.name not in _NEVER
+    )

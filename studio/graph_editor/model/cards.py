@@ -1,0 +1,108 @@
+"""What a thing on the canvas shows of itself: title, options, shape, how it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studio.graph_editor.model.card_lines import CardLine, card_lines, shape_label
+from studio.graph_editor.model.families import Family, family_of
+from studio.graph_editor.model.ports import has_output, input_count
+from studio.graph_editor.model.report import NodeCondition, NodeStatus, Report
+from studio.graph_editor.model.state import CanvasNode, DocumentState
+
+
+@dataclass(frozen=True)
+class NodeCard:
+    """A layer, dot, note or frame as the canvas draws it.
+
+    Attributes:
+        node: the thing itself.
+        title: its name.
+        subtitle: its type, and what it shares its parameters with.
+        family: what it is coloured by.
+        lines: the options it shows.
+        shape: shape of its output as text; empty while unknown.
+        parameters: numbers it owns as text; empty for none.
+        condition: how it is.
+        message: what to say about that.
+        inputs: how many inputs are drawn.
+        filled: how many of them have a wire.
+        has_output: whether wires may leave it.
+        is_output: whether it is one of the network's outputs.
+    """
+
+    node: CanvasNode
+    title: str = ""
+    subtitle: str = ""
+    family: Family = "linear"
+    lines: tuple[CardLine, ...] = ()
+    shape: str = ""
+    parameters: str = ""
+    condition: NodeCondition = "ok"
+    message: str = ""
+    inputs: int = 0
+    filled: int = 0
+    has_output: bool = False
+    is_output: bool = False
+
+    @property
+    def spoken(self) -> str:
+        """Everything that matters in one sentence, for screen readers."""
+        parts = [f"{self.title}, {self.subtitle}"]
+        parts += [f"{line.label} {line.value}" for line in self.lines]
+        if self.shape:
+            parts.append(f"output {self.shape}")
+        marks = {"bypassed": self.node.bypassed, "frozen": self.node.frozen,
+                 "output of the network": self.is_output}  # fmt: skip
+        parts += [text for text, holds in marks.items() if holds]
+        parts.append(_condition_text(self.condition, self.message))
+        return ", ".join(parts)
+
+
+def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
+    """What a thing on the canvas shows."""
+    node = state.nodes[node_id]
+    if not node.flows:
+        return NodeCard(node, title=node.text)
+    status = report.status(node_id)
+    return NodeCard(
+        node=node,
+        title=node.name,
+        subtitle=_subtitle(state, node),
+        family=family_of(node.type_name) if node.is_layer else "shape",
+        lines=card_lines(node),
+        shape="" if status.shape is None else shape_label(status.shape),
+        parameters=parameters_label(status),
+        condition=status.state,
+        message=status.message,
+        inputs=input_count(node),
+        filled=len(node.inputs),
+        has_output=has_output(node),
+        is_output=node_id in report.outputs,
+    )
+
+
+def spoken_card(state: DocumentState, report: Report, node_id: str) -> str:
+    """A layer with where its inputs come from, in one sentence for screen readers."""
+    card = card_of(state, report, node_id)
+    names = [state.nodes[source].name for source in card.node.inputs if source in state.nodes]
+    fed = f", input from {' and '.join(names)}" if names else ""
+    return card.spoken.replace(f", {card.subtitle}", f", {card.subtitle}{fed}", 1)
+
+
+def parameters_label(status: NodeStatus) -> str:
+    """The number of parameters with thin spaces, or nothing."""
+    return f"{status.parameters:,}".replace(",", "\u2009") if status.parameters else ""
+
+
+def _subtitle(state: DocumentState, node: CanvasNode) -> str:
+    if node.kind == "dot":
+        return "bend"
+    owner = state.nodes.get(node.shares)
+    return node.type_name if owner is None else f"{node.type_name} of {owner.name}"
+
+
+def _condition_text(condition: NodeCondition, message: str) -> str:
+    if condition == "ok":
+        return "no errors"
+    return f"{condition}: {message}" if message else condition
