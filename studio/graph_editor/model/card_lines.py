@@ -13,6 +13,7 @@ from studio.graph_editor.model.layer_types import is_known, layer_of
 from studio.graph_editor.model.state import CanvasNode
 
 MOST_LINES = 3
+TIMES = "\u00d7"
 
 ALWAYS = (
     "shape", "units", "filters", "kernel_size", "pool_size", "target_shape", "rate", "scale",
@@ -39,7 +40,7 @@ def card_lines(node: CanvasNode) -> tuple[CardLine, ...]:
 
 
 def value_text(value: Plain) -> str:
-    """A plain value in a few characters: ``3 × 3``, ``yes``, ``0.25``."""
+    """A plain value in a few characters: ``yes``, ``0.25``, a pair with a times sign between."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -47,13 +48,13 @@ def value_text(value: Plain) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
-        return " × ".join(value_text(each) for each in value)
+        return f" {TIMES} ".join(value_text(each) for each in value)
     return str(value)
 
 
 def shape_label(shape: Sequence[int]) -> str:
-    """A shape without the batch as wires and layers show it: ``26×26×16``."""
-    return "×".join(str(length) for length in shape)
+    """A shape without the batch as wires and layers show it, with times signs between."""
+    return TIMES.join(str(length) for length in shape)
 
 
 @lru_cache(maxsize=20_000)
