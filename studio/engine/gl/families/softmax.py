@@ -39,11 +39,42 @@ def _rows(kernel: str, result: str) -> tuple[Variant, ...]:
     )
 
 
+_KEEPERS = 32
+"""Invocations that keep a row between them."""
+_MOST_KEPT = 16
+"""Most vec4 of a row an invocation keeps."""
+
+
+def _kept(case: Case) -> bool:
+    """Whether rows divide evenly among the invocations that keep them, and lie without gaps."""
+    length = case.ins.value("step")
+    whole = length % (4 * _KEEPERS) == 0 and length // (4 * _KEEPERS) <= _MOST_KEPT
+    dense = all(case.layout(name).vector_rows and case.layout(name).dense for name in "xy")
+    return whole and dense and length >= _SHORT
+
+
+def _kept_rows(case: Case) -> tuple[Pass, ...]:
+    length = case.ins.value("step")
+    groups = groups_for(case.numel("y") // length, _LOCAL // _KEEPERS)
+    defines = {"LANES": _KEEPERS, "KEPT": length // (4 * _KEEPERS)}
+    return (
+        Pass(
+            "softmax_kept", groups=(groups, 1, 1), local=(_LOCAL, 1, 1), defines=defines,
+            vector=("x", "y"),
+        ),
+    )  # fmt: skip
+
+
+def _softmax() -> tuple[Variant, ...]:
+    kept = Variant("kept_rows", _kept_rows, _kept, hardware=2)
+    return (*_rows("softmax", "y"), kept)
+
+
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "SOFTMAX": _rows("softmax", "y"),
+    "SOFTMAX": _softmax(),
     "GRADS_SOFTMAX": _rows("grads_softmax", "dx"),
     "SOFTMAX_LOG": _rows("softmax_log", "y"),
     "GRADS_SOFTMAX_LOG": _rows("grads_softmax_log", "dx"),
-    "SOFTMAX_CE": _rows("softmax", "y"),
+    "SOFTMAX_CE": _softmax(),
     "GRADS_SOFTMAX_CE": gradient("grads_softmax_ce"),
 }
