@@ -1,0 +1,380 @@
+"""The data of the document: opened in the background, described, and changed by undoable steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.options import Plain
+from studio.engine.core.signal import Signal
+from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.settings import TrainingSettings
+from studio.graph_editor.model.document import Change, Document
+from studio.graph_editor.model.edits.sections import data_of, set_data, training_of
+from studio.graph_editor.model.report import DataFacts
+from studio.ui.models.data_cache import DatasetCache
+from studio.ui.models.data_input import InputOffer, input_offer
+from studio.ui.models.data_problems import Problems, copy_without, find_problems
+from studio.ui.models.data_recognition import (
+    Recognised,
+    moved_reference,
+    recognise,
+    stored_path,
+)
+from studio.ui.models.data_sources import (
+    SourceForm,
+    check_source,
+    default_normalization,
+    form_of,
+    reference_of,
+    with_reference,
+)
+from studio.ui.models.data_summary import DataSummary, summarise
+from studio.ui.models.tasks import TaskHandle, TaskList
+
+Status: TypeAlias = Literal["none", "opening", "ready", "failed"]
+
+_OWN_NORMALIZATION = {"digits": "unit", "iris": "standard"}
+
+
+class _Wanted(NamedTuple):
+    """What a task opens: everything its result depends on."""
+
+    data: DataSettings
+    validation: tuple[str, float]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class _Attached:
+    """What attaching a path found out on its thread."""
+
+    found: Recognised
+    dataset: Dataset | None
+
+
+class DataModel:
+    """Follows the data section of the document that is open.
+
+    Args:
+        document: gives the document.
+        tasks: runs reading and looking through data.
+        cache: keeps data sets open; compiles share it.
+    """
+
+    def __init__(
+        self,
+        document: Callable[[], Document],
+        tasks: TaskList,
+        cache: DatasetCache | None = None,
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.cache = cache or DatasetCache()
+        self.status: Status = "none"
+        self.summary: DataSummary | None = None
+        self.error: StudioError | None = None
+        self.problems = Problems(())
+        self._document = document
+        self._tasks = tasks
+        self._wanted: _Wanted | None = None
+        self._task: TaskHandle | None = None
+        self._followed: Document | None = None
+
+    # -- what others ask ------------------------------------------------------------------------
+
+    def dataset_for(self, settings: DataSettings, folder: Path) -> Dataset:
+        """An open data set, read at most once; on any thread. Raises what loaders raise."""
+        return self.cache.open(settings, folder)
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The data set of the document, once it is open."""
+        return None if self.summary is None else self.summary.dataset
+
+    @property
+    def settings(self) -> DataSettings | None:
+        """The data section as the engine reads it."""
+        return data_of(self._document().state)
+
+    @property
+    def data(self) -> dict[str, Plain]:
+        """The data section as plain data; empty without."""
+        found = self._document().state.data
+        return {} if found is None else found.plain()
+
+    @property
+    def form(self) -> SourceForm | None:
+        """The kind of source the document names."""
+        return form_of(self._document().state.data)
+
+    @property
+    def folder(self) -> Path:
+        """The folder relative paths start from."""
+        return self._document().folder
+
+    @property
+    def facts(self) -> DataFacts | None:
+        """What checks of the network need to know."""
+        dataset = self.dataset
+        if dataset is None:
+            return None
+        targets = 1 if dataset.is_classification else int(dataset.y.shape[1])
+        return DataFacts(dataset.sample_shape, dataset.kind, len(dataset.class_names), targets)
+
+    @property
+    def offer(self) -> InputOffer | None:
+        """How the network's input can be made to fit the data, where it does not."""
+        dataset = self.dataset
+        if dataset is None:
+            return None
+        return input_offer(self._document().state, dataset.sample_shape)
+
+    # -- following the document -----------------------------------------------------------------
+
+    def follow(self, document: Document) -> None:
+        """Look at another document from now on."""
+        before = self._followed
+        if before is not None:
+            before.changed.disconnect(self._document_changed)
+            before.saved.disconnect(self._refresh)
+        self._followed = document
+        document.changed.connect(self._document_changed)
+        document.saved.connect(self._refresh)
+        self._wanted = None
+        self.status, self.summary, self.error = "none", None, None
+        self.problems = Problems(())
+        self._refresh()
+
+    def reload(self) -> None:
+        """Read the data anew, because files were changed."""
+        self.cache.forget()
+        self._wanted = None
+        self._refresh()
+
+    def _document_changed(self, change: Change) -> None:
+        if change.sections & {"data", "training"}:
+            self._refresh()
+        elif self.summary is not None and not change.only_places:
+            # Whether the input fits the data may have changed.
+            self.changed.emit()
+
+    def _refresh(self) -> None:
+        wanted = self._what_is_wanted()
+        if wanted == self._wanted:
+            return
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._wanted = wanted
+        if wanted is None:
+            self._show("none", None)
+            return
+        self.status, self.problems = "opening", Problems(())
+        self.changed.emit()
+        self._task = self._tasks.start(
+            f"Open {self._title(wanted)}",
+            lambda handle: self._open(wanted, handle),
+            lambda made: self._show("ready", made),
+            lambda error: self._refused(wanted, error),
+        )
+
+    def _what_is_wanted(self) -> _Wanted | None:
+        document = self._document()
+        settings = data_of(document.state)
+        if settings is None:
+            return None
+        training = training_of(document.state)
+        divided = (training.validation, float(training.validation_fraction))
+        return _Wanted(settings, divided, document.folder)
+
+    def _open(self, wanted: _Wanted, handle: TaskHandle) -> DataSummary:
+        handle.progress(None, "reading")
+        dataset = self.cache.open(wanted.data, wanted.folder)
+        handle.progress(None, "looking at every sample")
+        kind, fraction = wanted.validation
+        training = TrainingSettings(validation=kind, validation_fraction=fraction)
+        return summarise(dataset, wanted.data, training)
+
+    def _show(self, status: Status, summary: DataSummary | None) -> None:
+        self._task = None
+        self.status, self.summary, self.error = status, summary, None
+        self.problems = Problems(())
+        self._document().set_data_facts(self.facts)
+        self.changed.emit()
+
+    def _refused(self, wanted: _Wanted, error: StudioError) -> None:
+        """Say the first thing that is wrong, and look for the others."""
+        self._task = None
+        self.status, self.summary, self.error = "failed", None, error
+        self._document().set_data_facts(None)
+        self.changed.emit()
+        self._task = self._tasks.start(
+            f"Look through {self._title(wanted)}",
+            lambda handle: find_problems(
+                wanted.data.reference, wanted.folder, error, handle.progress
+            ),
+            self._problems_found,
+        )
+
+    def _problems_found(self, problems: Problems) -> None:
+        self._task = None
+        self.problems = problems
+        self.changed.emit()
+
+    @staticmethod
+    def _title(wanted: _Wanted) -> str:
+        path = wanted.data.reference.get("path", wanted.data.reference.get("images"))
+        form = form_of(wanted.data.reference)
+        named = Path(path).name if isinstance(path, str) else ""
+        return named or (form.title.lower() if form is not None else "the data")
+
+    # -- changing it ----------------------------------------------------------------------------
+
+    def choose(self, source: str) -> None:
+        """Use a set that comes with the studio or is computed; one undo step."""
+        form = check_source(source)
+        data = with_reference(self.data or None, {"source": source})
+        data.pop("normalization", None)
+        made = _OWN_NORMALIZATION.get(source, "none")
+        if made != "none":
+            data["normalization"] = made
+        self._apply(f"Use {form.title.lower()}", _fitting(data, source in ("digits",)))
+
+    def attach(self, reference: Mapping[str, Plain], text: str = "Attach data") -> None:
+        """Use another source with its options; one undo step."""
+        self._apply(text, with_reference(self.data or None, reference))
+
+    def attach_path(
+        self,
+        path: Path,
+        done: Callable[[Recognised], object] | None = None,
+        failed: Callable[[StudioError], object] | None = None,
+    ) -> None:
+        """Use a file or folder of the user's: recognised and read first, then one undo step.
+
+        Where it is recognised but cannot be read, it is attached all the same, so that what is
+        wrong with it is listed.
+
+        Args:
+            path: the file or folder.
+            done: told on the window's thread what it was taken for.
+            failed: told why it was not recognised; without, the list of tasks tells.
+        """
+        document, base = self._document(), self._base()
+
+        def attached(made: _Attached) -> None:
+            if self._document() is document:
+                self._attached(made, path)
+            if done is not None:
+                done(made.found)
+
+        self._tasks.start(
+            f"Attach {path.name}",
+            lambda handle: self._recognise(path, base, handle),
+            attached,
+            failed,
+        )
+
+    def _base(self) -> Path | None:
+        document = self._document()
+        return None if document.path is None else document.folder
+
+    def _recognise(self, path: Path, base: Path | None, handle: TaskHandle) -> _Attached:
+        handle.progress(None, "recognising")
+        found = recognise(path, base)
+        settings = DataSettings.from_json(found.reference)
+        handle.progress(None, "reading")
+        try:
+            return _Attached(found, self.cache.open(settings, base or Path.cwd()))
+        except StudioError:
+            return _Attached(found, None)
+
+    def _attached(self, made: _Attached, path: Path) -> None:
+        data = with_reference(self.data or None, made.found.reference)
+        data.pop("normalization", None)
+        if made.dataset is not None:
+            has_range = made.dataset.value_range is not None
+            normalization = default_normalization(made.dataset.kind, has_range)
+            if normalization != "none":
+                data["normalization"] = normalization
+            data = _fitting(data, made.dataset.kind == "images")
+        self._apply(f"Attach {path.name}", data)
+
+    def detach(self) -> None:
+        """Use no data; one undo step."""
+        document = self._document()
+        document.apply("Remove data", set_data(document.state, None))
+
+    def set_field(self, name: str, value: Plain, merge_key: str = "") -> None:
+        """Change normalisation, split or augmentation; one undo step.
+
+        ParameterError or DataError for a value that is not allowed; nothing changes then.
+        """
+        data = self.data
+        data[name] = value
+        self._apply(f"Change {name.replace('_', ' ')}", data, merge_key)
+
+    def set_option(self, name: str, value: object, merge_key: str = "") -> None:
+        """Change an option of the source that is a plain value; one undo step."""
+        form = self.form
+        if form is None:
+            return
+        made = form.with_value(reference_of(self.data), name, value)
+        self._apply(f"Change {name.replace('_', ' ')}", with_reference(self.data, made), merge_key)
+
+    def set_columns(self, label: Plain, drop: Sequence[Plain]) -> None:
+        """Choose the label column (None for the last) and those left out; one undo step."""
+        reference = reference_of(self.data)
+        for name, value in (("label", label), ("drop", list(drop) or None)):
+            reference.pop(name, None)
+            if value is not None:
+                reference[name] = value
+        self._apply("Choose columns", with_reference(self.data, reference))
+
+    def take_offer(self) -> None:
+        """Make the network's input fit the data; one undo step."""
+        offer, document = self.offer, self._document()
+        if offer is not None:
+            document.apply(offer.text, offer.apply(document.state))
+
+    def before_save(self, path: Path) -> None:
+        """Let relative paths mean the same files when the project is saved into another folder."""
+        document = self._document()
+        if document.state.data is None or path.resolve().parent == document.folder:
+            return
+        reference = reference_of(self.data)
+        moved = moved_reference(reference, document.folder, path.resolve().parent)
+        if moved != reference:
+            self._apply("Keep data in reach", with_reference(self.data, moved))
+
+    def skip_bad_rows(self, done: Callable[[Path, int], object]) -> None:
+        """Write a copy of the table without the rows that cannot be read, and use that.
+
+        The original is left as it is. ``done`` hears where the copy is and how many rows are gone.
+        """
+        problems, reference, folder = self.problems, reference_of(self.data), self.folder
+        document, base = self._document(), self._base()
+        bad = len({problem.row for problem in problems.rows})
+
+        def written(target: Path) -> None:
+            if self._document() is document:
+                made = {**reference, "path": stored_path(target, base)}
+                self.attach(made, f"Leave {bad} rows out")
+            done(target, bad)
+
+        self._tasks.start(
+            "Copy the readable rows", lambda _: copy_without(reference, folder, problems), written
+        )
+
+    def _apply(self, text: str, data: Mapping[str, Plain], merge_key: str = "") -> None:
+        document = self._document()
+        document.apply(text, set_data(document.state, data), merge_key)
+
+
+def _fitting(data: dict[str, Plain], pictures: bool) -> dict[str, Plain]:
+    """The section without augmentation where there are no pictures to change."""
+    return data if pictures else {k: v for k, v in data.items() if k != "augment"}

@@ -1,0 +1,188 @@
+"""The data sources a project may name, with their options as a form shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.options import Option, Plain, choice, integer, integers, number
+from studio.engine.train.data.csv_rows import DELIMITERS
+from studio.engine.train.data.toy import MAX_POINTS
+from studio.engine.train.data_settings import OWN_FIELDS
+
+Origin: TypeAlias = Literal["bundled", "generated", "file"]
+
+AUTO = "auto"
+_HEADERS: dict[str, Plain] = {"yes": True, "no": False}
+
+
+def _seed() -> Option[int]:
+    return integer("Seed of the points: the same seed gives the same set.", 0, low=0)
+
+
+def _noise(default: float) -> Option[float]:
+    return number("Deviation of the noise added to each coordinate.", default, low=0.0, high=10.0)
+
+
+def _points() -> Option[int]:
+    return integer("Points in all, the same number of each class.", 600, low=2, high=MAX_POINTS)
+
+
+@dataclass(frozen=True)
+class SourceForm:
+    """One kind of data source.
+
+    Attributes:
+        source: its name in a project file.
+        title: its name for people.
+        origin: whether it comes with the studio, is computed, or is the user's own.
+        about: one sentence.
+        options: its options that are plain values; columns and classes have editors of their own.
+    """
+
+    source: str
+    title: str
+    origin: Origin
+    about: str
+    options: tuple[Option[Any], ...] = ()
+
+    def option(self, name: str) -> Option[Any]:
+        """The option of that name; KeyError for another."""
+        return next(each for each in self.options if each.name == name)
+
+    def value(self, reference: Mapping[str, object], name: str) -> object:
+        """The value an option has in a reference, as the form shows it."""
+        option = self.option(name)
+        given = reference.get(name)
+        if given is None:
+            return option.default
+        if name == "header":
+            return "yes" if given else "no"
+        try:
+            return option.check(given, self.source)
+        except StudioError:
+            return given
+
+    def with_value(
+        self, reference: Mapping[str, Plain], name: str, value: object
+    ) -> dict[str, Plain]:
+        """A reference with one option changed; ParameterError for a value out of its range."""
+        option = self.option(name)
+        found = option.check(value, self.source)
+        made = {key: given for key, given in reference.items() if key != name}
+        if found != option.default:
+            made[name] = _HEADERS[str(found)] if name == "header" else option.plain(found)
+        return made
+
+
+def _named(**options: Option[Any]) -> tuple[Option[Any], ...]:
+    for name, option in options.items():
+        option.name = name
+    return tuple(options.values())
+
+
+_TASK = "Whether labels are classes or numbers; automatic goes by what they look like."
+
+FORMS: dict[str, SourceForm] = {
+    form.source: form
+    for form in (
+        SourceForm("digits", "Digits", "bundled",
+                   "1,797 handwritten digits of 8 by 8 cells, ten classes."),
+        SourceForm("iris", "Iris", "bundled",
+                   "150 flowers, four measurements each, three species."),
+        SourceForm(
+            "spirals", "Spirals", "generated", "Arms that wind around the origin, one per class.",
+            _named(
+                n=_points(),
+                classes=integer("Arms, one per class.", 2, low=2, high=64),
+                turns=number("Revolutions of an arm.", 1.0, low=0.01, high=100.0),
+                noise=_noise(0.02),
+                seed=_seed(),
+            ),
+        ),
+        SourceForm(
+            "moons", "Moons", "generated", "Two interleaved half circles.",
+            _named(n=_points(), noise=_noise(0.1),
+                   seed=_seed()),
+        ),
+        SourceForm(
+            "circles", "Circles", "generated", "Circles around the origin, one per class.",
+            _named(
+                n=_points(),
+                classes=integer("Circles, one per class.", 2, low=2, high=64),
+                factor=number("Radius of each circle relative to the one around it.", 0.5,
+                              low=0.01, high=0.99),
+                noise=_noise(0.05),
+                seed=_seed(),
+            ),
+        ),
+        SourceForm(
+            "csv", "Table", "file", "A CSV file: one row per sample, one column is the label.",
+            _named(
+                header=choice("Whether the first row names the columns; automatic looks for "
+                              "numbers in it.", AUTO, "yes", "no"),
+                delimiter=choice("What stands between cells; automatic tries each.",
+                                 AUTO, *DELIMITERS),
+                task=choice(_TASK, AUTO, "classes", "regression"),
+                shape=integers("Shape of a sample where a row holds a picture: height, width, "
+                               "channels.", (), low=1),
+            ),
+        ),
+        SourceForm(
+            "npz", "NumPy arrays", "file", "Samples and labels as arrays.",
+            _named(task=choice(_TASK, AUTO, "classes", "regression")),
+        ),
+        SourceForm(
+            "images", "Folder of pictures", "file", "One folder of pictures per class.",
+            _named(
+                size=integers("Height and width of every sample; the commonest size unless given.",
+                              (), low=1),
+                color_mode=choice("Colour of the samples; automatic is grey if every picture is.",
+                                  AUTO, "grayscale", "rgb"),
+            ),
+        ),
+        SourceForm("idx", "IDX files", "file", "The files of MNIST and its relatives."),
+    )
+}  # fmt: skip
+"""Every source, those that need no file first."""
+
+OFFERED = tuple(name for name, form in FORMS.items() if form.origin != "file")
+"""Sources that can be had without a file."""
+
+
+def form_of(data: Mapping[str, object] | None) -> SourceForm | None:
+    """The form of a project's data section; None without data or for an unknown source."""
+    return None if data is None else FORMS.get(str(data.get("source")))
+
+
+def reference_of(data: Mapping[str, Plain]) -> dict[str, Plain]:
+    """The source and its options out of a data section."""
+    return {key: value for key, value in data.items() if key not in OWN_FIELDS}
+
+
+def with_reference(
+    data: Mapping[str, Plain] | None, reference: Mapping[str, Plain]
+) -> dict[str, Plain]:
+    """A data section with another reference, split and normalisation as they were."""
+    own = {key: value for key, value in (data or {}).items() if key in OWN_FIELDS}
+    return {**reference, "test_fraction": 0.2, **own}
+
+
+def default_normalization(kind: str, has_range: bool) -> str:
+    """The normalisation that suits data of a kind, for a source that is newly attached."""
+    if kind == "images" and has_range:
+        return "unit"
+    return "standard" if kind == "table" else "none"
+
+
+def check_source(name: str) -> SourceForm:
+    """The form of a source; DataError for an unknown name."""
+    form = FORMS.get(name)
+    if form is None:
+        raise DataError(
+            f"unknown data source: expected one of {', '.join(FORMS)}, got {name[:40]!r}",
+            who="data",
+        )
+    return form

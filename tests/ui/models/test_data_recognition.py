@@ -1,0 +1,117 @@
+"""A file or folder is recognised by content and name, and the loaders read what was recognised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from studio.engine.core.errors import DataError
+from studio.engine.train.data.references import open_dataset
+from studio.ui.models.data_recognition import moved_reference, recognise, stored_path
+from tests.ui.models.data_files import write_idx, write_pictures, write_table
+
+
+def opened(path: Path, base: Path) -> tuple[dict[str, object], tuple[int, ...], int]:
+    found = recognise(path, base)
+    dataset = open_dataset(found.reference, base)
+    return found.reference, dataset.x.shape, len(dataset.class_names)
+
+
+def test_a_table_leaves_text_columns_out_and_says_so(tmp_path: Path) -> None:
+    path = write_table(tmp_path)
+    found = recognise(path, tmp_path)
+    assert found.reference == {"source": "csv", "path": "houses.csv", "drop": ["id", "town"]}
+    assert found.notes == ("left out, being text: id, town",)
+    assert opened(path, tmp_path)[1:] == ((60, 2), 2)
+
+
+def test_a_column_called_like_a_label_is_taken_wherever_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("label,a,b\nx,1,2\ny,3,4\nx,5,6\n")
+    assert recognise(path, tmp_path).reference["label"] == "label"
+    assert opened(path, tmp_path)[1:] == ((3, 2), 2)
+
+
+def test_a_table_without_a_telling_name_is_recognised_by_content(tmp_path: Path) -> None:
+    path = tmp_path / "measurements.dat2"
+    path.write_text("1;2;0\n3;4;1\n5;6;0\n")
+    assert opened(path, tmp_path)[1] == (3, 2)
+
+
+def test_arrays_are_recognised_by_content_and_find_their_partner(tmp_path: Path) -> None:
+    x, y = np.zeros((5, 3), np.float32), np.arange(5) % 2
+    np.savez(tmp_path / "both.bin", x=x, y=y)
+    (tmp_path / "both.bin.npz").rename(tmp_path / "both.bin")
+    assert recognise(tmp_path / "both.bin", tmp_path).reference["source"] == "npz"
+    np.save(tmp_path / "train_images.npy", x)
+    np.save(tmp_path / "train_labels.npy", y)
+    for name in ("train_images.npy", "train_labels.npy"):
+        reference, shape, _ = opened(tmp_path / name, tmp_path)
+        assert (reference["x"], reference["y"]) == ("train_images.npy", "train_labels.npy")
+        assert shape == (5, 3)
+    np.save(tmp_path / "lonely.npy", x)
+    with pytest.raises(DataError, match="labels beside"):
+        recognise(tmp_path / "lonely.npy", tmp_path)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_idx_files_are_recognised_by_content(tmp_path: Path, packed: bool) -> None:
+    images = np.random.default_rng(0).integers(0, 255, (4, 5, 6))
+    ending = ".gz" if packed else ""
+    one = write_idx(tmp_path / f"letters-images-idx3-ubyte{ending}", images, packed)
+    other = write_idx(tmp_path / f"letters-labels-idx1-ubyte{ending}", np.arange(4) % 2, packed)
+    for path in (one, other):
+        assert opened(path, tmp_path)[1:] == ((4, 5, 6, 1), 2)
+
+
+def test_an_idx_training_file_brings_the_test_part_beside_it(tmp_path: Path) -> None:
+    for part, count in (("train", 6), ("t10k", 3)):
+        write_idx(tmp_path / f"{part}-images-idx3-ubyte", np.zeros((count, 4, 4)))
+        write_idx(tmp_path / f"{part}-labels-idx1-ubyte", np.arange(count) % 2)
+    found = recognise(tmp_path / "train-images-idx3-ubyte", tmp_path)
+    assert found.reference == {"source": "idx", "path": "."}
+    held = open_dataset(found.reference, tmp_path).held_out
+    assert held is not None
+    assert len(held) == 3
+
+
+def test_a_folder_of_class_folders_is_found_below_one_wrapping_folder(tmp_path: Path) -> None:
+    write_pictures(tmp_path / "pets" / "pets")
+    reference, shape, classes = opened(tmp_path / "pets", tmp_path)
+    assert reference == {"source": "images", "path": "pets/pets"}
+    assert (shape, classes) == ((12, 12, 10, 3), 2)
+
+
+def test_what_is_no_data_set_is_refused_with_what_would_be_one(tmp_path: Path) -> None:
+    Image.new("L", (4, 4)).save(tmp_path / "one.png")
+    (tmp_path / "p.glassbox").write_text("{}")
+    (tmp_path / "blob").write_bytes(b"\x01\x02\x00\xff" * 40)
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    Image.new("L", (4, 4)).save(flat / "one.png")
+    for name, words in (
+        ("one.png", "one picture"),
+        ("p.glassbox", "a project"),
+        ("blob", "no kind of data"),
+        ("flat", "not sorted into classes"),
+    ):
+        with pytest.raises(DataError, match=words) as caught:
+            recognise(tmp_path / name)
+        assert caught.value.hint
+
+
+def test_paths_inside_the_project_are_relative_and_survive_a_move(tmp_path: Path) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    (home / "data").mkdir(parents=True)
+    other.mkdir()
+    path = write_table(home / "data")
+    assert stored_path(path, home) == "data/houses.csv"
+    assert stored_path(path, other) == str(path)
+    assert stored_path(path, None) == str(path)
+    reference = recognise(path, home).reference
+    moved = moved_reference(reference, home, other)
+    assert open_dataset(moved, other).sha256 == open_dataset(reference, home).sha256
+    assert moved_reference(moved, other, home) == reference
