@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,12 +27,15 @@ from studio.engine.train.settings import TrainingSettings
 FORMAT = "glassbox-project"
 VERSION = 1
 SUFFIX = ".glassbox"
-FIELDS = ("format", "version", "name", "data", "graph", "training", "layout", "notes")
+FIELDS = ("format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes")
 LIMITS = Limits(file_bytes=16 * MIB, json_bytes=16 * MIB, json_depth=24, json_values=500_000)
 
 MAX_NAME = 200
 MAX_NOTES = 1 << 20
 MAX_COORDINATE = 1e7
+MAX_CANVAS_VALUES = 200_000
+MAX_CANVAS_CHARACTERS = 4 * MIB
+MAX_CANVAS_DEPTH = 12
 
 Layout = dict[str, tuple[float, float]]
 T = TypeVar("T")
@@ -47,6 +51,7 @@ class Project:
         data: the data, or None for a network without (as saved from Python arrays).
         training: how it is trained.
         layout: place of nodes on the canvas by node id; ids of nodes that are gone are kept.
+        canvas: how it is drawn beyond that, for an editor alone; kept as it is, None for nothing.
         notes: the user's own text.
         path: the file it was read from or written to last, if any.
     """
@@ -58,6 +63,7 @@ class Project:
     layout: Layout = field(default_factory=dict)
     notes: str = ""
     path: Path | None = None
+    canvas: Mapping[str, Plain] | None = None
 
     @classmethod
     def new(
@@ -104,11 +110,12 @@ class Project:
         if not isinstance(notes, str) or len(notes) > MAX_NOTES:
             raise FormatError(f"notes: expected at most {MAX_NOTES} characters of text", who=who)
         name = _section(who, "name", lambda: _name(fields.get("name")))
-        return cls(name, graph, found, training, layout, notes)
+        canvas = _section(who, "canvas", lambda: _canvas(fields.get("canvas")))
+        return cls(name, graph, found, training, layout, notes, canvas=canvas)
 
     def to_json(self) -> dict[str, Plain]:
         """The whole document as plain data."""
-        return {
+        made: dict[str, Plain] = {
             "format": FORMAT,
             "version": VERSION,
             "name": self.name,
@@ -118,6 +125,9 @@ class Project:
             "layout": {node: [x, y] for node, (x, y) in self.layout.items()},
             "notes": self.notes,
         }
+        if self.canvas is not None:
+            made["canvas"] = _canvas(self.canvas)
+        return made
 
     def text(self) -> str:
         """What `save` writes."""
@@ -205,3 +215,47 @@ def _layout(value: object) -> Layout:
             raise FormatError(f"expected two numbers for {node[:60]!r}", who="layout")
         found[node] = (numbers[0], numbers[1])
     return found
+
+
+def _canvas(value: object) -> dict[str, Plain] | None:
+    """The drawing as plain data of its own, bounded in size; what it means is not looked at."""
+    if value is None:
+        return None
+    room = _Room(MAX_CANVAS_VALUES, MAX_CANVAS_CHARACTERS)
+    made = room.plain(_mapping(value, "canvas"), MAX_CANVAS_DEPTH)
+    return made if isinstance(made, dict) else None
+
+
+@dataclass
+class _Room:
+    """How much more a section may hold."""
+
+    values: int
+    characters: int
+
+    def plain(self, value: object, depth: int) -> Plain:
+        """A copy of plain data; FormatError for anything else, or too much of it."""
+        text = value if isinstance(value, str) else ""
+        self.values -= 1
+        self.characters -= len(text)
+        if self.values < 0 or self.characters < 0 or depth < 0:
+            raise FormatError(
+                f"expected at most {MAX_CANVAS_VALUES} values, {MAX_CANVAS_CHARACTERS} characters "
+                f"and {MAX_CANVAS_DEPTH} levels",
+                who="canvas",
+            )
+        if isinstance(value, Mapping):
+            return {self._key(key): self.plain(each, depth - 1) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plain(each, depth - 1) for each in value]
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float) and isfinite(value):
+            return value
+        raise FormatError(f"expected plain values, got {str(value)[:60]!r}", who="canvas")
+
+    def _key(self, key: object) -> str:
+        if not isinstance(key, str):
+            raise FormatError(f"expected text as key, got {str(key)[:60]!r}", who="canvas")
+        self.characters -= len(key)
+        return key

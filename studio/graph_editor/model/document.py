@@ -65,7 +65,8 @@ class Document:
     @classmethod
     def of_project(cls, project: Project) -> Document:
         """The document of a project."""
-        return cls(state_of_project(project), project.path)
+        opened = state_of_project(project)
+        return cls(opened.state, project.path, warnings=opened.warnings)
 
     @property
     def state(self) -> DocumentState:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.core.options import Plain
+from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.edits.wires import connect, free_inputs
 from studio.graph_editor.model.flow import flow_of
 from studio.graph_editor.model.frozen_config import FrozenConfig
-from studio.graph_editor.model.geometry import GAP, SizeOf, bounds, box_of, free_place, node_size
+from studio.graph_editor.model.geometry import (
+    COLUMN,
+    NODE_WIDTH,
+    SizeOf,
+    bounds,
+    box_of,
+    free_place,
+    node_size,
+)
 from studio.graph_editor.model.layer_types import (
     OWN_FIELDS,
     checked_config,
@@ -20,6 +30,9 @@ from studio.graph_editor.model.layer_types import (
 )
 from studio.graph_editor.model.naming import check_free_name, new_name
 from studio.graph_editor.model.state import CanvasNode, DocumentState, PreviewMode
+
+WIRE_ROOM = COLUMN - NODE_WIDTH
+"""Space between a layer and the next, for the wire and what is written on it."""
 
 
 def add_layer(
@@ -153,6 +166,12 @@ def common_options(config: FrozenConfig, type_name: str) -> dict[str, Plain]:
     return found
 
 
+def with_default_name(node: CanvasNode) -> bool:
+    """Whether a layer still has the name its type gave it."""
+    stem = re.escape(layer_class(node.type_name).default_name())
+    return re.fullmatch(rf"{stem}(_\d+)?", node.name) is not None
+
+
 def _layer(state: DocumentState, node_id: str) -> CanvasNode:
     node = state.node(node_id)
     if not node.is_layer:
@@ -173,10 +192,10 @@ def _place(
         before = box_of(state.node(after), size_of)
         middle = before.y + before.height / 2 - size_of(node)[1] / 2
         y = middle if state.nodes[after].kind == "dot" else before.y
-        return free_place(state, before.right + GAP + 8.0, y, node, size_of)
+        return free_place(state, before.right + WIRE_ROOM, y, node, size_of)
     all_of_it = bounds((n for n in state.nodes.values() if n.flows), size_of)
     if all_of_it is None:
         return 0.0, 0.0
     last = flow_of(state).order[-1:]
     y = state.nodes[last[0]].y if last else all_of_it.y
-    return all_of_it.right + GAP + 8.0, y
+    return all_of_it.right + WIRE_ROOM, y

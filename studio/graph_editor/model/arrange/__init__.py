@@ -1,0 +1,1 @@
+"""Automatic layout in layers: ranks, order within a rank, places."""

@@ -1,0 +1,120 @@
+"""Duplicating: copies with new names, wired among themselves as the originals are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from studio.engine.layers.graph import free_name
+from studio.graph_editor.model.frozen_config import FrozenConfig
+from studio.graph_editor.model.geometry import SizeOf, box_of, node_size
+from studio.graph_editor.model.layer_types import checked_config
+from studio.graph_editor.model.naming import names_of
+from studio.graph_editor.model.state import CanvasNode, DocumentState
+
+STEP = 32.0
+"""How far a copy lies right of and below its original."""
+
+
+class Copied(NamedTuple):
+    """A state with copies in it, and the id of each copy by that of its original."""
+
+    state: DocumentState
+    ids: Mapping[str, str]
+
+
+def duplicate(
+    state: DocumentState,
+    node_ids: Iterable[str],
+    *,
+    keep_inputs: bool = False,
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Copy things, a step right of and below; see `duplicate_mapped`."""
+    return duplicate_mapped(state, node_ids, keep_inputs=keep_inputs, size_of=size_of).state
+
+
+def duplicate_mapped(
+    state: DocumentState,
+    node_ids: Iterable[str],
+    *,
+    keep_inputs: bool = False,
+    size_of: SizeOf = node_size,
+) -> Copied:
+    """Copy things, a step right of and below, wires between them included.
+
+    With ``keep_inputs`` wires that come from outside lead to the copies too.
+    """
+    chosen = set(node_ids)
+    originals = [node for node in state.nodes.values() if node.id in chosen]
+    return insert_copies(
+        state, originals, offset=(STEP, STEP), keep_inputs=keep_inputs, size_of=size_of
+    )
+
+
+def insert_copies(
+    state: DocumentState,
+    originals: Sequence[CanvasNode],
+    *,
+    offset: tuple[float, float],
+    keep_inputs: bool,
+    size_of: SizeOf = node_size,
+) -> Copied:
+    """Copies of nodes, which may be of another document, under new names and ids.
+
+    The offset is repeated until no copy hides something of the same size.
+    """
+    ids: dict[str, str] = {}
+    taken = names_of(state) | set(state.nodes)
+    names: dict[str, str] = {}
+    for node in originals:
+        names[node.id] = free_name(_stem(node.name), taken)
+        ids[node.id] = names[node.id]
+        taken.add(names[node.id])
+    dx, dy = _clear_offset(state, originals, offset, size_of)
+    made = []
+    for node in originals:
+        kept = [
+            ids.get(s, s) for s in node.inputs if s in ids or (keep_inputs and s in state.nodes)
+        ]
+        shares = ids.get(node.shares, "")
+        name = names[shares_root(node, ids) or node.id]
+        made.append(
+            replace(
+                node, id=ids[node.id], inputs=tuple(kept), x=node.x + dx, y=node.y + dy,
+                shares=shares, config=_renamed(node, name),
+            )
+        )  # fmt: skip
+    return Copied(state.with_nodes(made), ids)
+
+
+def shares_root(node: CanvasNode, ids: Mapping[str, str]) -> str:
+    """The original whose layer a copy shares, when that is copied too."""
+    return node.shares if node.shares in ids else ""
+
+
+def _renamed(node: CanvasNode, name: str) -> FrozenConfig:
+    if not node.is_layer:
+        return node.config
+    return checked_config(node.type_name, {**node.config.plain(), "name": name})
+
+
+def _stem(name: str) -> str:
+    """A name without the number at its end, so that copies count on."""
+    stem, _, number = name.rpartition("_")
+    return stem if stem and number.isdecimal() else name
+
+
+def _clear_offset(
+    state: DocumentState,
+    originals: Sequence[CanvasNode],
+    offset: tuple[float, float],
+    size_of: SizeOf,
+) -> tuple[float, float]:
+    taken = {box_of(node, size_of)[:2] for node in state.nodes.values()}
+    dx, dy = offset
+    step = (offset[0] or STEP, offset[1] or STEP)
+    while any((box.x + dx, box.y + dy) in taken for box in (box_of(n, size_of) for n in originals)):
+        dx, dy = dx + step[0], dy + step[1]
+    return dx, dy
