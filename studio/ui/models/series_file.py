@@ -1,0 +1,300 @@
+"""The numbers of single steps in a run's folder: ``steps.bin``, only ever appended to.
+
+A line of JSON says what is recorded; records of fixed size follow, little-endian: the steps done
+(u4), seconds since the run began and those of them it trained (f4 each), and for each metric its
+value (f4). Where a training has
+more than `MOST_RECORDS` steps, every record stands for ``stride`` of them and holds mean, lowest
+and highest of each metric. A last record that was torn is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import FormatError
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import parse_json
+from studio.ui.models.series_axes import EpochSize
+from studio.ui.models.series_columns import Values
+
+NAME = "steps.bin"
+FORMAT = "glassbox-steps"
+VERSION = 1
+MOST_RECORDS = 1 << 21
+MOST_METRICS = 64
+
+_LIMITS = Limits(json_bytes=1 << 16)
+_MOST_BYTES = 2048 * MIB
+_LARGEST = (1 << 32) - 1
+
+Records: TypeAlias = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class StepsHeader:
+    """What a file of steps holds.
+
+    Attributes:
+        metrics: names of what is recorded of each step.
+        size: what an epoch consists of.
+        began: when the run began, seconds since the system's epoch.
+        stride: steps of each record.
+    """
+
+    metrics: tuple[str, ...]
+    size: EpochSize
+    began: float
+    stride: int = 1
+
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """The form of a record."""
+        columns = 1 if self.stride == 1 else 3
+        values = ("values", "<f4", (columns, len(self.metrics)))
+        return np.dtype([("step", "<u4"), ("wall", "<f4"), ("relative", "<f4"), values])
+
+    def line(self) -> bytes:
+        """The first line of the file."""
+        fields = {
+            "format": FORMAT,
+            "version": VERSION,
+            "metrics": list(self.metrics),
+            "epoch_steps": self.size.steps,
+            "batch": self.size.batch,
+            "epoch_items": self.size.items,
+            "began": self.began,
+            "stride": self.stride,
+        }
+        return json.dumps(fields).encode() + b"\n"
+
+
+@dataclass(frozen=True, eq=False)
+class StepsContent:
+    """What was read.
+
+    Attributes:
+        header: what it is.
+        records: one for each ``stride`` steps; ``values`` are [records, 1 or 3, metrics].
+    """
+
+    header: StepsHeader
+    records: Records
+
+
+class StepsWriter:
+    """Appends to the file of a run; on one thread.
+
+    Args:
+        folder: of the run.
+        header: what will be recorded.
+        most: records at which neighbours are joined; an even number.
+
+    Raises:
+        FormatError: the file cannot be written, or one is there that holds something else.
+    """
+
+    def __init__(self, folder: Path, header: StepsHeader, most: int = MOST_RECORDS) -> None:
+        self.path = folder / NAME
+        self._most = most
+        if self.path.is_file():
+            found = _read(self.path)
+            if found.header.metrics != header.metrics or found.header.size != header.size:
+                raise FormatError("it holds the steps of another training", who=str(self.path))
+            self.header, records = found.header, found.records
+            self._cut(len(records))
+        else:
+            self.header, records = header, np.zeros(0, header.dtype)
+            write_atomic(self.path, header.line())
+        self._take_over(records)
+        self._file = self.path.open("ab")
+
+    def add(
+        self, first: int, values: Values, wall: tuple[float, float], relative: tuple[float, float]
+    ) -> None:
+        """Append steps that follow one another.
+
+        Args:
+            first: steps done before the first of them.
+            values: [steps, metrics].
+            wall: when they began and ended, seconds since the system's epoch.
+            relative: when, seconds of training since the run began.
+        """
+        count = len(values)
+        if not count:
+            return
+        single = np.zeros(count, replace(self.header, stride=1).dtype)
+        single["step"] = np.minimum(np.arange(first + 1, first + count + 1), _LARGEST)
+        single["wall"] = np.linspace(*wall, count + 1)[1:] - self.header.began
+        single["relative"] = np.linspace(*relative, count + 1)[1:]
+        single["values"][:, 0] = values
+        self._watch_for_break(first)
+        while len(single):
+            # Neighbours are joined in pairs, so that is done where the segment has an even number.
+            room = max(self._most - self._count, self._in_segment % 2)
+            if room <= 0:
+                self._halve()
+                continue
+            taken = room * self.header.stride - len(self._waiting)
+            self._write(single[:taken])
+            single = single[taken:]
+
+    def flush(self) -> None:
+        """Hand what was added to the system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Write what is left; a group that is not full is left out."""
+        self._file.close()
+
+    def _take_over(self, records: Records) -> None:
+        """Know what the file holds."""
+        steps = records["step"].astype(np.int64)
+        breaks = np.flatnonzero(np.diff(steps) != self.header.stride)
+        self._count = len(records)
+        self._in_segment = len(records) - (int(breaks[-1]) + 1 if len(breaks) else 0)
+        self._last = int(steps[-1]) if len(steps) else -1
+        self._waiting = np.zeros(0, replace(self.header, stride=1).dtype)
+
+    def _watch_for_break(self, first: int) -> None:
+        """Begin a new segment where the next step does not follow on the last."""
+        if first != self._last:
+            # What waits for its group was never to be completed.
+            self._waiting = self._waiting[:0]
+            self._in_segment = 0
+
+    def _write(self, single: Records) -> None:
+        stride = self.header.stride
+        records = single
+        if stride > 1:
+            together = np.concatenate([self._waiting, single])
+            whole = len(together) // stride * stride
+            self._waiting = together[whole:]
+            records = _joined(together[:whole], stride, self.header.dtype)
+        self._file.write(records.tobytes())
+        self._count += len(records)
+        self._in_segment += len(records)
+        self._last = int(single["step"][-1])
+
+    def _halve(self) -> None:
+        self._file.close()
+        found = _read(self.path)
+        self.header = replace(found.header, stride=2 * found.header.stride)
+        records = _paired(found.records, found.header.stride, self.header.dtype)
+        write_atomic(self.path, self.header.line() + records.tobytes())
+        self._take_over(records)
+        self._file = self.path.open("ab")
+
+    def _cut(self, count: int) -> None:
+        """Take a torn last record off."""
+        size = len(self.header.line()) + count * self.header.dtype.itemsize
+        if self.path.stat().st_size > size:
+            with self.path.open("r+b") as file:
+                file.truncate(size)
+
+
+def read_steps(folder: Path) -> StepsContent | None:
+    """The steps of a run; None where none were recorded. FormatError for a damaged file."""
+    path = folder / NAME
+    return _read(path) if path.is_file() else None
+
+
+def _read(path: Path) -> StepsContent:
+    who = str(path)
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise FormatError("the file is larger than any that Glassbox writes", who=who)
+        with path.open("rb") as file:
+            line = file.readline(_LIMITS.json_bytes)
+            header = _header(line, who)
+            if header.line() != line:
+                raise FormatError("the first line is not as Glassbox writes it", who=who)
+            data = file.read()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", who=who) from error
+    count = len(data) // header.dtype.itemsize
+    records = np.frombuffer(data, header.dtype, count)
+    if not np.isfinite([records["wall"], records["relative"]]).all():
+        raise FormatError("a time in it is no number", who=who)
+    return StepsContent(header, records)
+
+
+def _header(line: bytes, who: str) -> StepsHeader:
+    fields = parse_json(line, who, _LIMITS)
+    if not isinstance(fields, Mapping) or fields.get("format") != FORMAT:
+        raise FormatError("not a file of steps of Glassbox", who=who)
+    if fields.get("version") != VERSION:
+        raise FormatError(f"version {str(fields.get('version'))[:12]} is not known here", who=who)
+    metrics = fields.get("metrics")
+    names = tuple(n for n in metrics if isinstance(n, str)) if isinstance(metrics, list) else ()
+    numbers = [fields.get(n) for n in ("epoch_steps", "batch", "epoch_items", "stride")]
+    began = fields.get("began")
+    if (
+        not isinstance(metrics, list)
+        or not 0 < len(metrics) <= MOST_METRICS
+        or len(names) != len(metrics)
+        or not all(0 < len(name) <= 200 for name in names)
+        or not isinstance(began, float)
+        or not math.isfinite(began)
+    ):
+        raise FormatError("the first line is damaged", who=who)
+    whole = [n for n in numbers if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+    if len(whole) != len(numbers):
+        raise FormatError("the first line is damaged", who=who)
+    steps, batch, items, stride = whole
+    return StepsHeader(names, EpochSize(steps, batch, items), began, stride)
+
+
+def _joined(single: Records, stride: int, dtype: np.dtype[np.void]) -> Records:
+    made = np.zeros(len(single) // stride, dtype)
+    made["step"] = single["step"][stride - 1 :: stride]
+    made["wall"] = single["wall"][stride - 1 :: stride]
+    made["relative"] = single["relative"][stride - 1 :: stride]
+    values = single["values"][:, 0].reshape(len(made), stride, single["values"].shape[-1])
+    made["values"] = np.stack(_three(values, values, values), axis=1)
+    return made
+
+
+def _paired(records: Records, stride: int, dtype: np.dtype[np.void]) -> Records:
+    """Neighbours joined where the second follows on the first; others lose the one left over."""
+    steps = records["step"].astype(np.int64)
+    follows = np.diff(steps) == stride
+    # Within each segment, the even places begin a pair.
+    begins = np.concatenate([[True], ~follows])
+    place = np.arange(len(steps)) - np.maximum.accumulate(
+        np.where(begins, np.arange(len(steps)), 0)
+    )
+    first = np.flatnonzero((place[:-1] % 2 == 0) & follows)
+    made = np.zeros(len(first), dtype)
+    made["step"] = steps[first + 1]
+    made["wall"] = records["wall"][first + 1]
+    made["relative"] = records["relative"][first + 1]
+    values = records["values"]
+    low, high = (0, 0) if stride == 1 else (1, 2)
+    pairs = [np.stack([values[first, k], values[first + 1, k]], axis=1) for k in (0, low, high)]
+    made["values"] = np.stack(_three(*pairs), axis=1)
+    return made
+
+
+def _three(mean: Values, low: Values, high: Values) -> tuple[Values, Values, Values]:
+    """Mean, lowest and highest over the middle axis of [groups, members, metrics]."""
+    finite = np.isfinite(mean)
+    counts = finite.sum(axis=1)
+    sums = np.where(finite, mean, 0.0).sum(axis=1, dtype=np.float64)
+    means = np.full(sums.shape, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    lows = np.where(np.isfinite(low), low, np.inf).min(axis=1)
+    highs = np.where(np.isfinite(high), high, -np.inf).max(axis=1)
+    return (
+        means,
+        np.where(np.isfinite(lows), lows, np.nan),
+        np.where(np.isfinite(highs), highs, np.nan),
+    )
