@@ -1,1 +1,1 @@
-"""What panes are made of: theme, bindings, frames, small widgets."""
+"""Widgets and helpers every view shares: theme, icons, bindings, fields, frames, menus."""

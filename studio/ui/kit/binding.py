@@ -1,0 +1,213 @@
+"""Lets widgets follow models: on the window's thread, not too often, and only while they live."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from inspect import ismethod
+from threading import Lock, get_ident
+from typing import Any, ParamSpec
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import Signal as QtSignal
+from PySide6.QtWidgets import QWidget
+
+from studio.engine.core.signal import Signal
+
+P = ParamSpec("P")
+
+RATE = 30.0
+"""Refreshes a second at most."""
+
+_KEPT = "_glassbox_bindings"
+
+
+class _Carrier(QObject):
+    """Brings calls to the window's thread, in order."""
+
+    carried = QtSignal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.home = get_ident()
+        self.carried.connect(self._run, Qt.ConnectionType.QueuedConnection)
+
+    def _run(self, work: Callable[[], object]) -> None:
+        work()
+
+
+def _carrier() -> _Carrier:
+    """The one carrier of this application; made on the window's thread by the first binding."""
+    app = QCoreApplication.instance()
+    if app is None:
+        raise RuntimeError("a widget follows a model only while there is an application")
+    found = getattr(app, "_glassbox_carrier", None)
+    if isinstance(found, _Carrier) and shiboken6.isValid(found):
+        return found
+    made = _Carrier()
+    made.setParent(app)
+    app._glassbox_carrier = made  # type: ignore[attr-defined]
+    return made
+
+
+class Delivery:
+    """Hands each emission on to a widget's method, with its arguments, on the window's thread."""
+
+    def __init__(self, widget: QObject, slot: Callable[..., object]) -> None:
+        self._widget = weakref.ref(widget)
+        self._slot = _weak(slot)
+        self._carrier = _carrier()
+
+    def hear(self, *args: Any, **kwargs: Any) -> None:
+        """Called by the model, on any thread."""
+        if get_ident() == self._carrier.home:
+            self._deliver(args, kwargs)
+        elif shiboken6.isValid(self._carrier):
+            self._carrier.carried.emit(lambda: self._deliver(args, kwargs))
+
+    def _deliver(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        slot = _alive(self._widget, self._slot)
+        if slot is not None:
+            slot(*args, **kwargs)
+
+
+class Refresh:
+    """Calls a widget's method after changes, however many there were, at most so often.
+
+    Attributes:
+        waiting: something changed that the widget has not shown yet.
+    """
+
+    def __init__(
+        self, widget: QWidget, slot: Callable[[], object], rate: float, when_visible: bool
+    ) -> None:
+        self.waiting = False
+        self._lock = Lock()
+        self._widget = weakref.ref(widget)
+        self._slot = _weak(slot)
+        self._carrier = _carrier()
+        self._when_visible = when_visible
+        self._timer = QTimer(widget)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(max(1, round(1000 / rate)))
+        self._timer.timeout.connect(self._rested)
+        self._watcher = _Shown(widget, self._shown) if when_visible else None
+
+    def hear(self, *_args: Any, **_kwargs: Any) -> None:
+        """Called by the model, on any thread."""
+        with self._lock:
+            if self.waiting:
+                return
+            self.waiting = True
+        if shiboken6.isValid(self._carrier):
+            self._carrier.carried.emit(self._due)
+
+    def now(self) -> None:
+        """Refresh at once, on the window's thread."""
+        self.waiting = True
+        self._call()
+
+    def _due(self) -> None:
+        if shiboken6.isValid(self._timer) and not self._timer.isActive():
+            self._call()
+
+    def _rested(self) -> None:
+        if self.waiting:
+            self._call()
+
+    def _shown(self) -> None:
+        if self.waiting and not self._timer.isActive():
+            self._call()
+
+    def _call(self) -> None:
+        slot = _alive(self._widget, self._slot)
+        if slot is None:
+            return
+        widget = self._widget()
+        if self._when_visible and isinstance(widget, QWidget) and not widget.isVisible():
+            return
+        with self._lock:
+            self.waiting = False
+        self._timer.start()
+        slot()
+
+
+class _Shown(QObject):
+    """Tells when a widget comes into view."""
+
+    def __init__(self, widget: QWidget, told: Callable[[], None]) -> None:
+        super().__init__(widget)
+        self._told = told
+        widget.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show:
+            self._told()
+        return False
+
+
+def connect(widget: QObject, signal: Signal[P], slot: Callable[P, object]) -> Delivery:
+    """Call a widget's method at each emission, with its arguments; from any thread, in order.
+
+    On the window's thread the call is made at once. Neither the widget nor the method is kept
+    alive, and nothing is called after the widget is gone.
+
+    Args:
+        widget: whose life counts.
+        signal: the model's signal.
+        slot: a method of the widget.
+    """
+    made = Delivery(widget, slot)
+    signal.connect(made.hear)
+    _keep(widget, made)
+    return made
+
+
+def refresh(
+    widget: QWidget,
+    slot: Callable[[], object],
+    *signals: Signal[Any],
+    rate: float = RATE,
+    when_visible: bool = False,
+) -> Refresh:
+    """Call a widget's method after any of the signals, at most ``rate`` times a second.
+
+    Emissions that come while one waits count as one, so the method looks at the model anew. It is
+    never called within an emission.
+
+    Args:
+        widget: whose life counts.
+        slot: a method of the widget without arguments.
+        signals: signals of the models it shows; emitted on any thread.
+        rate: most calls in a second.
+        when_visible: wait until the widget is in view.
+    """
+    made = Refresh(widget, slot, rate, when_visible)
+    for signal in signals:
+        signal.connect(made.hear)
+    _keep(widget, made)
+    return made
+
+
+def _keep(widget: QObject, made: object) -> None:
+    # Model signals hold listeners weakly: the widget is what keeps its bindings.
+    kept = getattr(widget, _KEPT, None)
+    if kept is None:
+        kept = []
+        setattr(widget, _KEPT, kept)
+    kept.append(made)
+
+
+def _weak(slot: Callable[..., object]) -> weakref.ref[Callable[..., object]]:
+    return weakref.WeakMethod(slot) if ismethod(slot) else weakref.ref(slot)
+
+
+def _alive(
+    widget: weakref.ref[Any], slot: weakref.ref[Callable[..., object]]
+) -> Callable[..., object] | None:
+    """The method, while both it and the widget are there."""
+    holder, call = widget(), slot()
+    if holder is None or call is None or not shiboken6.isValid(holder):
+        return None
+    return call

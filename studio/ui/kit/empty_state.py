@@ -1,0 +1,101 @@
+"""What a pane shows while it has nothing to show: picture, sentence, explanation, one action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from studio.engine.core.signal import Signal
+from studio.ui.kit import binding, icons, theme
+
+_PICTURE = 40
+
+
+class EmptyState(QWidget):
+    """Says that there is nothing yet, why, and how to get something.
+
+    Args:
+        icon: name of the picture.
+        sentence: what is missing: "No run yet".
+        explanation: one line more: where it would come from.
+        action: words on the button and what it does.
+        parent: the pane.
+    """
+
+    def __init__(
+        self,
+        icon: str,
+        sentence: str,
+        explanation: str = "",
+        action: tuple[str, Callable[[], object]] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(sentence)
+        self._picture = Picture(icon, self)
+        self._sentence = QLabel(self)
+        self._sentence.setFont(theme.font("title"))
+        self._explanation = QLabel(self)
+        self._explanation.setProperty("role", "soft")
+        self._button = QPushButton(self)
+        self._button.setObjectName("empty_action")
+        self._act: Callable[[], object] | None = None
+        self._button.clicked.connect(self._clicked)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(8)
+        column.addStretch(2)
+        column.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignHCenter)
+        for label in (self._sentence, self._explanation):
+            label.setWordWrap(True)
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            column.addWidget(label)
+        column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(3)
+        self.say(sentence, explanation, action)
+
+    def say(
+        self,
+        sentence: str,
+        explanation: str = "",
+        action: tuple[str, Callable[[], object]] | None = None,
+    ) -> None:
+        """Say something else."""
+        self.setAccessibleName(sentence)
+        self._sentence.setText(sentence)
+        self._explanation.setText(explanation)
+        self._explanation.setVisible(bool(explanation))
+        self._button.setVisible(action is not None)
+        if action is not None:
+            self._button.setText(action[0])
+            self._act = action[1]
+
+    def _clicked(self) -> None:
+        if self._act is not None:
+            self._act()
+
+
+class Picture(QWidget):
+    """A large faint icon on a disc."""
+
+    def __init__(self, icon: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._icon = icon
+        self.setFixedSize(_PICTURE * 2, _PICTURE * 2)
+        changed: Signal[[]] = theme.changed
+        binding.connect(self, changed, self.update)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.colour("hairline"), 1))
+        painter.setBrush(theme.mixed("field", "dock", 0.6))
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        painter.drawEllipse(middle, _PICTURE - 1, _PICTURE - 1)
+        side = _PICTURE * 0.9
+        rect = QRectF(middle.x() - side / 2, middle.y() - side / 2, side, side)
+        icons.paint(painter, self._icon, rect, theme.colour("text3"))
+        painter.end()

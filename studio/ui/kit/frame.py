@@ -1,0 +1,196 @@
+"""What all panes have in common: title, remark, chain button, and what is shown when empty."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, QToolButton, QWidget
+
+from studio.ui.kit import icons, theme
+from studio.ui.kit.empty_state import EmptyState
+
+
+class PaneFrame(QWidget):
+    """A pane: give it a body, and an `EmptyState` for when there is nothing to show.
+
+    Its header is drawn by whoever places it (see `FrameHeader`); the pane only says what is in it.
+
+    Args:
+        title: the pane's name.
+        icon: name of its icon.
+        linkable: it follows the selection, so that it can be pinned.
+        parent: the widget it stands in.
+    """
+
+    header_changed = Signal()
+    pin_changed = Signal(bool)
+
+    def __init__(
+        self, title: str, icon: str = "", *, linkable: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(title)
+        self.title = title
+        self.icon = icon
+        self.linkable = linkable
+        self._note = ""
+        self._pinned = False
+        self._body: QWidget | None = None
+        self._empty: EmptyState | None = None
+        self._tools: list[QWidget] = []
+        self._stack = QStackedLayout(self)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+
+    @property
+    def note(self) -> str:
+        """The remark behind the title."""
+        return self._note
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the pane keeps what it shows, whatever is selected elsewhere."""
+        return self._pinned
+
+    @property
+    def tools(self) -> tuple[QWidget, ...]:
+        """Widgets of the pane that stand in its header."""
+        return tuple(self._tools)
+
+    def set_note(self, text: str) -> None:
+        """Put a remark behind the title, such as ``3 of 7``."""
+        if text != self._note:
+            self._note = text
+            self.header_changed.emit()
+
+    def set_pinned(self, on: bool) -> None:
+        """Keep what is shown, or follow the selection again."""
+        if self.linkable and on != self._pinned:
+            self._pinned = on
+            self.header_changed.emit()
+            self.pin_changed.emit(on)
+
+    def add_tool(self, widget: QWidget) -> None:
+        """Place a small widget into the header."""
+        self._tools.append(widget)
+        self.header_changed.emit()
+
+    def set_body(self, body: QWidget) -> None:
+        """Show ``body`` whenever there is something to show."""
+        self._body = body
+        self._stack.addWidget(body)
+        self.setFocusProxy(body)
+
+    def show_empty(self, empty: EmptyState | None) -> None:
+        """Show why there is nothing, or the body again with None."""
+        if empty is not None and empty is not self._empty:
+            if self._empty is not None:
+                self._stack.removeWidget(self._empty)
+                self._empty.deleteLater()
+            self._empty = empty
+            self._stack.addWidget(empty)
+        shown = empty if empty is not None else self._body
+        if shown is not None:
+            self._stack.setCurrentWidget(shown)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the empty state is shown."""
+        return self._empty is not None and self._stack.currentWidget() is self._empty
+
+
+class FrameHeader(QWidget):
+    """The bar above a pane: icon, title, remark, the pane's tools, and buttons.
+
+    Args:
+        frame: the pane, or a plain widget.
+        title: the name where the pane is a plain widget.
+        icon: its icon.
+        parent: the widget it stands in.
+    """
+
+    def __init__(
+        self, frame: QWidget, title: str = "", icon: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("frame_header")
+        self._frame = frame if isinstance(frame, PaneFrame) else None
+        self._title = QLabel(title or (self._frame.title if self._frame else ""), self)
+        self._title.setFont(theme.font("ui"))
+        self._note = QLabel(self)
+        self._note.setProperty("role", "faint")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(8, 0, 4, 0)
+        self._row.setSpacing(4)
+        picture = QLabel(self)
+        self._row.addWidget(picture)
+        self._row.addWidget(self._title)
+        self._row.addWidget(self._note)
+        self._row.addStretch(1)
+        self._chain: QToolButton | None = None
+        if self._frame is not None:
+            for tool in self._frame.tools:
+                self._row.addWidget(tool)
+            if self._frame.linkable:
+                self._chain = self.add_button("linked", "Follow the selection", "chain")
+                self._chain.setCheckable(True)
+                self._chain.toggled.connect(self._toggled)
+            self._frame.header_changed.connect(self.refresh)
+        self._picture = picture
+        self._icon = icon or (self._frame.icon if self._frame else "")
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    def add_button(self, icon: str, tip: str, name: str) -> QToolButton:
+        """Add a small button at the right end."""
+        button = QToolButton(self)
+        button.setObjectName(name)
+        button.setAccessibleName(f"{tip}: {self._title.text()}")
+        button.setToolTip(tip)
+        button.setAutoRaise(True)
+        button.setFixedSize(QSize(theme.HIT, theme.HIT))
+        button.setIconSize(QSize(14, 14))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        icons.keep(button, icon)
+        self._row.addWidget(button)
+        return button
+
+    def refresh(self) -> None:
+        """Show what the pane says about itself now."""
+        if self._icon:
+            self._picture.setPixmap(icons.icon(self._icon).pixmap(QSize(14, 14)))
+        self._picture.setVisible(bool(self._icon))
+        if self._frame is None:
+            return
+        self._title.setText(self._frame.title)
+        self._note.setText(self._frame.note)
+        for tool in self._frame.tools:
+            if tool.parent() is not self:
+                self._row.insertWidget(4, tool)
+        if self._chain is not None:
+            pinned = self._frame.pinned
+            self._chain.setChecked(pinned)
+            icons.keep(self._chain, "pinned" if pinned else "linked")
+            self._chain.setToolTip(
+                "Pinned: keeps what it shows. Click to follow the selection again"
+                if pinned
+                else "Linked: follows the selection. Click to keep what it shows"
+            )
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, theme.ROW)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(72, theme.ROW)
+
+    def _toggled(self, on: bool) -> None:
+        if self._frame is not None:
+            self._frame.set_pinned(on)
+
+
+def separator(parent: QWidget | None = None) -> QWidget:
+    """A thin line between groups of widgets."""
+    line = QWidget(parent)
+    line.setProperty("line", True)
+    line.setFixedHeight(1)
+    line.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    line.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    return line

@@ -1,0 +1,59 @@
+"""The shapes of the studio's icons, and files that hold one in one colour."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from studio.ui.kit.icon_actions import ACTION_ICONS
+
+_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16" '
+    'fill="none" stroke="{colour}" stroke-width="1.4" stroke-linecap="round" '
+    'stroke-linejoin="round">{shape}</svg>'
+)
+
+
+@cache
+def shapes() -> Mapping[str, str]:
+    """What each icon is made of: SVG elements on a grid of 16 by 16, in the current colour."""
+    beside = Path(__file__).with_name("icon_shapes.json")
+    return MappingProxyType(json.loads(beside.read_text(encoding="utf-8")))
+
+
+def shape_name(name: str) -> str:
+    """The shape an icon's name or an action's id stands for; KeyError where there is none."""
+    found = ACTION_ICONS.get(name, name)
+    if found not in shapes():
+        raise KeyError(f"there is no icon {name!r}")
+    return found
+
+
+@cache
+def svg(name: str, colour: str) -> str:
+    """A shape as SVG text in one colour, given as ``#RRGGBB``."""
+    return _SVG.format(colour=colour, shape=shapes()[name].replace("currentColor", colour))
+
+
+@cache
+def path_of(name: str, colour: str) -> str:
+    """Path of a file that holds a shape in one colour.
+
+    Qt draws an icon from an SVG file anew, and sharp, for every scale and screen.
+    """
+    path = _folder() / f"{name}-{colour.removeprefix('#')}.svg"
+    path.write_text(svg(name, colour), encoding="utf-8")
+    return path.as_posix()
+
+
+@cache
+def _folder() -> Path:
+    made = tempfile.mkdtemp(prefix="glassbox-icons-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)

@@ -1,0 +1,76 @@
+"""The studio's icons: drawn by us, coloured by role, sharp at every scale, following the theme."""
+
+from __future__ import annotations
+
+import weakref
+from functools import cache
+from typing import Protocol
+
+import shiboken6
+from PySide6.QtCore import QByteArray, QRectF
+from PySide6.QtGui import QColor, QIcon, QPainter
+from PySide6.QtSvg import QSvgRenderer
+
+from studio.ui.kit import theme
+from studio.ui.kit.icon_actions import ACTION_ICONS
+from studio.ui.kit.icon_files import path_of, shape_name, shapes, svg
+
+
+class _HasIcon(Protocol):
+    def setIcon(self, icon: QIcon, /) -> None: ...
+
+
+def has(name: str) -> bool:
+    """Whether there is an icon of this name, or for the action with this id."""
+    return name in shapes() or name in ACTION_ICONS
+
+
+def names() -> tuple[str, ...]:
+    """Every icon there is."""
+    return tuple(shapes())
+
+
+def icon(name: str, role: str = "text2", on: str = "accent") -> QIcon:
+    """An icon as it looks in this theme; see `keep` for one that follows the theme.
+
+    Args:
+        name: an icon's name, or the id of an action that has one; KeyError for another.
+        role: its colour.
+        on: its colour where the button or action is checked.
+    """
+    shape, found = shape_name(name), QIcon()
+    for mode in (QIcon.Mode.Normal, QIcon.Mode.Active, QIcon.Mode.Selected, QIcon.Mode.Disabled):
+        for state in (QIcon.State.Off, QIcon.State.On):
+            checked = on if state is QIcon.State.On else role
+            chosen = "hairline" if mode is QIcon.Mode.Disabled else checked
+            path = path_of(shape, theme.current().colour(chosen))
+            found.addFile(path, mode=mode, state=state)
+    return found
+
+
+def keep(target: _HasIcon, name: str, role: str = "text2", on: str = "accent") -> None:
+    """Give a button or an action an icon that follows the theme; a later one replaces it."""
+    target.setIcon(icon(name, role, on))
+    _kept[target] = (name, role, on)
+
+
+def paint(painter: QPainter, name: str, rect: QRectF, colour: QColor) -> None:
+    """Draw an icon where a view paints itself."""
+    _renderer(shape_name(name), colour.name()).render(painter, rect)
+
+
+_kept: weakref.WeakKeyDictionary[_HasIcon, tuple[str, str, str]] = weakref.WeakKeyDictionary()
+
+
+def _recolour() -> None:
+    for target, (name, role, on) in list(_kept.items()):
+        if shiboken6.isValid(target):
+            target.setIcon(icon(name, role, on))
+
+
+theme.changed.connect(_recolour)
+
+
+@cache
+def _renderer(name: str, colour: str) -> QSvgRenderer:
+    return QSvgRenderer(QByteArray(svg(name, colour).encode()))
