@@ -12,7 +12,9 @@ from studio.engine.compiler.lower import Metrics
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
+from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.layer import Layer
 from studio.engine.optim.losses import (
     BinaryCrossentropy,
     Loss,
@@ -188,19 +190,23 @@ def samples_of(dataset: Dataset) -> Samples:
 
 
 def default_loss(graph: LayerGraph, classification: bool) -> Loss:
-    """The loss that fits data and last layer.
+    """The loss that fits data and last layer; see `fitting_loss`."""
+    node = graph.node(graph.outputs[0].node)
+    return fitting_loss(node.layer, graph.shapes()[node.id], classification)
+
+
+def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
+    """The loss for a last layer whose output has a shape.
 
     Squared error for numbers. For classes cross-entropy: binary where there is one output, and on
     logits where the last layer does not make shares of its own.
     """
     if not classification:
         return MeanSquaredError()
-    node = graph.node(graph.outputs[0].node)
-    shape = graph.shapes()[node.id]
-    ending = node.layer.option_values.get("activation", "linear")
+    ending = layer.option_values.get("activation", "linear")
     if shape == (1,):
         return BinaryCrossentropy(from_logits=ending != "sigmoid")
-    shares = node.layer.ends_in_softmax(len(shape) + 1)
+    shares = layer.ends_in_softmax(len(shape) + 1)
     return SparseCategoricalCrossentropy(from_logits=not shares)
 
 

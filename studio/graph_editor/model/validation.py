@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import MappingProxyType
 
-from studio.engine.core.errors import ShapeError, StudioError
 from studio.engine.core.tensor import Shape
+from studio.graph_editor.model.data_checks import input_problems, output_problems
 from studio.graph_editor.model.flow import Flow, flow_of
-from studio.graph_editor.model.layer_types import arity, is_input, is_known, layer_at
+from studio.graph_editor.model.layer_types import is_known, layer_at
+from studio.graph_editor.model.network_checks import left_out_problems, network_problems
 from studio.graph_editor.model.report import DataFacts, NodeStatus, Problem, Report
 from studio.graph_editor.model.resolve import Resolved, resolve
+from studio.graph_editor.model.rule_checks import layer_problem, shared_problems
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
 
 def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
     """What is right and wrong with a state, given what is known of the data."""
-    del facts
     flow, resolved = flow_of(state), resolve(state)
-    problems: list[Problem] = []
     statuses: dict[str, NodeStatus] = {}
+    problems: list[Problem] = []
     for node_id in flow.order:
-        node = state.nodes[node_id]
-        status, problem = _node_status(state, node, flow, resolved)
+        status, problem = _node_status(state, state.nodes[node_id], flow, resolved)
         statuses[node_id] = status
         if problem is not None:
             problems.append(problem)
-    if not any(p.severity == "error" for p in problems):
-        problems += _whole(state, resolved)
-    order = tuple(i for i in flow.order if i in resolved.reached)
+    problems += network_problems(state, resolved)
+    problems += (p for p in shared_problems(state, flow) if p.node in resolved.reached)
+    totals = _totals(state, flow, resolved)
+    if facts is not None:
+        problems += input_problems(state, resolved, flow, facts)
+        problems += output_problems(state, resolved, flow, facts)
+        problems += _nothing_to_train(state, resolved, totals)
+    problems += left_out_problems(state, resolved)
+    for problem in problems:
+        if problem.node:
+            statuses[problem.node] = _marked(statuses[problem.node], problem)
     return Report(
         MappingProxyType(statuses),
-        tuple(problems),
-        order,
+        _in_order(problems, flow.order),
+        tuple(i for i in flow.order if i in resolved.reached),
         resolved.outputs,
-        _totals(state, order, flow),
+        totals,
     )
 
 
@@ -43,71 +52,88 @@ def _node_status(
 ) -> tuple[NodeStatus, Problem | None]:
     found = flow.outcomes.get(node.id)
     shape = None if found is None else found.shape
-    count = None if found is None or node.shares else found.parameters
-    count = 0 if node.shares and shape is not None else count
+    count = None if found is None else found.parameters
+    if node.shares and count is not None:
+        count = 0
     if not _takes_part(state, node, resolved):
-        return NodeStatus("unreached", shape, count, "not reached"), None
-    if node.id in flow.waiting:
-        names = " and ".join(state.nodes[i].name for i in flow.waiting[node.id])
+        known = node.kind == "dot" or is_known(node.type_name)
+        if known:
+            return NodeStatus("unreached", shape, count, "not reached"), None
+    elif node.id in flow.waiting:
+        names = " and ".join(state.nodes[i].name for i in flow.waiting[node.id][:3])
         return NodeStatus("waiting", None, None, f"waiting for {names}"), None
-    problem = _rule_problem(node, flow)
-    if problem is not None:
-        return NodeStatus("error", None, None, problem.message), problem
+    elif not _passes_on(node):
+        problem = layer_problem(state, node, flow)
+        return NodeStatus("ok", shape, count), problem
+    if node.is_layer and not is_known(node.type_name):
+        return NodeStatus("error"), layer_problem(state, node, flow)
+    if shape is None:
+        return NodeStatus("unreached", None, None, "not reached"), None
     return NodeStatus("ok", shape, count), None
+
+
+def _passes_on(node: CanvasNode) -> bool:
+    """Whether it hands on what comes in."""
+    return node.kind == "dot" or node.bypassed
 
 
 def _takes_part(state: DocumentState, node: CanvasNode, resolved: Resolved) -> bool:
     if node.id in resolved.inputs:
         return node.id in resolved.reached
-    return any(wire.target in resolved.reached for wire in state.wires_from(node.id))
+    waiting, seen = [node.id], set[str]()
+    while waiting:
+        at = waiting.pop()
+        if at in resolved.reached or at in resolved.outputs:
+            return True
+        if at in seen or (at in resolved.inputs and at != node.id):
+            continue
+        seen.add(at)
+        waiting += [wire.target for wire in state.wires_from(at)]
+    return node.id in state.outputs
 
 
-def _rule_problem(node: CanvasNode, flow: Flow) -> Problem | None:
-    found = flow.outcomes.get(node.id)
-    if found is None:
-        low = arity(node)[0]
-        need = f"expected {low} connected input{'' if low == 1 else 's'}, got {len(node.inputs)}"
-        return Problem("link.missing", "error", node.id, need, "connect a layer to it")
-    if found.error is not None:
-        return Problem(
-            _rule_id(found.error), "error", node.id, found.error.message, found.error.hint
-        )
-    return None
+def _marked(status: NodeStatus, problem: Problem) -> NodeStatus:
+    """The status of a layer at which a problem was found; the first error has the word."""
+    if status.state == "error" or (status.state == "warning" and problem.severity == "warning"):
+        return status
+    return replace(status, state=problem.severity, message=problem.message)
 
 
-def _rule_id(error: StudioError) -> str:
-    return "shape" if isinstance(error, ShapeError) else error.code
+def _in_order(problems: Iterable[Problem], order: Iterable[str]) -> tuple[Problem, ...]:
+    """Errors first, each in running order, those of the whole network at the end."""
+    place = {node_id: index for index, node_id in enumerate(order)}
+    last = len(place)
+    return tuple(sorted(problems, key=lambda p: (p.severity != "error", place.get(p.node, last))))
 
 
-def _whole(state: DocumentState, resolved: Resolved) -> Iterator[Problem]:
-    """What is wrong with the network as a whole."""
-    entries = [node.id for node in state.layers() if is_input(node)]
-    if not entries:
-        yield Problem("network.no_input", "error", "", "the network needs an Input layer",
-                      "add an Input with the shape of one sample")  # fmt: skip
-    elif not resolved.outputs and len(resolved.ends) > 1:
-        names = " and ".join(state.nodes[i].name for i in resolved.ends)
-        yield Problem("network.several_ends", "error", resolved.ends[-1],
-                      f"the network ends at {names}", "mark one as output")  # fmt: skip
-    elif not resolved.outputs:
-        yield Problem("network.no_output", "error", entries[0], "nothing follows the input",
-                      "add a layer after it")  # fmt: skip
+def _nothing_to_train(
+    state: DocumentState, resolved: Resolved, totals: tuple[int, int] | None
+) -> Iterator[Problem]:
+    if totals is not None and totals[0] == 0 and resolved.outputs:
+        frozen = [i for i in resolved.inputs if i in resolved.reached and state.nodes[i].frozen]
+        reason = "all parameters are frozen" if totals[1] else "no layer has parameters"
+        yield Problem(
+            "training.nothing_to_train", "error", frozen[-1] if frozen else resolved.outputs[0],
+            f"there is nothing to train: {reason}",
+            "make a layer trainable" if totals[1] else "add a layer with parameters",
+        )  # fmt: skip
 
 
-def _totals(state: DocumentState, order: Iterable[str], flow: Flow) -> tuple[int, int] | None:
-    """Trained and other numbers; a shared layer counts once."""
+def _totals(state: DocumentState, flow: Flow, resolved: Resolved) -> tuple[int, int] | None:
+    """Trained and other numbers of what runs; a shared layer counts once, None while unknown."""
     trained = other = 0
     counted: set[str] = set()
-    for node_id in order:
+    for node_id in resolved.inputs:
+        if node_id not in resolved.reached:
+            continue
         node, found = state.nodes[node_id], flow.outcomes.get(node_id)
         if found is None or found.parameters is None:
             return None
         owner = node.shares or node.id
-        if owner in counted or not is_known(node.type_name):
-            continue
-        counted.add(owner)
-        learned = _trained(node, flow)
-        trained, other = trained + learned, other + found.parameters - learned
+        if owner not in counted:
+            counted.add(owner)
+            learned = _trained(node, flow) if found.parameters else 0
+            trained, other = trained + learned, other + found.parameters - learned
     return trained, other
 
 

@@ -1,0 +1,118 @@
+"""Checks of one layer: its wires and its own rule, with a stable id for what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.activation_layers import Softmax
+from studio.engine.layers.inputs import MAX_ELEMENTS
+from studio.engine.layers.layer import Layer
+from studio.engine.layers.merging import Concatenate, Merge
+from studio.engine.layers.normalization import BatchNormalization
+from studio.engine.layers.shaping import Reshape
+from studio.graph_editor.model.flow import Flow
+from studio.graph_editor.model.layer_types import arity, is_known, layer_at
+from studio.graph_editor.model.report import Problem
+from studio.graph_editor.model.state import CanvasNode, DocumentState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WINDOWED_RANK = 3
+
+
+def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem | None:
+    """What is wrong at a layer whose inputs are all known; None when its rule holds."""
+    if not is_known(node.type_name):
+        return Problem(
+            "layer.unknown", "error", node.id, f"there is no layer {node.type_name!r} here",
+            "open the project with the version that has it",
+        )  # fmt: skip
+    found = flow.outcomes.get(node.id)
+    if found is None:
+        return _missing(state, node)
+    if found.error is None:
+        return None
+    shapes = input_shapes(node, flow)
+    return Problem(
+        rule_id(layer_at(node), shapes, found.error),
+        "error",
+        node.id,
+        found.error.message,
+        found.error.hint,
+        offending_input(shapes),
+    )
+
+
+def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:
+    """Further uses of a layer whose inputs ask for parameters of another size."""
+    for node in state.layers():
+        owner = state.nodes.get(node.shares)
+        if owner is None or node.bypassed or owner.bypassed or not is_known(node.type_name):
+            continue
+        here, there = input_shapes(node, flow), input_shapes(owner, flow)
+        ready = [flow.outcomes.get(each.id) for each in (node, owner)]
+        if any(found is None or found.error is not None for found in ready):
+            continue
+        layer = layer_at(node)
+        if layer.parameters(*here) != layer.parameters(*there):
+            yield Problem(
+                "layer.shared_sizes",
+                "error",
+                node.id,
+                f"a shared layer needs inputs of one size, got {shapes_text(there)} and "
+                f"{shapes_text(here)}",
+                "give one of them a layer of its own",
+                0,
+            )
+
+
+def input_shapes(node: CanvasNode, flow: Flow) -> tuple[Shape, ...]:
+    """The known shapes that come into a layer, by slot."""
+    return tuple(shape for s in node.inputs if (shape := flow.shape(s)) is not None)
+
+
+def rule_id(layer: Layer, shapes: Sequence[Shape], error: StudioError) -> str:
+    """Which rule of a layer inputs of these shapes break."""
+    if isinstance(layer, Merge):
+        return "shape.merge"
+    if isinstance(layer, Concatenate):
+        rank = len(shapes[0]) + 1
+        axis = layer.axis if layer.axis >= 0 else layer.axis + rank
+        return "shape.concat" if 1 <= axis < rank else "shape.axis"
+    if isinstance(layer, Softmax | BatchNormalization):
+        return "shape.axis"
+    if isinstance(layer, Reshape):
+        return "shape.reshape"
+    if "elements" in error.message and str(MAX_ELEMENTS) in error.message:
+        return "shape.size"
+    windowed = layer.category in ("convolution", "pooling")
+    return "shape.window" if windowed and len(shapes[0]) == WINDOWED_RANK else "shape.rank"
+
+
+def offending_input(shapes: Sequence[Shape]) -> int | None:
+    """The first input that differs from the first; of a single one, that."""
+    if not shapes:
+        return None
+    return next((i for i, shape in enumerate(shapes) if shape != shapes[0]), 0)
+
+
+def shapes_text(shapes: Sequence[Shape]) -> str:
+    """Shapes without the batch, as ``[8,8,1] and [4]``."""
+    return " and ".join("[" + ",".join(map(str, shape)) + "]" for shape in shapes)
+
+
+def _missing(state: DocumentState, node: CanvasNode) -> Problem:
+    low = arity(node)[0]
+    connected = len([s for s in node.inputs if s in state.nodes])
+    return Problem(
+        "link.missing",
+        "error",
+        node.id,
+        f"expected {low} connected input{'' if low == 1 else 's'}, got {connected}",
+        "connect the output of another layer to it",
+        connected,
+    )
