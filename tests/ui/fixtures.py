@@ -1,0 +1,130 @@
+"""What tests of widgets get: a display, an application, a studio, and guards against left-overs."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
+from PySide6.QtWidgets import (
+    QApplication,
+    QColorDialog,
+    QDialog,
+    QFileDialog,
+    QInputDialog,
+    QMenu,
+    QMessageBox,
+    QWidget,
+)
+
+from studio.ui.kit import theme
+from studio.ui.kit.scheduling import QtScheduler
+from studio.ui.models.places import Places
+from studio.ui.models.theme import Theme
+from tests.ui.virtual_display import ensure_display
+
+if TYPE_CHECKING:
+    from studio.ui.models.studio import Studio
+
+BLOCKING = {
+    QMessageBox: ("information", "question", "warning", "critical", "about"),
+    QFileDialog: ("getOpenFileName", "getOpenFileNames", "getSaveFileName",
+                  "getExistingDirectory"),
+    QInputDialog: ("getText", "getInt", "getDouble", "getItem", "getMultiLineText"),
+    QColorDialog: ("getColor",),
+    QDialog: ("exec",),
+    QMenu: ("exec",),
+}  # fmt: skip
+
+_started: weakref.WeakSet[QThread] = weakref.WeakSet()
+
+
+@pytest.fixture(scope="session")
+def qapp_args() -> list[str]:
+    ensure_display()
+    QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
+    QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_DontUseNativeDialogs)
+    return ["glassbox"]
+
+
+@pytest.fixture(autouse=True)
+def no_hanging_dialogs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dialog that waits for a person fails the test instead of stopping it."""
+    for owner, names in BLOCKING.items():
+        for name in names:
+            monkeypatch.setattr(owner, name, _refusal(f"{owner.__name__}.{name}"))
+
+
+def _refusal(name: str) -> Any:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        pytest.fail(f"{name} would wait for a person; open() and signals do not", pytrace=False)
+
+    return refuse
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Windows are closed and threads of Qt ended when a test is over."""
+    start = QThread.start
+
+    def noted(thread: QThread, *args: Any) -> None:
+        _started.add(thread)
+        start(thread, *args)
+
+    monkeypatch.setattr(QThread, "start", noted)
+    yield
+    if "qapp" not in request.fixturenames:
+        return
+    windows = [each for each in QApplication.topLevelWidgets() if each.isVisible()]
+    named = ", ".join(f"{type(each).__name__} {each.windowTitle()!r}" for each in windows)
+    for window in windows:
+        window.close()
+        window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    QCoreApplication.processEvents()
+    running = [thread for thread in _started if thread.isRunning()]
+    for thread in running:
+        thread.quit()
+        thread.wait(2000)
+    if windows or running:
+        pytest.fail(f"left behind: {named} {len(running)} running QThreads", pytrace=False)
+
+
+@pytest.fixture
+def dark(qapp: QApplication) -> Theme:
+    """The dark palette on the application."""
+    made = Theme("dark")
+    theme.install(qapp, made)
+    return made
+
+
+@pytest.fixture
+def scheduler(qapp: QApplication) -> Iterator[QtScheduler]:
+    made = QtScheduler()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
+    """The models of a window, with folders of their own and the dark palette."""
+    from studio.ui.models.studio import Studio
+
+    made = Studio(scheduler, Places.below(tmp_path / "places"))
+    made.theme.choose("dark")
+    theme.install(qapp, made.theme)
+    yield made
+    made.close()
+
+
+def focused(widget: QWidget) -> QWidget:
+    """Show a window and give it the focus, as a person would before typing."""
+    widget.show()
+    widget.activateWindow()
+    widget.setFocus()
+    return widget
