@@ -37,15 +37,15 @@ class Column(NamedTuple):
 
 COLUMNS: tuple[Column, ...] = (
     Column("row", "#", "Place in the program, counted from 0.", 5, is_number=True),
-    Column("instruction", "Instruction", "The line as the compiler prints it.", 42),
+    Column("instruction", "Instruction", "The line as the compiler prints it.", 36),
     Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
+    Column("shape", "Shape out", "Shape of the first result; N is the batch.", 15),
     Column("layers", "Layer", "Layers it came from; housekeeping where there is none.", 15),
-    Column("shape", "Shape out", "Shape of the first result; N is the batch.", 13),
-    Column("ms", "ms", "Time last measured, milliseconds a run.", 8, is_number=True),
+    Column("ms", "ms", "Time last measured, milliseconds a run.", 7, is_number=True),
     Column("bytes", "Bytes", "Bytes read and written, estimated from the declaration.", 9,
            is_number=True),
-    Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 8,
+    Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 7,
            is_number=True),
     Column("section", "Section", "Part of the program it stands in.", 9),
 )  # fmt: skip
@@ -116,7 +116,7 @@ def _row_cell(rows: ProgramRows, row: int, key: ColumnKey) -> str:
     if key == "shape":
         return rows.shape(row)
     if key == "layers":
-        return ", ".join(rows.owners(row))
+        return ", ".join(rows.named_owners(row))
     return rows.section(row)
 
 

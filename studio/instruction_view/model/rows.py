@@ -201,6 +201,10 @@ class ProgramRows:
         """Everything it came from, layers first."""
         return tuple(owner for owner, _ in self.origins.nodes_of(index))
 
+    def named_owners(self, index: int) -> tuple[str, ...]:
+        """The layers it came from; housekeeping only where there are none."""
+        return layers_of(self.origins, index) or self.owners(index)
+
     def listed_owners(self, index: int) -> tuple[str, ...]:
         """Who it is listed under."""
         return listed_owners(self.origins, index)

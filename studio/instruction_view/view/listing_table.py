@@ -31,19 +31,13 @@ class ListingTable(QAbstractItemModel):
         super().__init__(parent)
         self._listing = listing
         self._lines: tuple[Line, ...] = listing.lines
-        listing.arranged.connect(self._arranged)
-        listing.recoloured.connect(self._recoloured)
 
-    def _arranged(self) -> None:
+    def take_lines(self) -> None:
+        """Show the lines as they are arranged now."""
         self.beginResetModel()
         self._lines = self._listing.lines
         self.endResetModel()
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
-
-    def _recoloured(self) -> None:
-        if self._lines:
-            last = self.index(len(self._lines) - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), last)
 
     def index(self, row: int, column: int, parent: Index = NOWHERE) -> QModelIndex:
         """The place of a cell."""

@@ -1,0 +1,285 @@
+"""The lines of a listing as a table that paints itself and knows what is where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
+
+from studio.instruction_view.model.arrangement import Line
+from studio.instruction_view.model.columns import COLUMNS, Column, ColumnKey
+from studio.instruction_view.model.listing import Listing
+from studio.instruction_view.view.line_painter import (
+    FOLD_LEFT,
+    FOLD_WIDTH,
+    GUTTER_WIDTH,
+    PADDING,
+    LinePainter,
+    LineState,
+)
+from studio.instruction_view.view.line_text import LineSetter
+from studio.instruction_view.view.listing_links import ListingLinks
+from studio.instruction_view.view.listing_table import FIRST, GUTTER, Index, ListingTable
+from studio.instruction_view.view.marked_scroll_bar import MarkedScrollBar
+from studio.ui.kit import theme
+
+INSTRUCTION = FIRST + next(i for i, c in enumerate(COLUMNS) if c.key == "instruction")
+WIDEST_LINE = 64
+ROW = theme.COMPACT_ROW
+
+
+class Spot(NamedTuple):
+    """What is at a place of the table.
+
+    Attributes:
+        place: which line, -1 below the last.
+        column: which column, empty for the gutter.
+        operand: which register of the line, -1 for none.
+        is_mnemonic: the mnemonic is there.
+        is_fold: the triangle that folds the line is there.
+    """
+
+    place: int
+    column: ColumnKey | None = None
+    operand: int = -1
+    is_mnemonic: bool = False
+    is_fold: bool = False
+
+
+class _RowHeight(QStyledItemDelegate):
+    """Gives every row the height of a compact table."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """One compact row."""
+        return QSize(10, ROW)
+
+
+class LineTable(QTreeView):
+    """Paints the lines of a listing.
+
+    Args:
+        listing: what is shown.
+        links: what is lit and marked.
+        parent: owner in Qt.
+    """
+
+    def __init__(
+        self, listing: Listing, links: ListingLinks, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._listing = listing
+        self._links = links
+        self._painter = LinePainter(listing, links)
+        self._setter: LineSetter | None = None
+        self._shown: tuple[Line, ...] = ()
+        self._is_stale = False
+        self._matches: frozenset[int] = frozenset()
+        self._chosen_widths: set[int] = set()
+        self._fitting = False
+        self.scroll_marks = MarkedScrollBar(self)
+        self.setVerticalScrollBar(self.scroll_marks)
+        self._table = ListingTable(listing, self)
+        self.setItemDelegate(_RowHeight(self))
+        self.setModel(self._table)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self.setRootIsDecorated(False)
+        self.setItemsExpandable(False)
+        self.setIndentation(0)
+        self.setUniformRowHeights(True)
+        self.setMouseTracking(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.verticalScrollBar().setSingleStep(ROW)
+        header = self.header()
+        header.setObjectName("listing.header")
+        header.setStretchLastSection(False)
+        header.setSectionsMovable(True)
+        header.setFirstSectionMovable(False)
+        header.setMinimumSectionSize(GUTTER_WIDTH)
+        header.setSectionResizeMode(GUTTER, QHeaderView.ResizeMode.Fixed)
+        for place, column in enumerate(COLUMNS, FIRST):
+            header.setSectionHidden(place, not column.is_shown)
+        header.sectionResized.connect(self._section_resized)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines shown."""
+        return self._shown
+
+    def spot_at(self, at: QPoint) -> Spot:
+        """What is at a place of the viewport."""
+        place = self.indexAt(QPoint(0, at.y())).row()
+        if not 0 <= place < len(self._shown):
+            return Spot(-1)
+        line = self._shown[place]
+        if at.x() < GUTTER_WIDTH:
+            over = at.x() >= FOLD_LEFT - 2 and at.x() < FOLD_LEFT + FOLD_WIDTH + 2
+            return Spot(place, is_fold=over and self._listing.is_foldable(line))
+        section = self.header().logicalIndexAt(at.x())
+        if section < FIRST:
+            return Spot(place)
+        key = COLUMNS[section - FIRST].key
+        if key != "instruction" or line.kind != "instruction" or self._setter is None:
+            return Spot(place, key)
+        left = self.header().sectionViewportPosition(section) + PADDING
+        column = (at.x() - left) / self._painter.inks.char
+        return Spot(
+            place,
+            key,
+            self._setter.operand_at(line, column),
+            self._setter.is_mnemonic(line, column),
+        )
+
+    def spot_rect(self, place: int, operand: int = -1) -> QRect:
+        """Where a line, or one of its registers, is in the viewport."""
+        row = self.visualRect(self._table.index(place, INSTRUCTION))
+        if operand < 0 or self._setter is None or self._listing.rows is None:
+            return row
+        line = self._shown[place]
+        span = self._listing.rows.spans(line.row)[operand]
+        char, left = self._painter.inks.char, row.left() + PADDING
+        begin = self._setter.column(line, span.start)
+        return QRect(
+            round(left + begin * char), row.top(), round((span.end - span.start) * char), ROW
+        )
+
+    def is_row_visible(self, place: int) -> bool:
+        """Whether a line is in sight, whole."""
+        top = place * ROW - self.verticalScrollBar().value()
+        return top >= 0 and top + ROW <= self.viewport().height()
+
+    def set_stale(self, is_stale: bool) -> None:
+        """Hatch the gutter where the document has gone on since."""
+        if is_stale != self._is_stale:
+            self._is_stale = is_stale
+            self.viewport().update()
+
+    def take_lines(self) -> None:
+        """Show the lines as they are now; what was in sight stays where it was."""
+        anchors = tuple(self._anchors(self._shown))
+        self._shown = self._listing.lines
+        self._table.take_lines()
+        rows = self._listing.rows
+        depth = 0 if self._listing.grouping == "flat" else 1
+        self._setter = None if rows is None else LineSetter(rows, depth)
+        self.executeDelayedItemsLayout()
+        self.updateGeometries()
+        by_key = self._listing.arrangement.by_key
+        for key, top in anchors:
+            if key in by_key:
+                self.verticalScrollBar().setValue(by_key[key] * ROW - top)
+                break
+        self._fit_columns()
+        self.mark_scroll_bar()
+
+    def mark_scroll_bar(self) -> None:
+        """Show on the scroll bar where matches and marked lines are."""
+        count = max(len(self._shown) - 1, 1)
+        place_of = self._listing.arrangement.place_of
+        self._matches = frozenset(self._listing.matches)
+
+        def places(rows: tuple[int, ...]) -> list[float]:
+            return sorted({round(place_of(row) / count, 3) for row in rows})
+
+        self.scroll_marks.set_marks(
+            {"accent": places(self._links.marked_rows), "warning": places(self._listing.matches)}
+        )
+
+    def restyle(self) -> None:
+        """Colours or fonts have changed."""
+        self._painter = LinePainter(self._listing, self._links)
+        self._fit_columns()
+        self.viewport().update()
+
+    def drawRow(self, painter: QPainter, options: QStyleOptionViewItem, index: Index) -> None:
+        """Paint one line."""
+        if self._setter is None or index.row() >= len(self._shown):
+            return
+        line = self._shown[index.row()]
+        changes = self._listing.changes
+        flash = "added" if line.key in changes.added else ""
+        state = LineState(
+            has_caret=index.row() == self._listing.caret,
+            has_focus=self.hasFocus(),
+            is_stale=self._is_stale,
+            is_match=line.row in self._matches,
+            begins_section=self._begins_section(index.row()),
+            flash=flash or ("changed" if line.key in changes.changed else ""),
+        )
+        row = QRectF(options.rect)
+        self._painter.paint(painter, row, line, self._cells(row), self._setter, state)
+
+    def _begins_section(self, place: int) -> bool:
+        """Whether a line is the first one of its section."""
+        rows, line, above = self._listing.rows, self._shown[place], self._shown[place - 1]
+        if rows is None or place == 0 or line.row < 0 or above.row < 0:
+            return False
+        return rows.section(line.row) != rows.section(above.row)
+
+    def _cells(self, row: QRectF) -> Iterator[tuple[Column, QRectF]]:
+        header, right = self.header(), self.viewport().width()
+        for place, column in enumerate(COLUMNS, FIRST):
+            if header.isSectionHidden(place):
+                continue
+            left, width = header.sectionViewportPosition(place), header.sectionSize(place)
+            if left < right and left + width > GUTTER_WIDTH:
+                yield column, QRectF(left, row.top(), width, row.height())
+
+    def _anchors(self, lines: tuple[Line, ...]) -> Iterator[tuple[str, int]]:
+        """Lines in sight and how far below the upper edge they are; the caret's first."""
+        value, height = self.verticalScrollBar().value(), self.viewport().height()
+        found = []
+        caret = self._listing.caret_line
+        for place in range(value // ROW, min((value + height) // ROW + 1, len(lines))):
+            found.append((lines[place].key, place * ROW - value))
+            if caret is not None and lines[place].key == caret.key:
+                yield found[-1]
+        yield from found
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the instructions the room there is."""
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Columns as wide as what they hold, where the user has not chosen; lines take the rest."""
+        char, header = self._painter.inks.char, self.header()
+        self._fitting = True
+        header.resizeSection(GUTTER, GUTTER_WIDTH)
+        for place, column in enumerate(COLUMNS, FIRST):
+            if place not in self._chosen_widths and place != INSTRUCTION:
+                header.resizeSection(place, round(column.chars * char) + 2 * PADDING)
+        if INSTRUCTION not in self._chosen_widths:
+            others = header.length() - header.sectionSize(INSTRUCTION)
+            least = round(COLUMNS[INSTRUCTION - FIRST].chars * char) + 2 * PADDING
+            widest = round(self._widest_line() * char) + 2 * PADDING
+            room = self.viewport().width() - others
+            header.resizeSection(INSTRUCTION, min(max(room, least), max(widest, least)))
+        self._fitting = False
+
+    def _section_resized(self, place: int, _before: int, _now: int) -> None:
+        if not self._fitting:
+            self._chosen_widths.add(place)
+
+    def _widest_line(self) -> int:
+        rows, setter = self._listing.rows, self._setter
+        if rows is None or setter is None:
+            return WIDEST_LINE // 2
+        operands = max(
+            (len(rows.text(i)) - len(rows.mnemonic(i)) for i in range(len(rows))), default=0
+        )
+        return min(setter.tab + operands + 2, WIDEST_LINE)

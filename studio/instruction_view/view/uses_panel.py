@@ -1,0 +1,153 @@
+"""Lists the uses of registers under the listing; pinned lists stay beside the latest one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import Signal as QtSignal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.rows import ProgramRows
+from studio.instruction_view.view.lights import entity_of, ref_of
+from studio.ui.kit import icons, theme
+from studio.ui.models.entities import Entity
+
+_LINES = 5
+_ROW = Qt.ItemDataRole.UserRole
+
+
+class UsesPanel(QWidget):
+    """A tab for each register looked at.
+
+    Args:
+        parent: owner in Qt.
+    """
+
+    row_wanted = QtSignal(int)
+    """A use was chosen: its row."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("listing.uses")
+        self._rows: ProgramRows | None = None
+        self._kept: list[Entity] = []
+        self._latest: Entity | None = None
+        self._tabs = QTabBar(self)
+        self._tabs.setObjectName("listing.uses.tabs")
+        self._tabs.setAccessibleName("Registers whose uses are listed")
+        self._tabs.setExpanding(False)
+        self._tabs.setUsesScrollButtons(True)
+        self._list = QListWidget(self)
+        self._list.setObjectName("listing.uses.list")
+        self._list.setAccessibleName("Uses of the register")
+        self._list.setFont(theme.font("mono"))
+        self._list.setUniformItemSizes(True)
+        self._list.setFixedHeight(_LINES * theme.COMPACT_ROW + 4)
+        close = QToolButton(self)
+        close.setObjectName("listing.uses.close")
+        close.setToolTip("Close this list")
+        close.setAccessibleName("Close this list")
+        close.setFixedSize(theme.HIT, theme.HIT)
+        icons.keep(close, "close")
+        head = QHBoxLayout()
+        head.setContentsMargins(4, 0, 4, 0)
+        head.addWidget(self._tabs, 1)
+        head.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self._list)
+        close.clicked.connect(self.close_current)
+        self._tabs.currentChanged.connect(self._fill)
+        self._list.clicked.connect(self._clicked)
+        self._list.activated.connect(self._clicked)
+        self.hide()
+
+    @property
+    def registers(self) -> tuple[Entity, ...]:
+        """Tensors whose uses are listed: those pinned, then the latest."""
+        latest = (self._latest,) if self._latest is not None else ()
+        return (*self._kept, *latest)
+
+    def use_rows(self, rows: ProgramRows | None) -> None:
+        """The program is another one: lists of tensors it lacks are dropped."""
+        self._rows = rows
+        if rows is None:
+            self._kept, self._latest = [], None
+        else:
+            self._kept = [e for e in self._kept if ref_of(rows, e) is not None]
+            if self._latest is not None and ref_of(rows, self._latest) is None:
+                self._latest = None
+        self._show_tabs(self._tabs.currentIndex())
+
+    def show_uses(self, ref: Ref) -> None:
+        """List the uses of a register in place of those listed last."""
+        if self._rows is None:
+            return
+        entity = entity_of(self._rows, ref)
+        if entity not in self._kept:
+            self._latest = entity
+        self._show_tabs(self.registers.index(entity))
+
+    def pin_uses(self, ref: Ref) -> None:
+        """List the uses of a register and keep the list."""
+        self.show_uses(ref)
+        if self._latest is not None:
+            self._kept.append(self._latest)
+            self._latest = None
+        self._show_tabs(self._tabs.currentIndex())
+
+    def close_current(self) -> None:
+        """Drop the list shown."""
+        place = self._tabs.currentIndex()
+        if 0 <= place < len(self._kept):
+            del self._kept[place]
+        else:
+            self._latest = None
+        self._show_tabs(place)
+
+    def _show_tabs(self, place: int) -> None:
+        rows = self._rows
+        self._tabs.blockSignals(True)
+        while self._tabs.count():
+            self._tabs.removeTab(0)
+        for entity in self.registers:
+            ref = None if rows is None else ref_of(rows, entity)
+            if rows is None or ref is None:
+                continue
+            tab = self._tabs.addTab(f"{ref} {entity.key}: {len(rows.uses(ref))}")
+            self._tabs.setTabToolTip(tab, f"Uses of {ref}, {entity.key}")
+            if entity in self._kept:
+                self._tabs.setTabIcon(tab, icons.icon("pinned"))
+        self._tabs.setCurrentIndex(min(max(place, 0), self._tabs.count() - 1))
+        self._tabs.blockSignals(False)
+        self.setVisible(self._tabs.count() > 0)
+        self._fill(self._tabs.currentIndex())
+
+    def _fill(self, place: int) -> None:
+        self._list.clear()
+        rows, registers = self._rows, self.registers
+        if rows is None or not 0 <= place < len(registers):
+            return
+        ref = ref_of(rows, registers[place])
+        if ref is None:
+            return
+        for use in rows.uses(ref):
+            owners = ", ".join(rows.named_owners(use.row))
+            item = QListWidgetItem(f"{use.row:>5}  {use.how:<8} {rows.text(use.row)}   {owners}")
+            item.setData(_ROW, use.row)
+            self._list.addItem(item)
+
+    def _clicked(self, index: QModelIndex) -> None:
+        row = index.data(_ROW)
+        if isinstance(row, int):
+            self.row_wanted.emit(row)
