@@ -34,7 +34,7 @@ from studio.ui.models.data_sources import (
     with_reference,
 )
 from studio.ui.models.data_summary import DataSummary, summarise
-from studio.ui.models.tasks import TaskHandle, TaskList
+from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 
 Status: TypeAlias = Literal["none", "opening", "ready", "failed"]
 
@@ -83,6 +83,7 @@ class DataModel:
         self._wanted: _Wanted | None = None
         self._task: TaskHandle | None = None
         self._followed: Document | None = None
+        tasks.changed.connect(self._tasks_changed)
 
     # -- what others ask ------------------------------------------------------------------------
 
@@ -181,6 +182,17 @@ class DataModel:
             lambda made: self._show("ready", made),
             lambda error: self._refused(wanted, error),
         )
+
+    def _tasks_changed(self) -> None:
+        """Notice that the user stopped the reading."""
+        if self._task is None or not self._task.cancelled:
+            return
+        self._task = None
+        if self.status == "opening":
+            self.status, self.summary = "failed", None
+            self.error = CancelledError("reading was stopped", who="data", hint="read it again")
+            self._document().set_data_facts(None)
+        self.changed.emit()
 
     def _what_is_wanted(self) -> _Wanted | None:
         document = self._document()

@@ -1,0 +1,333 @@
+"""Takes trained networks out of the studio: what can be written, the last choice, the proof."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias, TypeVar
+
+from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.signal import Signal
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
+from studio.engine.train.devices import open_backend
+from studio.engine.train.exporting import export_file
+from studio.engine.train.project import Project
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.task import Task
+from studio.engine.train.trained import Trained
+from studio.graph_editor.model.document import Document
+from studio.ui.models.certificate import Certificate, certify
+from studio.ui.models.data_cache import DatasetCache
+from studio.ui.models.export_differences import changed_since
+from studio.ui.models.export_preview import Preview, preview_bytes, preview_file
+from studio.ui.models.tasks import TaskHandle, TaskList
+
+Picture: TypeAlias = Callable[[], bytes]
+"""Draws the graph as the content of a file; called on the window's thread."""
+
+T = TypeVar("T")
+FormKind: TypeAlias = Literal["program", "weights", "picture"]
+
+_LOG = logging.getLogger(__name__)
+_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=1000)
+_REMEMBERED = 50
+
+
+@dataclass(frozen=True)
+class ExportForm:
+    """One thing that can be written.
+
+    Attributes:
+        key: the engine's name of the format; ``svg`` or ``png`` for a picture.
+        title: its name for people.
+        ending: of the file's name.
+        kind: instructions, weights or a picture.
+        about: one sentence.
+    """
+
+    key: str
+    title: str
+    ending: str
+    kind: FormKind
+    about: str
+
+
+FORMS: tuple[ExportForm, ...] = (
+    ExportForm("gbi", "Instruction file", ".gbi", "program",
+               "Program, normalisation and weights in one file that runs by itself."),
+    ExportForm("gbasm", "Instruction listing", ".gbasm", "program",
+               "The program as text to read and edit; without weights."),
+    ExportForm("safetensors", "Weights (safetensors)", ".safetensors", "weights",
+               "All weights by name in Keras' layout, as other tools read them."),
+    ExportForm("npz", "Weights (NumPy)", ".npz", "weights",
+               "All weights by name in Keras' layout, as NumPy reads them."),
+    ExportForm("checkpoint", "Checkpoint", ".checkpoint.safetensors", "weights",
+               "Weights and the state of the training, to go on from."),
+    ExportForm("svg", "Picture of the graph (SVG)", ".svg", "picture",
+               "The graph as drawn, sharp at any size."),
+    ExportForm("png", "Picture of the graph (PNG)", ".png", "picture",
+               "The graph as drawn, as pixels."),
+)  # fmt: skip
+
+
+def form_named(key: str) -> ExportForm:
+    """The form of that key; DataError for another."""
+    for form in FORMS:
+        if form.key == key:
+            return form
+    raise DataError(f"there is no export format {key[:40]!r}", who="export")
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """One file that was written.
+
+    Attributes:
+        form: what it is.
+        path: where it is.
+        nbytes: its length.
+        certificate: what comparing it found; None for a picture, or where that could not be done.
+        doubt: why it could not be compared, if so.
+    """
+
+    form: ExportForm
+    path: Path
+    nbytes: int
+    certificate: Certificate | None = None
+    doubt: StudioError | None = None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether nothing speaks against the file."""
+        if self.form.kind == "picture":
+            return True
+        return self.certificate is not None and self.certificate.is_same
+
+
+class ExportModel:
+    """What can be exported of the document that is open, and doing it in the background.
+
+    Args:
+        document: gives the document.
+        tasks: runs the work.
+        run_of: the recorded training whose weights are meant, or None.
+        cache: data sets that are open already.
+        memory: file that remembers the last choice of each document; None keeps it in memory.
+    """
+
+    def __init__(
+        self,
+        document: Callable[[], Document],
+        tasks: TaskList,
+        run_of: Callable[[], RunFolder | None],
+        cache: DatasetCache | None = None,
+        memory: Path | None = None,
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.pictures: dict[str, Picture] = {}
+        self.result: ExportResult | None = None
+        self._task: TaskHandle | None = None
+        self._document = document
+        self._tasks = tasks
+        self._run_of = run_of
+        self._cache = cache or DatasetCache()
+        self._memory = memory
+        self._last: dict[str, tuple[str, str]] = {} if memory is None else _read(memory)
+        tasks.changed.connect(self._tasks_changed)
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def why_not(self, form: ExportForm) -> str:
+        """Why a form cannot be written now, in a few words; empty when it can."""
+        if form.kind == "picture":
+            return "" if form.key in self.pictures else "no canvas is open"
+        run = self._run_of()
+        if run is None:
+            return "train the network first"
+        return "" if run.best_result() is not None else "the training has no checkpoint yet"
+
+    def differences(self) -> tuple[str, ...]:
+        """What was changed since the training whose weights are meant; empty when nothing was."""
+        run = self._run_of()
+        if run is None:
+            return ()
+        try:
+            return changed_since(run.project(), self._document().project())
+        except StudioError as error:
+            return (f"the network now cannot run: {error.message}",)
+
+    @property
+    def task(self) -> TaskHandle | None:
+        """The export that is running."""
+        return self._task
+
+    @property
+    def last(self) -> tuple[ExportForm, Path] | None:
+        """What was exported last of this document, and where to."""
+        found = self._last.get(self._key())
+        if found is None:
+            return None
+        with suppress(DataError):
+            return form_named(found[0]), Path(found[1])
+        return None
+
+    def suggested_path(self, form: ExportForm) -> Path:
+        """Where a form goes unless told otherwise: where the last export went, or the project."""
+        document, last = self._document(), self.last
+        folder = last[1].parent if last is not None else document.folder
+        if last is not None and last[0] == form:
+            return last[1]
+        letters = (c if c.isalnum() or c in "-_." else "_" for c in document.title)
+        return folder / f"{''.join(letters).strip('.') or 'model'}{form.ending}"
+
+    # -- doing it -------------------------------------------------------------------------------
+
+    def preview(
+        self,
+        form: ExportForm,
+        done: Callable[[Preview, bytes], object],
+        failed: Callable[[StudioError], object],
+    ) -> TaskHandle | None:
+        """Make the file aside and show its beginning; ``done`` also gets a picture's content."""
+        if form.kind == "picture":
+            try:
+                content = self.pictures[form.key]()
+                done(preview_bytes(content, form.key), content)
+            except StudioError as error:
+                failed(error)
+            return None
+        run = self._need_run()
+
+        def work(handle: TaskHandle) -> Preview:
+            with TemporaryDirectory(prefix="glassbox-preview-") as name:
+                path = Path(name) / f"preview{form.ending}"
+                self._with_trained(run, lambda trained, _: export_file(trained, form.key, path))
+                handle.check()
+                return preview_file(path, form.key)
+
+        return self._tasks.start(
+            f"Preview {form.title.lower()}", work, lambda made: done(made, b""), failed, quiet=True
+        )
+
+    def export(
+        self,
+        form: ExportForm,
+        path: Path,
+        failed: Callable[[StudioError], object] | None = None,
+    ) -> TaskHandle | None:
+        """Write a file and prove that it is the same model; `result` has the finding.
+
+        Raises:
+            DataError: nothing has been trained.
+            FormatError: a picture cannot be written; other forms tell ``failed``.
+        """
+        if form.kind == "picture":
+            content = self.pictures[form.key]()
+            write_atomic(path, content)
+            self._done(ExportResult(form, path, len(content)))
+            return None
+        run = self._need_run()
+
+        def give_up(error: StudioError) -> None:
+            self._task = None
+            self.changed.emit()
+            if failed is not None:
+                failed(error)
+
+        self.result = None
+        self._task = self._tasks.start(
+            f"Export {path.name}",
+            lambda handle: self._write(form, path, run, handle),
+            self._done,
+            give_up,
+        )
+        self.changed.emit()
+        return self._task
+
+    def again(self, failed: Callable[[StudioError], object] | None = None) -> None:
+        """Export what was exported last, to the same place; DataError when nothing was."""
+        last = self.last
+        if last is None:
+            raise DataError("nothing has been exported of this project yet", who="export")
+        self.export(*last, failed)
+
+    def _write(
+        self, form: ExportForm, path: Path, run: RunFolder, handle: TaskHandle
+    ) -> ExportResult:
+        def made(trained: Trained, project: Project) -> ExportResult:
+            handle.progress(0.05, "writing")
+            export_file(trained, form.key, path)
+            nbytes = path.stat().st_size
+            try:
+                certificate = certify(trained, project, form.key, path, handle.progress)
+            except FormatError as error:
+                return ExportResult(form, path, nbytes, None, error)
+            return ExportResult(form, path, nbytes, certificate)
+
+        handle.progress(0.0, "loading the weights")
+        return self._with_trained(run, made)
+
+    def _with_trained(self, run: RunFolder, work: Callable[[Trained, Project], T]) -> T:
+        project = run.project()
+        dataset = None
+        if project.data is not None:
+            dataset = self._cache.open(project.data, project.folder)
+        task = Task.of_project(project, dataset)
+        with open_backend("cpu") as opened, Trained.of_run(run, opened.backend, task) as trained:
+            return work(trained, project)
+
+    def _done(self, result: ExportResult) -> None:
+        self._task, self.result = None, result
+        self._last.pop(self._key(), None)
+        self._last[self._key()] = (result.form.key, str(result.path))
+        self._remember()
+        self.changed.emit()
+
+    def _tasks_changed(self) -> None:
+        if self._task is not None and self._task.cancelled:
+            self._task = None
+            self.changed.emit()
+
+    def _need_run(self) -> RunFolder:
+        run = self._run_of()
+        if run is None or run.best_result() is None:
+            raise DataError("there are no trained weights to export", who="export",
+                            hint="train the network first")  # fmt: skip
+        return run
+
+    def _key(self) -> str:
+        document = self._document()
+        return document.uuid if document.path is None else str(document.path.resolve())
+
+    def _remember(self) -> None:
+        if self._memory is None:
+            return
+        kept = dict(list(self._last.items())[-_REMEMBERED:])
+        try:
+            self._memory.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(self._memory, json.dumps(kept, indent=2).encode("utf-8"))
+        except (OSError, FormatError) as error:
+            _LOG.warning("the last export is not remembered: %s", error)
+
+
+def _read(path: Path) -> dict[str, tuple[str, str]]:
+    """The last exports as remembered; none where the file is missing or damaged."""
+    if not path.is_file():
+        return {}
+    try:
+        found = load_json(path, _LIMITS)
+    except FormatError as error:
+        _LOG.warning("the last exports are forgotten: %s", error)
+        return {}
+    return {
+        str(key): (str(value[0]), str(value[1]))
+        for key, value in (found.items() if isinstance(found, Mapping) else ())
+        if isinstance(value, list) and len(value) == 2
+    }

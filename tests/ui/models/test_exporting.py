@@ -1,0 +1,231 @@
+"""Exports: what can be written, previews, the last choice, and what was changed since training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.formats.gbi import load_gbi
+from studio.engine.train.exporting import EXPORT_FORMATS
+from studio.engine.train.runs import RunFolder
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.layers import add_layer, rename, set_option
+from studio.graph_editor.model.edits.sections import set_data, set_training
+from studio.graph_editor.model.state import DocumentState
+from studio.ui.models.export_preview import LINES, Preview, hex_lines
+from studio.ui.models.exporting import FORMS, ExportModel, form_named
+from tests.ui.models.desk import Desk
+from tests.ui.models.trained_projects import train
+
+PNG = (
+    b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x40\x00\x00\x00\xf0\x08\x02\x00\x00\x00"
+    + b"\0" * 40
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    train(folder)
+    return folder
+
+
+class ExportDesk(Desk):
+    """A desk with a trained project and its exports."""
+
+    def __init__(self, home: Path, memory: Path | None) -> None:
+        super().__init__(Document.open(home / "small.glassbox"))
+        runs = sorted((home / "small.runs").iterdir())
+        self.run: RunFolder | None = RunFolder(runs[-1])
+        self.memory = memory
+        self.exports = self.fresh()
+
+    def fresh(self) -> ExportModel:
+        return ExportModel(self.current, self.tasks, lambda: self.run, memory=self.memory)
+
+
+@pytest.fixture
+def desk(home: Path, tmp_path: Path) -> Iterator[ExportDesk]:
+    made = ExportDesk(home, tmp_path / "state" / "exports.json")
+    yield made
+    made.tasks.close()
+
+
+def preview_of(desk: ExportDesk, key: str) -> Preview:
+    found: list[Preview] = []
+    wrong: list[StudioError] = []
+    desk.exports.preview(form_named(key), lambda made, _: found.append(made), wrong.append)
+    desk.settle()
+    assert not wrong, wrong
+    return found[0]
+
+
+def test_the_forms_are_those_the_engine_writes_and_pictures() -> None:
+    assert {form.key for form in FORMS if form.kind != "picture"} == set(EXPORT_FORMATS)
+    assert len({form.ending for form in FORMS}) == len(FORMS)
+
+
+def test_an_export_ends_with_the_proof_and_can_be_done_again(
+    desk: ExportDesk, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.gbi"
+    desk.exports.export(form_named("gbi"), path)
+    assert desk.exports.task is not None
+    desk.settle()
+    result = desk.exports.result
+    assert result is not None
+    assert result.is_proven
+    assert result.certificate is not None
+    assert result.certificate.sentence.startswith("same model: max difference ")
+    assert result.nbytes == path.stat().st_size
+    first = path.read_bytes()
+    path.unlink()
+    again = desk.fresh()
+    assert again.last == (form_named("gbi"), path)
+    again.again()
+    desk.settle()
+    assert path.read_bytes() == first
+
+
+def test_without_a_training_it_is_said_and_nothing_is_written(
+    desk: ExportDesk, tmp_path: Path
+) -> None:
+    desk.run = None
+    assert desk.exports.why_not(form_named("npz")) == "train the network first"
+    with pytest.raises(DataError, match="no trained weights"):
+        desk.exports.export(form_named("npz"), tmp_path / "m.npz")
+    with pytest.raises(DataError, match="nothing has been exported"):
+        desk.exports.again()
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_said(desk: ExportDesk, tmp_path: Path) -> None:
+    said: list[StudioError] = []
+    desk.exports.export(form_named("npz"), tmp_path / "nowhere" / "m.npz", said.append)
+    desk.settle()
+    assert "the folder does not exist" in said[0].message
+    assert desk.exports.result is None
+    assert desk.exports.task is None
+    assert desk.exports.last is None
+
+
+def test_a_stopped_export_is_over(desk: ExportDesk, tmp_path: Path) -> None:
+    task = desk.exports.export(form_named("gbi"), tmp_path / "m.gbi")
+    assert task is not None
+    task.cancel()
+    desk.settle()
+    assert desk.exports.task is None
+    assert desk.exports.result is None
+
+
+def test_the_listing_is_shown_as_it_is_written(desk: ExportDesk, tmp_path: Path) -> None:
+    found = preview_of(desk, "gbasm")
+    desk.exports.export(form_named("gbasm"), tmp_path / "m.gbasm")
+    desk.settle()
+    lines = (tmp_path / "m.gbasm").read_text().splitlines()
+    assert found.lines == tuple(line[:200] for line in lines[:LINES])
+    assert found.total == len(lines)
+
+
+@pytest.mark.parametrize("key", ["gbi", "safetensors", "npz", "checkpoint"])
+def test_binary_files_are_summed_up_and_begin_with_their_bytes(
+    desk: ExportDesk, tmp_path: Path, key: str
+) -> None:
+    found = preview_of(desk, key)
+    path = tmp_path / f"m{form_named(key).ending}"
+    desk.exports.export(form_named(key), path)
+    desk.settle()
+    content = path.read_bytes()
+    assert len(found.lines) <= LINES
+    assert found.nbytes == len(content)
+    assert tuple(hex_lines(content, 8)) == found.lines[-8:]
+    text = "\n".join(found.lines)
+    assert "hidden/kernel" in text
+    if key == "gbi":
+        program = load_gbi(path).program
+        assert f"{len(program)} instructions" in text
+        assert f"{len(program.tensors)} tensors" in text
+
+
+def test_hex_lines_read_like_a_dump() -> None:
+    assert list(hex_lines(b"Glassbox\x00\xff is here!", 4)) == [
+        "00000000  47 6c 61 73 73 62 6f 78 00 ff 20 69 73 20 68 65  Glassbox.. is he",
+        "00000010  72 65 21                                         re!",
+    ]
+
+
+def test_pictures_are_drawn_by_whoever_has_the_canvas(desk: ExportDesk, tmp_path: Path) -> None:
+    form = form_named("png")
+    assert desk.exports.why_not(form) == "no canvas is open"
+    desk.exports.pictures["png"] = lambda: PNG
+    assert desk.exports.why_not(form) == ""
+    shown: list[tuple[Preview, bytes]] = []
+    desk.exports.preview(form, lambda *made: shown.append(made), pytest.fail)
+    assert shown[0][0].lines[0] == "PNG picture of 320 by 240 pixels"
+    desk.exports.export(form, tmp_path / "graph.png")
+    assert (tmp_path / "graph.png").read_bytes() == PNG
+    assert desk.exports.result is not None
+    assert desk.exports.result.is_proven
+    with pytest.raises(FormatError):
+        desk.exports.export(form, tmp_path / "nowhere" / "graph.png")
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"a": 3}', '{"a": ["gbi"]}', "\x00"])
+def test_a_damaged_memory_of_exports_is_forgotten(desk: ExportDesk, text: str) -> None:
+    assert desk.memory is not None
+    desk.memory.parent.mkdir(parents=True)
+    desk.memory.write_text(text)
+    assert desk.fresh().last is None
+    desk.memory.write_text(json.dumps({str(desk.document.path): ["nobody", "/x"]}))
+    assert desk.fresh().last is None
+
+
+def test_suggested_paths_follow_the_last_export(desk: ExportDesk, tmp_path: Path) -> None:
+    assert desk.exports.suggested_path(form_named("npz")) == desk.document.folder / "small.npz"
+    desk.exports.pictures["svg"] = lambda: b"<svg/>"
+    desk.exports.export(form_named("svg"), tmp_path / "drawing.svg")
+    assert desk.exports.suggested_path(form_named("svg")) == tmp_path / "drawing.svg"
+    assert desk.exports.suggested_path(form_named("npz")) == tmp_path / "small.npz"
+
+
+EDITS: dict[str, tuple[Callable[[DocumentState], DocumentState], str]] = {
+    "added layer": (
+        lambda s: add_layer(s, "Activation", after="answer", config={"activation": "softmax"}),
+        "+1 layer: activation",
+    ),
+    "option": (lambda s: set_option(s, "hidden", "units", 32), "hidden: units 24 → 32"),
+    "name": (lambda s: rename(s, "hidden", "middle"), "hidden is now called middle"),
+    "normalisation": (
+        lambda s: set_data(s, {"source": "digits", "normalization": "standard"}),
+        "normalisation unit → standard",
+    ),
+    "data": (lambda s: set_data(s, {"source": "iris"}), "data digits → iris"),
+    "no data": (lambda s: set_data(s, None), "the data was removed"),
+    "split": (
+        lambda s: set_data(s, {"source": "digits", "normalization": "unit", "split_seed": 4}),
+        "other samples are held out",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_what_was_changed_since_the_training_is_named(desk: ExportDesk, name: str) -> None:
+    edit, sentence = EDITS[name]
+    assert desk.exports.differences() == ()
+    desk.document.apply(name, edit(desk.document.state))
+    assert sentence in desk.exports.differences()
+    desk.document.undo()
+    assert desk.exports.differences() == ()
+
+
+def test_settings_of_the_training_alone_do_not_make_weights_old(desk: ExportDesk) -> None:
+    state = set_training(desk.document.state, {"epochs": 99})
+    state = set_option(state, "hidden", "kernel_initializer", "he_normal")
+    desk.document.apply("Change training", state)
+    assert desk.exports.differences() == ()
+    np.testing.assert_equal(desk.document.dirty, True)
