@@ -7,6 +7,7 @@ the buffer is used again. Only the engine thread makes and deletes buffers.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -87,15 +88,19 @@ class GlSnapshot(Snapshot):
         if not order.words:
             return Rendered(None, {sheet: order.read(_NOTHING).tiles[sheet] for sheet in sheets})
         work = self._tap.work
+        took: list[float] = []
 
         def begin() -> PendingRead:
+            began = time.perf_counter()
             made = issue_order(work, self.buffer.slice(), order)
             try:
                 return PendingRead(work.pool, made.slice(0, 4 * order.words))
             finally:
                 work.pool.release(made)
+                took.append(time.perf_counter() - began)
 
-        return order.read(self._read(begin))
+        found = order.read(self._read(begin))
+        return Rendered(found.statistics, found.tiles, sum(took))
 
     def element(self, index: tuple[int, ...]) -> np.generic:
         """One element; only its word is read."""

@@ -8,6 +8,7 @@ viewer; where all snapshots of a tap are in use it just takes none.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
 from studio.engine.isa.program import Program
+from studio.engine.runtime.live_places import NotThereError
 from studio.engine.runtime.live_sheet import Sheet, Tile, draw
 from studio.engine.runtime.live_statistics import Statistics, statistics_of
 
@@ -68,10 +70,12 @@ class Rendered:
     Attributes:
         statistics: of all its elements; None where not asked for.
         tiles: the tile of every sheet asked for.
+        seconds: time it took from others: of this thread, or of the one that queues device work.
     """
 
     statistics: Statistics | None
     tiles: Mapping[Sheet, Tile]
+    seconds: float = 0.0
 
 
 class Snapshot(ABC):
@@ -165,9 +169,11 @@ class ArraySnapshot(Snapshot):
 
     def render(self, sheets: Sequence[Sheet] = (), *, statistics: bool = True) -> Rendered:
         """Statistics and tiles, by NumPy on this thread."""
+        began = time.thread_time()
         with np.errstate(all="ignore"):
             found = statistics_of(self._array) if statistics else None
-            return Rendered(found, {sheet: draw(self._array, sheet) for sheet in sheets})
+            tiles = {sheet: draw(self._array, sheet) for sheet in sheets}
+        return Rendered(found, tiles, time.thread_time() - began)
 
     def element(self, index: tuple[int, ...]) -> np.generic:
         """One element."""
@@ -259,8 +265,21 @@ class Tap:
         return self._wanted
 
     def index_in(self, program: Program) -> int | None:
-        """The instruction to look behind in that program, None for the last that writes."""
-        return self.after(program) if callable(self.after) else self.after
+        """The instruction to look behind in that program, None for the last that writes.
+
+        Raises:
+            NotThereError: the program does not have the instruction.
+        """
+        if not callable(self.after):
+            return self.after
+        found = self.after(program)
+        if found is None:
+            raise NotThereError(
+                "the program does not have the instruction it was to be looked at behind",
+                who=self.name,
+                hint="choose another instruction",
+            )
+        return found
 
     def captured(self, seconds: float) -> None:
         """Count a capture that took so long on the thread that runs programs."""

@@ -8,6 +8,7 @@ one and putting it in its place between two steps; the session, and so the train
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from studio.engine.core.errors import BackendError
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Executable
 from studio.engine.runtime.live import After, StepClock, Tap
+from studio.engine.runtime.live_places import NotThereError, find_ref
+from studio.engine.runtime.transfers import Array, failed
 
 if TYPE_CHECKING:
     from studio.engine.train.network import Network
@@ -51,6 +54,8 @@ class LiveTaps:
         self._lock = Lock()
         self._taps: tuple[Tap, ...] = ()
         self._running: tuple[Executable, ...] = ()
+        self._ran: Executable | None = None
+        self._closed = False
 
     @property
     def taps(self) -> tuple[Tap, ...]:
@@ -92,6 +97,28 @@ class LiveTaps:
                 executable.detach(tap)
         tap.close()
 
+    def read(self, name: str, *, grad: bool = False) -> Future[Array]:
+        """A tensor as it is now (on the training thread, between steps).
+
+        What the session keeps, and of the rest what a run leaves behind; the future holds a
+        BackendError for anything else.
+        """
+        if not grad and self._network.session.has(name):
+            return self._network.session.read(name)
+        with self._lock:
+            wide = self._wide_ones()
+        try:
+            if not wide or self._ran is not wide[-1]:
+                raise NotThereError("the last step left nothing of it", who=name)
+            return wide[-1].fetch(find_ref(wide[-1].program, name, grad))
+        except BackendError as error:
+            return failed(error)
+
+    def begin(self, executable: Executable, step: int) -> None:
+        """Steps are about to be queued, after so many (on the training thread)."""
+        self.clock.step = step
+        self._ran = executable
+
     def made(self, mode: str, executable: Executable) -> None:
         """The network has a new executable."""
         if mode != MODE:
@@ -110,6 +137,7 @@ class LiveTaps:
         """Watch nothing any more."""
         with self._lock:
             taps, self._taps, self._running = self._taps, (), ()
+            self._closed = True
         for tap in taps:
             tap.close()
 
@@ -142,7 +170,11 @@ class LiveTaps:
 
     def replace(self, replacement: Replacement) -> None:
         """Run what was compiled from the next step on (on the training thread, between steps)."""
-        self._network.replace(MODE, replacement)
+        if not self._closed:
+            self._network.replace(MODE, replacement)
+            return
+        for executable in replacement.executables:
+            executable.close()
 
     def _wide_ones(self) -> tuple[Executable, ...]:
         """The executables of whole batches: a picture should not shrink for the last of an epoch.

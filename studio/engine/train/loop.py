@@ -123,7 +123,7 @@ class EpochLoop:
 
     def _run(self, executable: Executable, batch: int, steps: int, *, counted: bool) -> int:
         """Run plain steps, or one instrumented where a sampler asks for it."""
-        self._network.live.clock.step = self.total_step
+        self._network.live.begin(executable, self.total_step)
         sampler, is_full = self.sampler, batch == self.feed.batch_size
         if sampler is not None and is_full and not counted and sampler.wants():
             return sampler.run(executable, self.total_step)

@@ -192,6 +192,30 @@ def test_a_tap_asked_for_before_the_training_sees_it(cpu: Backend) -> None:
         assert snapshot.moment.step == 1
 
 
+def test_tensors_can_be_read_between_steps_without_a_tap(cpu: Backend) -> None:
+    with Trainer(task(epochs=1), cpu) as trainer:
+        trainer.control.pause()
+        future = trainer.start()
+        assert trainer.control.wait(["paused"], 20)
+        live = trainer.network.live
+
+        def read(name: str, grad: bool = False) -> np.ndarray:
+            asked = trainer.control.call(lambda: live.read(name, grad=grad))
+            return np.asarray(asked.result(20).result(20))
+
+        with pytest.raises(NotThereError, match="left nothing"):
+            read("dense/kernel", grad=True)
+        step_on(trainer, 2)
+        np.testing.assert_array_equal(
+            read("dense/kernel"), trainer.network.session.read("dense/kernel").result()
+        )
+        assert read("dense/kernel", grad=True).any()
+        with pytest.raises(NotThereError):
+            read("nothing/here")
+        trainer.control.stop()
+        future.result(20)
+
+
 def test_unwatching_releases_what_waits(cpu: Backend) -> None:
     with Trainer(task(epochs=1), cpu) as trainer:
         live = trainer.network.live

@@ -1,0 +1,279 @@
+"""Tensors looked at while a network trains: which views want what, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
+from studio.engine.isa.program import Program
+from studio.engine.runtime.live import ArraySnapshot, Moment
+from studio.engine.train.live import Replacement
+from studio.engine.train.trainer import Trainer
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.live_frames import Frame, Status, Wish
+from studio.ui.models.live_resting import Resting
+from studio.ui.models.live_worker import Channel, LiveWorker, Source
+from studio.ui.models.provenance import Provenance
+from studio.ui.models.scheduling import Scheduler
+from studio.ui.models.tasks import TaskHandle, TaskList
+
+WAITING = Status("waiting", "Appears when the training runs", "Start a training")
+QUIET = Status("quiet", "Live views are switched off", "Switch them on to see tensors change")
+
+
+class LiveView:
+    """One view's eye on one tensor; used on the window's thread.
+
+    Made by `LiveTensors.open`. Nothing is captured until the view is active.
+    """
+
+    def __init__(self, owner: LiveTensors, entity: Entity, after: str) -> None:
+        self.entity = entity
+        self.after = after
+        self.changed: Signal[[]] = Signal()
+        self.frame: Frame | None = None
+        self.status: Status = WAITING
+        self._owner = owner
+        self._closed = False
+        name, grad = entities.tensor_name(entity)
+        locate = owner.locate(after) if after else None
+        self._channel = Channel(name, grad, locate, self._corner, self._told)
+        owner.worker.add(self._channel)
+
+    @property
+    def wish(self) -> Wish:
+        """What the view wants at the moment."""
+        return self._channel.wish
+
+    def want(self, **changes: Any) -> None:
+        """Want something else, by the fields of `Wish`."""
+        self._channel.wish = replace(self._channel.wish, **changes)
+        self._owner.worker.wake()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._closed:
+            return
+        self._closed = True
+        self._owner.forget(self)
+        self._owner.worker.remove(self._channel)
+        self._set_frame(None)
+
+    def settle(self) -> None:
+        """Have the picture's numbers on the host: the device may be about to close."""
+        frame = self.frame
+        if frame is None or isinstance(frame.snapshot, ArraySnapshot):
+            return
+        old = frame.snapshot
+        try:
+            array = old.array()
+        except StudioError:
+            self._set_frame(None)
+            return
+        made = ArraySnapshot(old.name, array, old.grad, old.moment)
+        self._set_frame(replace(frame, snapshot=made))
+        self.changed.emit()
+
+    def show_status(self, status: Status) -> None:
+        """Say why there is no new picture."""
+        self.status = status
+        self.changed.emit()
+
+    def _corner(self, moment: Moment) -> str:
+        step = f"step {moment.step:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        return f"{step} · after #{moment.index}" if self.after else step
+
+    def _told(self, news: Frame | Status) -> None:
+        """Bring news from the worker's thread to the window's."""
+        self._owner.scheduler.post(lambda: self._take(news))
+
+    def _take(self, news: Frame | Status) -> None:
+        if isinstance(news, Frame):
+            self._channel.busy = False
+            self._owner.worker.wake()
+            if self._closed:
+                news.snapshot.release()
+                return
+            self._set_frame(news)
+            self.status = Status(news.state, news.label)
+        elif not self._closed:
+            self.status = news
+        if not self._closed:
+            self.changed.emit()
+
+    def _set_frame(self, frame: Frame | None) -> None:
+        old, self.frame = self.frame, frame
+        if old is not None:
+            old.snapshot.release()
+
+
+class LiveTensors:
+    """The tensors the studio looks at; follows one training after another.
+
+    Whoever trains tells it: `started` with the trainer once it exists, `ended` when it is over and
+    before its network or its device is closed.
+
+    Args:
+        scheduler: the window's thread.
+        tasks: recompiles in the background.
+    """
+
+    def __init__(self, scheduler: Scheduler, tasks: TaskList) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.kept_changed: Signal[[frozenset[str]]] = Signal()
+        self.scheduler = scheduler
+        self.worker = LiveWorker(self._keep_later)
+        self._tasks = tasks
+        self._trainer: Trainer | None = None
+        self._resting: Resting | None = None
+        self._views: tuple[LiveView, ...] = ()
+        self._asked: set[str] = set()
+        self._tried: set[str] = set()
+        self._recompiling = False
+        self._quiet = False
+        self._provenance: Provenance | None = None
+
+    # -- for whoever trains ---------------------------------------------------------------------
+
+    @property
+    def trainer(self) -> Trainer | None:
+        """The training that is looked at."""
+        return self._trainer
+
+    def started(self, trainer: Trainer) -> None:
+        """A training is there: look at its tensors."""
+        self._trainer = trainer
+        self._asked, self._tried, self._recompiling = set(), set(), False
+        self._apply()
+
+    def ended(self, resting: Resting | None = None) -> None:
+        """The training is over; its tensors are those of `resting` now, where given."""
+        for view in self._views:
+            view.settle()
+        self._trainer = None
+        if resting is not None:
+            self._resting = resting
+        self._apply()
+
+    def rest_on(self, resting: Resting | None) -> None:
+        """Show these weights while nothing trains: the initial ones, or a run's."""
+        self._resting = resting
+        self._apply()
+
+    @property
+    def resting(self) -> Resting | None:
+        """The weights shown while nothing trains."""
+        return self._resting
+
+    # -- for views ------------------------------------------------------------------------------
+
+    def open(self, entity: Entity, *, after: str = "") -> LiveView:
+        """Look at a tensor.
+
+        Args:
+            entity: a tensor, or its gradient.
+            after: stable key of the instruction to look behind; the last that writes it without.
+        """
+        view = LiveView(self, entity, after)
+        self._views = (*self._views, view)
+        if self._quiet:
+            view.show_status(QUIET)
+        return view
+
+    def forget(self, view: LiveView) -> None:
+        """A view was closed."""
+        self._views = tuple(each for each in self._views if each is not view)
+
+    @property
+    def views(self) -> tuple[LiveView, ...]:
+        """The views open at the moment."""
+        return self._views
+
+    @property
+    def share(self) -> float:
+        """Part of the time pictures took from the training lately, 0 to 1."""
+        return self.worker.spent.share
+
+    @property
+    def quiet(self) -> bool:
+        """Whether all live views are switched off."""
+        return self._quiet
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Switch all live views off, or on again."""
+        if quiet == self._quiet:
+            return
+        self._quiet = quiet
+        self.worker.set_quiet(quiet)
+        for view in self._views:
+            view.show_status(QUIET if quiet else WAITING)
+        self.changed.emit()
+
+    def close(self) -> None:
+        """Let everything go."""
+        for view in self._views:
+            view.close()
+        self.worker.close()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def locate(self, key: str) -> Callable[[Program], int | None]:
+        """Finds the instruction of a stable key in whatever program runs."""
+
+        def find(program: Program) -> int | None:
+            found = self._provenance
+            if found is None or found.program is not program:
+                found = self._provenance = Provenance(program)
+            return found.index_of(key)
+
+        return find
+
+    def _apply(self) -> None:
+        self.worker.use(Source(self._trainer, self._resting))
+        self.changed.emit()
+
+    def _keep_later(self, name: str) -> None:
+        self.scheduler.post(lambda: self._keep(name))
+
+    def _keep(self, name: str) -> None:
+        """Recompile the running program so that it stores a tensor; several at a time."""
+        if self._trainer is None or name in self._tried:
+            return
+        self._tried.add(name)
+        self._asked.add(name)
+        if not self._recompiling:
+            self._recompile(self._trainer)
+
+    def _recompile(self, trainer: Trainer) -> None:
+        names, self._asked = frozenset(self._asked), set()
+        self._recompiling = True
+        live = trainer.network.live
+
+        def work(handle: TaskHandle) -> Replacement:
+            def progress(done: int, total: int) -> None:
+                handle.progress(done / max(1, total), "compiling kernels")
+
+            made = live.recompile(names, progress)
+            trainer.control.call(lambda: live.replace(made)).result()
+            return made
+
+        def done(made: Replacement) -> None:
+            self._recompiling = False
+            if trainer is self._trainer:
+                self.kept_changed.emit(made.kept)
+                self.worker.retry()
+                if self._asked:
+                    self._recompile(trainer)
+
+        def failed(error: StudioError) -> None:
+            self._recompiling = False
+            for view in self._views:
+                if view.status.state == "compiling":
+                    view.show_status(Status("missing", error.message, error.hint))
+
+        title = f"Keep {', '.join(sorted(names))} in the program"
+        self._tasks.start(title, work, done, failed)

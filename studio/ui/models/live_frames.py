@@ -1,0 +1,130 @@
+"""What passes between the views of tensors and the thread that makes their pictures."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from studio.engine.core.tensor import Shape
+from studio.engine.runtime.live import ArraySnapshot, Snapshot
+from studio.engine.runtime.live_sheet import Sheet, Tile
+from studio.engine.runtime.live_statistics import Statistics
+
+Sheets: TypeAlias = "Callable[[Shape], tuple[Sheet, ...]]"
+"""Says which sheets a view wants of a tensor of a shape."""
+State: TypeAlias = Literal["waiting", "live", "after", "compiling", "resting", "missing", "quiet"]
+
+INTERVAL = 0.1
+"""Seconds between two pictures at least."""
+SHARE = 0.03
+"""Part of the time that pictures may take from a training."""
+
+
+def no_sheets(_: Shape) -> tuple[Sheet, ...]:
+    """A view that draws from the snapshot itself needs none."""
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What a view wants; a new one for every change.
+
+    Attributes:
+        active: whether anybody sees it; without, nothing is captured.
+        sheets: which tiles to make.
+        statistics: whether to make statistics.
+        element: an index whose element is wanted exactly.
+        minus: show the difference to this snapshot.
+        interval: seconds between two pictures at least.
+    """
+
+    active: bool = False
+    sheets: Sheets = no_sheets
+    statistics: bool = True
+    element: tuple[int, ...] | None = None
+    minus: ArraySnapshot | None = None
+    interval: float = INTERVAL
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One picture's worth of a tensor.
+
+    Attributes:
+        snapshot: the tensor; whoever has the frame releases it.
+        statistics: of what is shown.
+        tiles: by sheet.
+        wish: what it was made for.
+        value: the element wanted, and None without.
+        place: the index of that element.
+        label: where the numbers come from, as the corner of the picture says it.
+        state: whether it is of a step, behind an instruction, or of weights at rest.
+    """
+
+    snapshot: Snapshot
+    statistics: Statistics | None
+    tiles: Mapping[Sheet, Tile]
+    wish: Wish
+    value: np.generic | None
+    place: tuple[int, ...] | None
+    label: str
+    state: State
+
+    @property
+    def tile(self) -> Tile | None:
+        """The first tile, where there is one."""
+        return next(iter(self.tiles.values()), None)
+
+
+@dataclass(frozen=True)
+class Status:
+    """Why a view shows what it shows.
+
+    Attributes:
+        state: in a word.
+        text: in a sentence.
+        hint: what to do about it.
+    """
+
+    state: State
+    text: str
+    hint: str = ""
+
+
+class TimeSpent:
+    """How much of the last seconds pictures took from a training; from any thread.
+
+    Args:
+        window: seconds looked back on.
+        clock: tells the time.
+    """
+
+    def __init__(self, window: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._window = window
+        self._clock = clock
+        self._lock = Lock()
+        self._spent: deque[tuple[float, float]] = deque()
+
+    def add(self, seconds: float) -> None:
+        """Count work that has just ended."""
+        with self._lock:
+            self._spent.append((self._clock(), seconds))
+            self._forget()
+
+    @property
+    def share(self) -> float:
+        """Part of the time, 0 to 1."""
+        with self._lock:
+            self._forget()
+            return min(1.0, sum(seconds for _, seconds in self._spent) / self._window)
+
+    def _forget(self) -> None:
+        end = self._clock() - self._window
+        while self._spent and self._spent[0][0] < end:
+            self._spent.popleft()

@@ -1,0 +1,100 @@
+"""What tensors hold while nothing trains: the initial weights, a run's, a trained network's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import BackendError
+from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.network import Network
+from studio.engine.train.task import Task
+from studio.engine.train.weights import initial_weights
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+
+class Resting(Protocol):
+    """Weights by name; read in the background."""
+
+    @property
+    def label(self) -> str:
+        """Whose they are, as the corner of a picture says it."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Steps they were trained for."""
+        ...
+
+    def read(self, name: str) -> Array | None:
+        """A tensor as stored, None where these weights have none of that name."""
+        ...
+
+
+@dataclass
+class HeldWeights:
+    """Weights made when they are first asked for.
+
+    Attributes:
+        label: whose they are.
+        make: gives them by name.
+        step: steps they were trained for.
+    """
+
+    label: str
+    make: Callable[[], Mapping[str, Array]]
+    step: int = 0
+    _found: Mapping[str, Array] | None = None
+
+    def read(self, name: str) -> Array | None:
+        """A tensor as stored."""
+        if self._found is None:
+            self._found = self.make()
+        return self._found.get(name)
+
+
+def initial(task: Task) -> HeldWeights:
+    """What the parameters of a task hold before it is trained."""
+    return HeldWeights(
+        "initial weights", lambda: initial_weights(task.graph, task.settings.seed)
+    )  # fmt: skip
+
+
+def of_checkpoint(path: Path, run: str) -> HeldWeights:
+    """What a checkpoint file holds: weights, running statistics and optimiser slots."""
+    found: list[Checkpoint] = []
+
+    def load() -> Mapping[str, Array]:
+        found.append(Checkpoint.load(path))
+        return found[0].tensors
+
+    return HeldWeights(f"weights of run {run}", load)
+
+
+class NetworkAtRest:
+    """The tensors a network still holds after its training.
+
+    Args:
+        network: open as long as this is used.
+        label: whose they are.
+        step: steps it was trained for.
+    """
+
+    def __init__(self, network: Network, label: str, step: int) -> None:
+        self.label = label
+        self.step = step
+        self._network = network
+
+    def read(self, name: str) -> Array | None:
+        """A tensor of the session; None for any other, and when the network has been closed."""
+        session = self._network.session
+        try:
+            return np.array(session.read(name).result()) if session.has(name) else None
+        except BackendError:
+            return None

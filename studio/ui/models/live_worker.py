@@ -1,0 +1,352 @@
+"""The thread that asks taps for snapshots and makes pictures of them; the window never waits."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from studio.engine.core.errors import StudioError
+from studio.engine.runtime.live import After, ArraySnapshot, Moment, Snapshot, Tap
+from studio.engine.runtime.live_places import NotStoredError
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.live_frames import SHARE, Frame, State, Status, TimeSpent, Wish
+from studio.ui.models.live_resting import Resting
+
+_LOG = logging.getLogger(__name__)
+_RETRY_SECONDS = 0.5
+_READ_SECONDS = 10.0
+
+
+class Source:
+    """Where tensors come from at the moment; a new one whenever that changes.
+
+    Args:
+        trainer: the training under way, None without.
+        resting: the weights there are without a training.
+    """
+
+    def __init__(self, trainer: Trainer | None = None, resting: Resting | None = None) -> None:
+        self.trainer = trainer
+        self.resting = resting
+
+
+class Channel:
+    """One watched tensor, as the worker sees it.
+
+    Args:
+        name: of the tensor.
+        grad: its gradient.
+        after: the instruction to look behind.
+        label: what the picture's corner says of a place, given the index of its instruction.
+        told: hears a frame or a status, on the worker's thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad: bool,
+        after: After,
+        label: Callable[[Moment], str],
+        told: Callable[[Frame | Status], None],
+    ) -> None:
+        self.name = name
+        self.grad = grad
+        self.after = after
+        self.wish = Wish()
+        self.busy = False
+        """Whether the last frame is still on its way to the window."""
+        self.hurry = False
+        """Whether to try at once what was refused before."""
+        self._label = label
+        self._told = told
+        self._source: Source | None = None
+        self._tap: Tap | None = None
+        self._snapshot: Snapshot | None = None
+        self._text = ""
+        self._done: Wish | None = None
+        self._asked = False
+        self._due = 0.0
+        self._spent = 0.0
+        self._status: Status | None = None
+        self._looked = -1
+
+    def drop(self) -> None:
+        """Let everything go."""
+        source = self._source
+        if self._tap is not None and source is not None and source.trainer is not None:
+            source.trainer.network.live.unwatch(self._tap)
+        if self._snapshot is not None:
+            self._snapshot.release()
+        self._tap = self._snapshot = self._source = self._done = self._status = None
+        self._asked, self._due, self._spent, self._looked = False, 0.0, 0.0, -1
+
+    def tick(self, source: Source, worker: LiveWorker) -> float:
+        """Do what is due; seconds until something may be due again."""
+        wish = self.wish
+        if source is not self._source:
+            self.drop()
+            self._source = source
+        if not wish.active or self.busy:
+            return _RETRY_SECONDS
+        if self.hurry and self._tap is None:
+            self._due = 0.0
+        self.hurry = False
+        now = time.perf_counter()
+        if now < self._due and wish is self._done:
+            return self._due - now
+        if source.trainer is not None:
+            found = self._from_training(source.trainer, wish, now, worker)
+        else:
+            found = self._from_rest(source.resting)
+        if found is not None:
+            self._replace(found)
+        if self._snapshot is not None and wish is not self._done:
+            self._render(self._snapshot, wish, worker)
+        return max(0.0, self._due - time.perf_counter()) if self._due > now else _RETRY_SECONDS
+
+    def _from_training(
+        self, trainer: Trainer, wish: Wish, now: float, worker: LiveWorker
+    ) -> Snapshot | None:
+        """The newest snapshot of the tap, if there is one; asks for the next."""
+        if self._tap is None and not self._watch(trainer, now, worker):
+            return None
+        tap = self._tap
+        if tap is None:
+            return None
+        snapshot, failure = tap.take(), tap.failure()
+        if failure is not None:
+            self._asked, self._due = False, now + _RETRY_SECONDS
+            self._say(Status("missing", failure.message, failure.hint))
+        if snapshot is not None:
+            self._asked = False
+            took = tap.seconds - self._spent
+            self._spent = tap.seconds
+            worker.spent.add(took)
+            self._pace(wish, took, now)
+            self._text = self._label(snapshot.moment)
+            return snapshot
+        if not self._asked and now >= self._due and wish.active:
+            self._asked = True
+            tap.request()
+        if self.after is None and trainer.control.state == "paused":
+            return self._look(trainer)
+        if self._snapshot is None:
+            self._say(Status("waiting", "Appears with the next step"))
+        return None
+
+    def _watch(self, trainer: Trainer, now: float, worker: LiveWorker) -> bool:
+        """Put a tap on the training, or say why that cannot be."""
+        if now < self._due:
+            return False
+        try:
+            self._tap = trainer.network.live.watch(
+                self.name, grad=self.grad, after=self.after, ready=worker.wake
+            )
+        except NotStoredError:
+            self._due = now + _RETRY_SECONDS
+            text = f"{self.name} lives only inside a fused kernel: recompiling to keep it"
+            self._say(Status("compiling", text, "The training goes on meanwhile"))
+            worker.keep(self.name)
+            return False
+        except StudioError as error:
+            self._due = now + _RETRY_SECONDS
+            self._say(Status("missing", error.message, error.hint))
+            return False
+        self._due = 0.0
+        return True
+
+    def _look(self, trainer: Trainer) -> Snapshot | None:
+        """The tensor as a paused training left it, where it is still there; once a pause."""
+        loop = trainer.loop_or_none()
+        step = 0 if loop is None else loop.total_step
+        if step == self._looked:
+            return None
+        self._looked = step
+        if self._snapshot is not None and self._snapshot.moment.step == step:
+            return None
+        live, name, grad = trainer.network.live, self.name, self.grad
+        try:
+            future = trainer.control.call(lambda: live.read(name, grad=grad)).result(_READ_SECONDS)
+            array = np.ascontiguousarray(future.result(_READ_SECONDS))
+        except (StudioError, TimeoutError):
+            if self._snapshot is None:
+                self._say(Status("waiting", "Appears with the next step", "Run a step to see it"))
+            return None
+        moment = Moment(step, -1)
+        self._text = self._label(moment)
+        return ArraySnapshot(self.name, array, self.grad, moment)
+
+    def _from_rest(self, resting: Resting | None) -> Snapshot | None:
+        if self._snapshot is not None:
+            return None
+        if resting is None or self.grad:
+            what = "Gradients appear" if self.grad else "Appears"
+            self._say(Status("waiting", f"{what} when the training runs", "Start a training"))
+            return None
+        try:
+            array = resting.read(self.name)
+        except StudioError as error:
+            self._say(Status("missing", error.message, error.hint))
+            return None
+        if array is None:
+            self._say(Status("waiting", "Appears when the training runs", "Start a training"))
+            return None
+        self._text = resting.label
+        return ArraySnapshot(
+            self.name, np.ascontiguousarray(array), False, Moment(resting.step, -1)
+        )
+
+    def _replace(self, found: Snapshot) -> None:
+        if self._snapshot is not None:
+            self._snapshot.release()
+        self._snapshot, self._done, self._status = found, None, None
+
+    def _render(self, snapshot: Snapshot, wish: Wish, worker: LiveWorker) -> None:
+        shown, made = snapshot.retain(), False
+        try:
+            if wish.minus is not None and wish.minus.shape == snapshot.shape:
+                shown.release()
+                shown = difference(snapshot, wish.minus)
+            sheets = wish.sheets(shown.shape)
+            rendered = shown.render(sheets, statistics=wish.statistics)
+            place = wish.element if _inside(wish.element, shown.shape) else None
+            value = None if place is None else shown.element(place)
+            made = True
+        except StudioError as error:
+            self._say(Status("missing", error.message, error.hint))
+            return
+        finally:
+            self._done = wish
+            if not made:
+                shown.release()
+        worker.spent.add(rendered.seconds)
+        state: State = "resting"
+        if self._source is not None and self._source.trainer is not None:
+            self._due += rendered.seconds / worker.share
+            state = "live" if self.after is None else "after"
+        self.busy = True
+        self._told(
+            Frame(shown, rendered.statistics, rendered.tiles, wish, value, place, self._text,
+                  state)
+        )  # fmt: skip
+
+    def _pace(self, wish: Wish, took: float, now: float) -> None:
+        """When the next picture is due, so that pictures keep to their share of the time."""
+        self._due = now + max(wish.interval, took / SHARE)
+
+    def _say(self, status: Status) -> None:
+        if status != self._status:
+            self._status = status
+            self._told(status)
+
+
+class LiveWorker:
+    """Serves all channels from one thread, which lives while there are any.
+
+    Args:
+        keep: asked, on the worker's thread, that a fused tensor be kept by a recompile.
+    """
+
+    def __init__(self, keep: Callable[[str], None]) -> None:
+        self.keep = keep
+        self.spent = TimeSpent()
+        self.share = SHARE
+        self._condition = threading.Condition()
+        self._channels: tuple[Channel, ...] = ()
+        self._gone: tuple[Channel, ...] = ()
+        self._source = Source()
+        self._woken = False
+        self._quiet = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, channel: Channel) -> None:
+        """Serve a channel from now on."""
+        with self._condition:
+            self._channels = (*self._channels, channel)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="glassbox-live", daemon=True)
+                self._thread.start()
+        self.wake()
+
+    def remove(self, channel: Channel) -> None:
+        """Serve it no longer; what it holds is let go on the worker's thread."""
+        with self._condition:
+            self._channels = tuple(each for each in self._channels if each is not channel)
+            self._gone = (*self._gone, channel)
+        self.wake()
+
+    def use(self, source: Source) -> None:
+        """Take tensors from somewhere else."""
+        self._source = source
+        self.wake()
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Capture and draw nothing, or go on."""
+        self._quiet = quiet
+        self.wake()
+
+    def retry(self) -> None:
+        """Try at once what was refused before: the program has changed."""
+        for channel in self._channels:
+            channel.hurry = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Something has changed; from any thread."""
+        with self._condition:
+            self._woken = True
+            self._condition.notify()
+
+    def close(self) -> None:
+        """Let everything go and end the thread."""
+        with self._condition:
+            self._gone, self._channels = (*self._gone, *self._channels), ()
+        self.wake()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        delay = 0.0
+        while True:
+            with self._condition:
+                if self._channels and not self._woken and delay > 0:
+                    self._condition.wait(delay)
+                self._woken = False
+                gone, self._gone = self._gone, ()
+                channels, source = self._channels, self._source
+                if not channels and not gone:
+                    self._thread = None
+                    return
+            for channel in gone:
+                channel.drop()
+            delay = _RETRY_SECONDS
+            for channel in () if self._quiet else channels:
+                delay = min(delay, self._served(channel, source))
+
+    def _served(self, channel: Channel, source: Source) -> float:
+        try:
+            return channel.tick(source, self)
+        except Exception:
+            # A picture that fails must not take the others with it.
+            _LOG.exception("the picture of %s failed", channel.name)
+            return _RETRY_SECONDS
+
+
+def difference(snapshot: Snapshot, minus: Snapshot) -> ArraySnapshot:
+    """One tensor less another of the same shape, as float32."""
+    with np.errstate(all="ignore"):
+        array = snapshot.array().astype(np.float32) - minus.array().astype(np.float32)
+    return ArraySnapshot(snapshot.name, array, snapshot.grad, snapshot.moment)
+
+
+def _inside(index: tuple[int, ...] | None, shape: tuple[int, ...]) -> bool:
+    return (
+        index is not None
+        and len(index) == len(shape)
+        and all(0 <= at < size for at, size in zip(index, shape, strict=True))
+    )

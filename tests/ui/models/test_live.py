@@ -1,0 +1,407 @@
+"""Tensors looked at during real trainings: what views get, how often, and what it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine.core.tensor import Shape
+from studio.engine.runtime.backend import Backend
+from studio.engine.runtime.live_sheet import Pick, Sheet
+from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.devices import open_backend
+from studio.engine.train.trainer import Trainer
+from studio.engine.train.weights import initial_weights
+from studio.ui.models import entities
+from studio.ui.models.live import LiveTensors, LiveView
+from studio.ui.models.live_frames import TimeSpent
+from studio.ui.models.live_resting import NetworkAtRest, initial, of_checkpoint
+from studio.ui.models.provenance import Provenance
+from studio.ui.models.scheduling import ManualScheduler
+from studio.ui.models.tasks import TaskList
+from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
+
+
+@pytest.fixture
+def cpu() -> Iterator[Backend]:
+    with open_backend("cpu") as opened:
+        yield opened.backend
+
+
+class Studio:
+    """The parts of the studio that look at tensors, with a clock turned by hand."""
+
+    def __init__(self) -> None:
+        self.scheduler = ManualScheduler()
+        self.tasks = TaskList(self.scheduler)
+        self.live = LiveTensors(self.scheduler, self.tasks)
+
+    def until(self, wanted: Callable[[], object], seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not wanted():
+            assert time.monotonic() < deadline, "it did not come"
+            self.scheduler.advance(0.01)
+            time.sleep(0.001)
+
+    def close(self) -> None:
+        self.live.close()
+        self.tasks.close()
+        self.scheduler.advance(1.0)
+
+
+@pytest.fixture
+def studio() -> Iterator[Studio]:
+    made = Studio()
+    yield made
+    made.close()
+
+
+def map_of(shape: Shape) -> tuple[Sheet, ...]:
+    if len(shape) != 2:
+        return ()
+    return (Sheet(shape, tuple(Pick(0, 1, n) for n in shape), rows=0, columns=1),)
+
+
+class Running:
+    """A training under way that the studio looks at."""
+
+    def __init__(self, studio: Studio, trainer: Trainer, *, paused: bool = True) -> None:
+        self.trainer = trainer
+        self._studio = studio
+        if paused:
+            trainer.control.pause()
+        self.future = trainer.start()
+        if paused:
+            assert trainer.control.wait(["paused"], 30)
+        studio.live.started(trainer)
+
+    def step(self, count: int = 1) -> None:
+        before = self.steps
+        self.trainer.control.step(count)
+        deadline = time.monotonic() + 30
+        while self.steps < before + count:
+            assert time.monotonic() < deadline
+
+    @property
+    def steps(self) -> int:
+        loop = self.trainer.loop
+        return int(self.trainer.control.call(lambda: loop.total_step).result(30))
+
+    def finish(self) -> None:
+        self.trainer.control.resume()
+        self.future.result(60)
+
+
+def opened(studio: Studio, name: str, **wish: object) -> LiveView:
+    view = studio.live.open(entities.Entity("tensor", name))
+    view.want(active=True, **wish)
+    return view
+
+
+def asked_for(studio: Studio, trainer: Trainer, count: int) -> None:
+    """Wait until so many taps have been asked for a picture."""
+    live = trainer.network.live
+    studio.until(lambda: sum(tap.wanted for tap in live.taps) == count)
+
+
+def shown(view: LiveView) -> np.ndarray:
+    assert view.frame is not None
+    return view.frame.snapshot.array()
+
+
+def test_a_view_follows_the_training_step_by_step(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "dense/kernel", sheets=map_of, element=(1, 0))
+        studio.until(lambda: view.frame is not None)
+        for _ in range(3):
+            running.step()
+            step = running.steps
+            studio.until(lambda s=step: view.frame and view.frame.snapshot.moment.step == s)
+            frame = view.frame
+            assert frame is not None
+            weights = trainer.network.session.read("dense/kernel").result()
+            np.testing.assert_array_equal(shown(view), weights)
+            assert frame.tile is not None
+            np.testing.assert_array_equal(frame.tile.low[0, :, :, 0], weights)
+            assert frame.statistics is not None
+            assert frame.statistics.high == weights.max()
+            assert frame.value == weights[1, 0]
+            assert (frame.state, frame.label) == ("live", f"step {step}")
+        running.finish()
+        studio.live.ended()
+
+
+def test_a_paused_training_shows_what_is_there_and_says_what_is_not(
+    studio: Studio, cpu: Backend
+) -> None:
+    with Trainer(task(cnn(), DIGITS, epochs=1), cpu) as trainer:
+        running = Running(studio, trainer)
+        running.step(2)
+        kernel = opened(studio, "conv2d/kernel")
+        early = opened(studio, "conv2d/output")
+        studio.until(lambda: kernel.frame is not None)
+        assert kernel.frame is not None
+        assert kernel.frame.snapshot.moment.step == 2
+        studio.until(lambda: early.status.hint or early.frame)
+        running.step()
+        studio.until(lambda: early.frame is not None or early.status.state == "compiling")
+        running.finish()
+        studio.live.ended()
+
+
+def test_gradients_and_instructions_are_looked_at(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        provenance = Provenance(trainer.network.program("train"))
+        (update,) = {
+            index for index, line in enumerate(trainer.network.program("train"))
+            if line.mnemonic == "BEGIN_UPDATE"
+        }  # fmt: skip
+        gradient = opened(studio, "dense/kernel.grad")
+        before = studio.live.open(entities.tensor("dense/kernel"), after=provenance.key_of(update))
+        before.want(active=True)
+        old = trainer.network.session.read("dense/kernel").result()
+        asked_for(studio, trainer, 2)
+        assert gradient.status.state == "waiting"
+        running.step()
+        studio.until(lambda: gradient.frame and before.frame)
+        np.testing.assert_array_equal(shown(before), old)
+        assert before.frame is not None
+        assert before.frame.label == f"step 1 · after #{update}"
+        assert before.frame.state == "after"
+        assert gradient.frame is not None
+        assert gradient.frame.snapshot.grad
+        lost = studio.live.open(entities.tensor("dense/kernel"), after="train/nothing/0")
+        lost.want(active=True)
+        studio.until(lambda: lost.status.state == "missing")
+        assert "instruction" in lost.status.text
+        running.finish()
+        studio.live.ended()
+
+
+def test_a_fused_tensor_is_kept_by_a_recompile_that_says_so(studio: Studio, cpu: Backend) -> None:
+    made = task(cnn(), DIGITS, epochs=1, batch_size=64)
+    with Trainer(made, cpu) as plain:
+        plain.run()
+        wanted = plain.read_weights()
+    kept: list[frozenset[str]] = []
+    listener = kept.append
+    studio.live.kept_changed.connect(listener)
+    texts: set[str] = set()
+    with Trainer(made, cpu) as trainer:
+        running = Running(studio, trainer)
+        program = trainer.network.program("train")
+        names = [t.name for t in program.tensors.values() if t.register]
+        assert names
+        views = [opened(studio, name) for name in names]
+
+        def look() -> None:
+            texts.update(view.status.text for view in views)
+
+        for view in views:
+            view.changed.connect(look)
+        studio.until(lambda: texts)
+        running.step(2)
+        studio.until(lambda: kept and kept[-1] >= set(names))
+        asked_for(studio, trainer, len(names))
+        running.step(2)
+        studio.until(lambda: all(view.frame for view in views))
+        assert any("fused kernel" in text and "recompiling" in text for text in texts)
+        running.finish()
+        studio.live.ended()
+        assert equal_bytes(trainer.read_weights(), wanted)
+
+
+def test_an_unknown_tensor_says_so(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "nothing/here")
+        studio.until(lambda: view.status.state == "missing")
+        assert "no tensor of this name" in view.status.text
+        running.finish()
+        studio.live.ended()
+
+
+def test_hidden_views_and_quiet_cost_nothing(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(epochs=20), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "dense/kernel")
+        running.step()
+        studio.until(lambda: view.frame is not None)
+        view.want(active=False)
+        running.step(3)
+        taps = trainer.network.live.taps
+        studio.until(lambda: len(taps) == 1)
+        (tap,) = taps
+        captures = tap.captures
+        running.step(3)
+        assert tap.captures <= captures + 1
+        studio.live.set_quiet(True)
+        assert view.status.state == "quiet"
+        view.want(active=True)
+        captures = tap.captures
+        running.step(4)
+        assert tap.captures <= captures + 1
+        studio.live.set_quiet(False)
+        step = running.steps
+        running.step()
+        studio.until(lambda: view.frame and view.frame.snapshot.moment.step > step)
+        running.finish()
+        studio.live.ended()
+
+
+def test_pictures_keep_their_distance(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(epochs=2000), cpu) as trainer:
+        running = Running(studio, trainer, paused=False)
+        view = opened(studio, "dense/kernel")
+        seen: list[float] = []
+
+        def note() -> None:
+            seen.append(time.perf_counter())
+
+        view.changed.connect(note)
+        studio.until(lambda: len(seen) > 6)
+        (tap,) = trainer.network.live.taps
+        passed = time.perf_counter() - seen[0]
+        assert tap.captures <= passed / 0.1 + 3
+        trainer.control.stop()
+        running.future.result(30)
+        studio.live.ended()
+
+
+def test_weights_are_shown_without_a_training_and_say_whose_they_are(
+    studio: Studio, cpu: Backend, tmp_path: Path
+) -> None:
+    made = task(epochs=1)
+    view = opened(studio, "dense/kernel", sheets=map_of)
+    gradient = opened(studio, "dense/kernel.grad")
+    studio.until(lambda: view.status.hint)
+    studio.live.rest_on(initial(made))
+    studio.until(lambda: view.frame is not None)
+    assert view.frame is not None
+    assert (view.frame.label, view.frame.state) == ("initial weights", "resting")
+    first = initial_weights(made.graph, made.settings.seed)
+    np.testing.assert_array_equal(shown(view), first["dense/kernel"])
+    studio.until(lambda: "when the training runs" in gradient.status.text)
+
+    with Trainer(made, cpu) as trainer:
+        running = Running(studio, trainer)
+        running.step(2)
+        studio.until(lambda: view.frame and view.frame.state == "live")
+        running.finish()
+        steps = trainer.loop.total_step
+        studio.live.ended(NetworkAtRest(trainer.network, "the trained network", steps))
+        studio.until(lambda: view.frame and view.frame.label == "the trained network")
+        np.testing.assert_array_equal(shown(view), trainer.read_weights()["dense/kernel"])
+        trainer.checkpoint().save(tmp_path / "final.safetensors")
+    studio.live.rest_on(of_checkpoint(tmp_path / "final.safetensors", "monday"))
+    studio.until(lambda: view.frame and view.frame.label == "weights of run monday")
+    found = Checkpoint.load(tmp_path / "final.safetensors").tensors["dense/kernel"]
+    np.testing.assert_array_equal(shown(view), found)
+
+
+def test_a_damaged_checkpoint_is_told_in_the_view(studio: Studio, tmp_path: Path) -> None:
+    (tmp_path / "bad.safetensors").write_bytes(b"nothing of the kind")
+    view = opened(studio, "dense/kernel")
+    studio.live.rest_on(of_checkpoint(tmp_path / "bad.safetensors", "monday"))
+    studio.until(lambda: view.status.state == "missing")
+
+
+def test_views_can_be_compared_with_what_was_held(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "dense/kernel", sheets=map_of)
+        studio.until(lambda: view.frame is not None)
+        before = shown(view).copy()
+        assert view.frame is not None
+        from studio.engine.runtime.live import ArraySnapshot
+
+        view.want(minus=ArraySnapshot("dense/kernel", before))
+        running.step()
+        studio.until(lambda: view.frame and view.frame.snapshot.moment.step == 1)
+        after = trainer.network.session.read("dense/kernel").result()
+        np.testing.assert_array_equal(shown(view), after - before)
+        running.finish()
+        studio.live.ended()
+
+
+def test_the_training_has_the_same_bits_with_views_open(studio: Studio, cpu: Backend) -> None:
+    made = task(cnn(), DIGITS, epochs=2, batch_size=64)
+    with Trainer(made, cpu) as trainer:
+        trainer.run()
+        wanted = trainer.read_weights()
+    with Trainer(made, cpu) as trainer:
+        names = [t.name for t in trainer.network.program("train").tensors.values()]
+        views = [opened(studio, name) for name in names]
+        running = Running(studio, trainer, paused=False)
+        while wait([running.future], 0.01).not_done:
+            studio.scheduler.advance(0.01)
+        running.future.result()
+        studio.live.ended()
+        assert equal_bytes(trainer.read_weights(), wanted)
+        for view in views:
+            view.close()
+
+
+def test_closing_everything_in_the_middle_of_a_training(cpu: Backend) -> None:
+    studio = Studio()
+    with Trainer(task(epochs=5000), cpu) as trainer:
+        running = Running(studio, trainer, paused=False)
+        views = [opened(studio, n) for n in ("dense/kernel", "dense/output", "dense/kernel.grad")]
+        studio.until(lambda: any(view.frame for view in views))
+        studio.close()
+        assert trainer.network.live.taps == ()
+        assert not running.future.done()
+        trainer.control.stop()
+        running.future.result(30)
+
+
+def test_a_training_may_end_before_anybody_says_so(studio: Studio) -> None:
+    with open_backend("cpu") as device:
+        trainer = Trainer(task(epochs=1), device.backend)
+        running = Running(studio, trainer, paused=False)
+        view = opened(studio, "dense/kernel")
+        running.future.result(30)
+        trainer.close()
+        studio.scheduler.advance(1.0)
+        studio.live.ended()
+    studio.live.rest_on(initial(task()))
+    studio.until(lambda: view.frame and view.frame.state == "resting")
+
+
+def test_time_spent_forgets_what_is_long_ago() -> None:
+    now = [0.0]
+    spent = TimeSpent(2.0, lambda: now[0])
+    spent.add(0.1)
+    now[0] = 1.0
+    spent.add(0.3)
+    assert spent.share == pytest.approx(0.2)
+    now[0] = 2.5
+    assert spent.share == pytest.approx(0.15)
+    now[0] = 4.0
+    assert spent.share == 0.0
+
+
+@pytest.mark.gl
+def test_views_on_opengl_read_back_only_what_they_show(studio: Studio) -> None:
+    with open_backend("gl") as device, Trainer(task(epochs=1), device.backend) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "dense/kernel", sheets=map_of, element=(3, 1))
+        studio.until(lambda: view.frame is not None)
+        running.step()
+        studio.until(lambda: view.frame and view.frame.snapshot.moment.step == 1)
+        weights = trainer.network.session.read("dense/kernel").result()
+        frame = view.frame
+        assert frame is not None
+        assert frame.tile is not None
+        np.testing.assert_array_equal(frame.tile.low[0, :, :, 0], weights)
+        assert frame.value == weights[3, 1]
+        running.finish()
+        studio.live.ended()
+        np.testing.assert_array_equal(shown(view), weights)
