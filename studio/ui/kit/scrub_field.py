@@ -48,6 +48,8 @@ class ScrubField(QLineEdit):
         self._turned = 0
         self.setFont(theme.font("numbers"))
         self.setToolTip(_HINT)
+        # A press begins a drag; only a click, which ends where it began, puts the caret in.
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setMinimumWidth(56)
         self.editingFinished.connect(self._finish_typing)
@@ -153,7 +155,8 @@ class ScrubField(QLineEdit):
             self._end_scrub()
         self._mark(wrong=False)
         self._show()
-        self.selectAll()
+        if self.hasFocus():
+            self.selectAll()
 
     def _mark(self, *, wrong: bool) -> None:
         if bool(self.property("wrong")) != wrong:
@@ -180,6 +183,8 @@ class ScrubField(QLineEdit):
             if abs(moved) < _THRESHOLD:
                 return
             self._is_scrubbing = True
+            # So that Esc reaches the drag without moving the focus.
+            self.grabKeyboard()
             self.scrub_started.emit()
         found = self._stepping.dragged(self._start, moved, _pace(event.modifiers()))
         if found != self._value:
@@ -218,6 +223,7 @@ class ScrubField(QLineEdit):
     def _end_scrub(self) -> None:
         self._is_scrubbing = False
         self._pressed_at = None
+        self.releaseKeyboard()
         self.scrub_ended.emit()
 
     def _step(self, notches: int, pace: Pace) -> None:
