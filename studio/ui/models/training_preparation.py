@@ -1,0 +1,166 @@
+"""Everything between the wish to train and the first step, in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from studio.engine.core.errors import DataError, StudioError
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.callbacks.early_stopping import EarlyStopping
+from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.project import SUFFIX, Project
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.task import Task
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.compilation_result import OpenData
+from studio.ui.models.curves import RunCurves
+from studio.ui.models.curves_recorded import load_curves
+from studio.ui.models.training_device import Device, LentContext
+from studio.ui.models.training_recorder import TrainingRecorder
+
+UNTITLED = "untitled"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be trained, where, and recorded where.
+
+    Attributes:
+        project: network, data and settings; its folder is where relative data paths start.
+        runs: folder that gets the run.
+        choice: the device: ``auto``, ``gl`` or ``cpu``.
+        context: provider of the OpenGL context, if the window has one to share.
+        run: the run to go on with, or None for a new one.
+        epochs: epochs in all where that differs from the project's settings.
+    """
+
+    project: Project
+    runs: Path
+    choice: str
+    context: LentContext | None = None
+    run: RunFolder | None = None
+    epochs: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A training that can start.
+
+    Attributes:
+        trainer: what trains.
+        run: where it is recorded.
+        curves: what was recorded of it before.
+        recorder: hears it.
+        why: one sentence about the device.
+        project: what is trained, as recorded with the run.
+    """
+
+    trainer: Trainer
+    run: RunFolder
+    curves: RunCurves
+    recorder: TrainingRecorder
+    why: str
+    project: Project
+
+
+def runs_folder(project: Project, data: Path, uuid: str) -> Path:
+    """Where the runs of a project are kept; those of one without a file, with the user's data."""
+    if project.path is not None:
+        return project.runs_path
+    return data / UNTITLED / uuid / f"{UNTITLED}.runs"
+
+
+def prepare(
+    plan: Plan,
+    device: Device,
+    dataset: OpenData,
+    told: Callable[[], object],
+    step: Callable[[str], object],
+) -> Prepared:
+    """Open data and device, make the run's folder and the trainer.
+
+    Args:
+        plan: what is wanted.
+        device: opens the backend.
+        dataset: opens data sets, or has them open.
+        told: passed on to the recorder.
+        step: hears what comes next; raises to stop.
+
+    Raises:
+        StudioError: what data, graph, device or the folder refuse.
+    """
+    project = plan.project.with_training(epochs=plan.epochs)
+    step("opening the data")
+    if project.data is None:
+        raise DataError(
+            "there is no data to train on", who=project.name, hint="choose data for the project"
+        )
+    task = Task.of_project(project, dataset(project.data, project.folder))
+    checkpoint = _checkpoint_of(plan.run)
+    step("opening the device")
+    opened = device.open(plan.choice, plan.context)
+    step("making the run")
+    run = plan.run or _new_run(project, plan.runs)
+    curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
+    if plan.run is not None:
+        run.write_json("settings.json", project.to_json())
+    done = 0 if checkpoint is None else checkpoint.position.total_step
+    recorder = TrainingRecorder(run.path, done, curves.elapsed, told)
+    try:
+        trainer = _trainer(task, opened.backend, run, recorder, checkpoint)
+    except StudioError as error:
+        if plan.run is None:
+            run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
+        raise
+    return Prepared(trainer, run, curves, recorder, opened.why, project)
+
+
+def _trainer(
+    task: Task,
+    backend: Backend,
+    run: RunFolder,
+    recorder: TrainingRecorder,
+    checkpoint: Checkpoint | None,
+) -> Trainer:
+    trainer = Trainer(task, backend, run=run, callbacks=[recorder])
+    recorder.attach(trainer)
+    if checkpoint is not None:
+        try:
+            trainer.resume(checkpoint)
+        except BaseException:
+            trainer.close()
+            raise
+    return trainer
+
+
+def _new_run(project: Project, runs: Path) -> RunFolder:
+    # A project that has no file is recorded as if it had one beside its runs.
+    try:
+        runs.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"runs cannot be recorded here: {error.strerror}", who=str(runs.parent)
+        ) from error
+    recorded = replace(project, path=runs.with_suffix(SUFFIX))
+    return RunFolder.create(recorded, datetime.now(UTC))
+
+
+def _checkpoint_of(run: RunFolder | None) -> Checkpoint | None:
+    """Where a run goes on from, as if it had only been stopped."""
+    if run is None:
+        return None
+    path = run.last_checkpoint() or run.best_result()
+    if path is None:
+        raise DataError(
+            "there is no checkpoint to go on from", who=run.name, hint="start a new run"
+        )
+    found = Checkpoint.load(path)
+    # Who asks for more does not want to be stopped by what ended it before.
+    callbacks = tuple(
+        (kind, {**state, "wait": 0} if kind == EarlyStopping.__name__ else state)
+        for kind, state in found.callbacks
+    )
+    return replace(found, callbacks=callbacks)

@@ -1,0 +1,262 @@
+"""What the training thread leaves for the window and the run's folder: every step, with its time.
+
+Works on the training thread and never waits for the window: what it has to tell lies in a queue.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from studio.engine.core.errors import StudioError
+from studio.engine.train.callbacks.callback import Callback, Logs
+from studio.engine.train.control import State as ControlState
+from studio.engine.train.progress import Progress
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.curves import RATE, Mark, StepChunk
+from studio.ui.models.curves_recorded import append_mark
+from studio.ui.models.series_axes import EpochSize
+from studio.ui.models.series_columns import Values
+from studio.ui.models.series_file import StepsHeader, StepsWriter
+from studio.ui.models.training_state import Compiling
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The first step is about to run.
+
+    Attributes:
+        size: what an epoch consists of.
+        metrics: what each step gives, the learning rate last.
+        step: steps done before.
+        wall: when.
+    """
+
+    size: EpochSize
+    metrics: tuple[str, ...]
+    step: int
+    wall: float
+
+
+@dataclass(frozen=True)
+class EpochEnded:
+    """An epoch with its validation is over.
+
+    Attributes:
+        step: steps done.
+        numbers: means over the epoch, and of validation.
+    """
+
+    step: int
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class EpochGap:
+    """The training did something else than steps for so many seconds between two epochs."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence for the user."""
+
+    text: str
+
+
+News: TypeAlias = "Begun | StepChunk | EpochEnded | EpochGap | Mark | Progress | Compiling | Said"
+
+
+class TrainingRecorder(Callback):
+    """Hears a training and keeps what it hears.
+
+    Args:
+        folder: of the run, for its files.
+        done: steps done before this part of the training.
+        elapsed: seconds of training before it.
+        told: called after something was put in the queue; must only pass that on.
+    """
+
+    def __init__(self, folder: Path, done: int, elapsed: float, told: Callable[[], object]) -> None:
+        self.news: deque[News] = deque()
+        self._folder = folder
+        self._done = done
+        self._relative = elapsed
+        self._told = told
+        self._trainer: Trainer | None = None
+        self._writer: StepsWriter | None = None
+        self._rows: list[Logs] = []
+        self._batch = 0
+        self._metrics: tuple[str, ...] = ()
+        self._since = 0.0
+        self._between_epochs = False
+        # Wall time that never goes back, whatever is done to the system's clock.
+        self._offset = time.time() - time.perf_counter()
+
+    def attach(self, trainer: Trainer) -> None:
+        """Hear this training; before it starts."""
+        self._trainer = trainer
+        trainer.progress.connect(self._progressed)
+        trainer.compiling.connect(self._compiling)
+        trainer.said.connect(self._said)
+        trainer.control.changed.connect(self._state_changed)
+
+    def close(self) -> None:
+        """Write out what is left; after the training."""
+        if self._writer is not None:
+            self._write(self._writer.close)
+            self._writer = None
+
+    def set_rate(self, rate: float | None) -> None:
+        """Change the learning rate (on the training thread, between two steps)."""
+        trainer = self._trainer
+        if trainer is None:
+            return
+        self._flush()
+        trainer.control.take_rate(rate)
+        loop = trainer.loop_or_none()
+        if loop is not None:
+            mark = Mark("learning_rate", loop.total_step, self._now(), loop.learning_rate)
+            self._mark(mark)
+
+    # -- what callbacks hear --------------------------------------------------------------------
+
+    def on_train_begin(self) -> None:
+        """Say what will be recorded."""
+        if self._trainer is None:
+            return
+        loop = self._trainer.loop
+        feed = loop.feed
+        size = EpochSize(feed.steps, feed.batch_size, len(feed.samples))
+        self._metrics = (*loop.meter.labels, RATE)
+        self._since = time.perf_counter()
+        begun = Begun(size, self._metrics, self._done, self._now())
+        self.news.append(begun)
+        header = StepsHeader(self._metrics, size, begun.wall)
+        mark = Mark("restart" if self._done else "start", self._done, begun.wall)
+        self._write(lambda: self._open(header))
+        self._write(lambda: append_mark(self._folder, mark))
+        self._told()
+
+    def on_epoch_begin(self, epoch: int) -> None:
+        """Count what lies between two epochs apart from their steps."""
+        if self._between_epochs:
+            self.news.append(EpochGap(time.perf_counter() - self._since))
+        self._between_epochs = False
+        self._skip(counted=True)
+
+    def on_train_batch_end(self, batch: int, logs: Logs) -> None:
+        """Keep the numbers of a step."""
+        self._rows.append(logs)
+        self._batch = batch
+
+    def on_epoch_end(self, epoch: int, logs: Logs) -> None:
+        """Pass the numbers of an epoch on."""
+        self._flush()
+        self._between_epochs = True
+        if self._trainer is not None:
+            self.news.append(EpochEnded(self._trainer.loop.total_step, dict(logs)))
+        if self._writer is not None:
+            self._write(self._writer.flush)
+        self._told()
+
+    def on_train_end(self) -> None:
+        """Pass on what is left."""
+        self._flush()
+
+    # -- what signals tell ----------------------------------------------------------------------
+
+    def _progressed(self, progress: Progress) -> None:
+        self._flush()
+        self.news.append(progress)
+        self._told()
+
+    def _compiling(self, done: int, total: int) -> None:
+        self.news.append(Compiling(done, total))
+        self._told()
+
+    def _said(self, text: str) -> None:
+        self.news.append(Said(text))
+        self._told()
+
+    def _state_changed(self, state: ControlState) -> None:
+        if state == "running":
+            # The time it stood still is nobody's.
+            self._skip(counted=False)
+        elif self._writer is not None:
+            self._flush()
+            self._write(self._writer.flush)
+        self._told()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _now(self) -> float:
+        return time.perf_counter() + self._offset
+
+    def _skip(self, *, counted: bool) -> None:
+        """Begin to count the time of steps now; what passed before is training time or not."""
+        now = time.perf_counter()
+        if counted and self._since:
+            self._relative += now - self._since
+        self._since = now
+
+    def _flush(self) -> None:
+        """Make a chunk of the steps heard since the last."""
+        trainer, rows = self._trainer, self._rows
+        if trainer is None or not rows:
+            return
+        self._rows = []
+        loop = trainer.loop
+        done = loop.total_step - loop.step + self._batch + 1
+        first, now = done - len(rows), time.perf_counter()
+        values = np.empty((len(rows), len(self._metrics)), np.float32)
+        names = self._metrics[:-1]
+        values[:, :-1] = [[logs[name] for name in names] for logs in rows]
+        values[:, -1] = self._rates(first, done)
+        began = self._relative
+        self._relative += now - self._since
+        chunk = StepChunk(
+            first, values, (self._since + self._offset, now + self._offset),
+            (began, self._relative),
+        )  # fmt: skip
+        self._since = now
+        self.news.append(chunk)
+        self._write(lambda: self._record(chunk))
+
+    def _rates(self, first: int, done: int) -> float | Values:
+        """The learning rate of each step; one number where it does not change."""
+        if self._trainer is None:
+            return float("nan")
+        rate = self._trainer.loop.rates.rate
+        ends = {rate(first), rate((first + done) // 2), rate(done - 1)}
+        if len(ends) == 1:
+            return ends.pop()
+        return np.array([rate(step) for step in range(first, done)])
+
+    def _mark(self, mark: Mark) -> None:
+        self.news.append(mark)
+        self._write(lambda: append_mark(self._folder, mark))
+        self._told()
+
+    def _open(self, header: StepsHeader) -> None:
+        self._writer = StepsWriter(self._folder, header)
+
+    def _record(self, chunk: StepChunk) -> None:
+        if self._writer is not None:
+            self._writer.add(chunk.first, chunk.values, chunk.wall, chunk.relative)
+
+    def _write(self, work: Callable[[], object]) -> None:
+        """Write to the run's folder; a training does not end for a full disk, but it is said."""
+        try:
+            work()
+        except (OSError, StudioError) as error:
+            reason = error.message if isinstance(error, StudioError) else error.strerror
+            self._writer = None
+            self.news.append(Said(f"the steps of this run are no longer recorded: {reason}"))

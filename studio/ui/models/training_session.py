@@ -1,0 +1,311 @@
+"""One training from the wish to its end: prepared in the background, run on its own thread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from threading import Event, Lock
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
+from studio.engine.train.progress import Progress
+from studio.engine.train.trainer import Trainer, TrainingResult
+from studio.ui.models.compilation_result import OpenData
+from studio.ui.models.curves import Mark, RunCurves, StepChunk
+from studio.ui.models.scheduling import Scheduler
+from studio.ui.models.tasks import TaskHandle, TaskList
+from studio.ui.models.training_device import Device, LentContext
+from studio.ui.models.training_network import SharedNetwork
+from studio.ui.models.training_pace import Pace, TimeLeftTeller
+from studio.ui.models.training_preparation import Plan, Prepared, prepare
+from studio.ui.models.training_recorder import Begun, EpochEnded, EpochGap, News, Said
+from studio.ui.models.training_relay import Relay
+from studio.ui.models.training_state import BUSY, Compiling, Ending, Standing, State
+
+_LOG = logging.getLogger(__name__)
+
+REFRESH_SECONDS = 1 / 30
+
+
+class TrainingSession:
+    """A training and where it stands; used on the window's thread.
+
+    Args:
+        plan: what is wanted.
+        scheduler: the window's thread.
+        tasks: prepares in the background.
+        device: opens the backend.
+        dataset: opens data.
+        said: hears sentences for the user.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        scheduler: Scheduler,
+        tasks: TaskList,
+        device: Device,
+        dataset: OpenData,
+        said: Callable[[str], object],
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.state_changed: Signal[[State]] = Signal()
+        self.launched: Signal[[Trainer]] = Signal()
+        self.ended: Signal[[Ending]] = Signal()
+        self.state: State = "preparing"
+        self.standing = Standing(epochs=plan.epochs or plan.project.training.epochs)
+        self.compiling = Compiling()
+        self.doing = ""
+        self.ending: Ending | None = None
+        self.prepared: Prepared | None = None
+        self.network: SharedNetwork | None = None
+        self._plan = plan
+        self._scheduler = scheduler
+        self._tasks = tasks
+        self._device = device
+        self._dataset = dataset
+        self._said = said
+        self._relay = Relay(scheduler, REFRESH_SECONDS, self._take_news)
+        self._pace = Pace()
+        self._left = TimeLeftTeller()
+        self._lock = Lock()
+        self._entered = False
+        self._abandoned = False
+        self._ready = Event()
+        self._pause_wanted = False
+        self._stop_wanted = False
+        self._first: Callable[[], object] | None = None
+
+    # -- what is wanted -------------------------------------------------------------------------
+
+    def begin(self, context: LentContext | None, before: Callable[[], object]) -> None:
+        """Prepare, then train.
+
+        Args:
+            context: provider of the OpenGL context, if the window has one to share.
+            before: closes what the training before has left; called in the background.
+        """
+        plan = replace(self._plan, context=context)
+
+        def step(text: str) -> None:
+            self._scheduler.post(lambda: self._tell_doing(text))
+
+        def work(_: TaskHandle) -> None:
+            with self._lock:
+                if self._abandoned:
+                    return
+                self._entered = True
+            try:
+                before()
+                self.prepared = prepare(plan, self._device, self._dataset, self._relay.ask, step)
+            finally:
+                self._ready.set()
+
+        self._tasks.start(
+            f"Prepare the training of {plan.project.name}", work, self._launch, self._failed,
+            quiet=True,
+        )  # fmt: skip
+
+    def pause(self) -> None:
+        """Stand still after the step that runs now, or before the first."""
+        if self.state not in ("preparing", "running"):
+            return
+        self._pause_wanted = True
+        if self.prepared is not None:
+            self.prepared.trainer.control.pause()
+        if self.state == "running":
+            self._enter("pausing")
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._pause_wanted, self._first = False, None
+        if self.prepared is not None and self.state in ("pausing", "paused"):
+            self.prepared.trainer.control.resume()
+
+    def stop(self) -> None:
+        """End after the step that runs now."""
+        if self.state not in BUSY:
+            return
+        self._stop_wanted = True
+        if self.prepared is not None:
+            self.prepared.trainer.control.stop()
+        self._enter("stopping")
+
+    def step_batch(self) -> None:
+        """Run one step and stand still."""
+        if self.network is None or self.prepared is None:
+            self._pause_wanted, self._first = True, self.step_batch
+        else:
+            self._pause_wanted = True
+            self.prepared.trainer.control.step(1)
+
+    def step_epoch(self) -> None:
+        """Run to the end of the epoch and stand still."""
+        if self.network is None or self.prepared is None:
+            self._pause_wanted, self._first = True, self.step_epoch
+            return
+        self._pause_wanted = True
+        trainer = self.prepared.trainer
+
+        def to_the_end() -> None:
+            # On the training thread, which alone knows how many steps are left.
+            loop = trainer.loop
+            trainer.control.step(loop.feed.steps - loop.step or loop.feed.steps)
+
+        trainer.control.call(to_the_end)
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Use another learning rate from the next step on."""
+        prepared = self.prepared
+        if prepared is not None and self.state in BUSY:
+            prepared.trainer.control.call(lambda: prepared.recorder.set_rate(rate))
+
+    # -- closing --------------------------------------------------------------------------------
+
+    def leave(self) -> Callable[[], None]:
+        """Hear nothing of it any more; what is returned closes it, and waits for that."""
+        self._relay.close()
+        with self._lock:
+            self._abandoned = True
+        return self._close
+
+    def _close(self) -> None:
+        if self._entered:
+            self._ready.wait()
+        prepared = self.prepared
+        if prepared is not None:
+            (self.network or SharedNetwork(prepared.trainer)).close()
+            prepared.recorder.close()
+
+    # -- beginning ------------------------------------------------------------------------------
+
+    @property
+    def curves(self) -> RunCurves | None:
+        """What was recorded, once it is prepared."""
+        return None if self.prepared is None else self.prepared.curves
+
+    def _launch(self, _: None) -> None:
+        """Everything is there: run."""
+        made = self.prepared
+        if made is None or self._abandoned:
+            return
+        self.network = SharedNetwork(made.trainer)
+        control = made.trainer.control
+        if self._stop_wanted:
+            control.stop()
+        if self._pause_wanted:
+            control.pause()
+        control.changed.connect(self._control_changed)
+        future = made.trainer.start()
+        future.add_done_callback(self._done)
+        self.launched.emit(made.trainer)
+        if self._first is not None:
+            self._first()
+        self.changed.emit()
+
+    def _tell_doing(self, text: str) -> None:
+        if self.state == "preparing" and not self._abandoned:
+            self.doing = text
+            self.changed.emit()
+
+    # -- hearing, on the training thread --------------------------------------------------------
+
+    def _control_changed(self, _state: str) -> None:
+        self._relay.ask()
+
+    def _done(self, future: Future[TrainingResult]) -> None:
+        self._scheduler.post(lambda: self._end(future))
+
+    # -- hearing, on the window's thread --------------------------------------------------------
+
+    def _take_news(self) -> None:
+        made = self.prepared
+        if made is None:
+            return
+        while made.recorder.news:
+            self._take(made, made.recorder.news.popleft())
+        self._follow_control(made)
+        self.changed.emit()
+
+    def _take(self, made: Prepared, news: News) -> None:
+        curves = made.curves
+        if isinstance(news, StepChunk):
+            curves.add(news)
+            self._pace.add(len(news.values), news.relative[1] - news.relative[0])
+        elif isinstance(news, Progress):
+            self._take_progress(curves, news)
+        elif isinstance(news, EpochEnded):
+            curves.add_epoch(news.step, news.numbers)
+        elif isinstance(news, EpochGap):
+            self._pace.add_gap(news.seconds)
+        elif isinstance(news, Begun):
+            curves.begin_part(news.size, news.metrics, news.step, news.wall)
+            if self.state == "preparing":
+                self._enter("running")
+        elif isinstance(news, Mark):
+            curves.mark(news)
+        elif isinstance(news, Compiling):
+            self.compiling, self.doing = news, "compiling kernels"
+        elif isinstance(news, Said):
+            self._said(news.text)
+
+    def _take_progress(self, curves: RunCurves, news: Progress) -> None:
+        each, size = self._pace.step_seconds, curves.size
+        items = None if each is None or size is None else size.items / size.steps / each
+        epochs = max(0, news.epochs - news.epoch)
+        steps = max(0, epochs * news.steps - news.step)
+        left = self._left.tell(self._pace.seconds_left(steps, epochs), curves.elapsed)
+        self.standing = Standing.of(news, curves.elapsed, items, left)
+
+    def _follow_control(self, made: Prepared) -> None:
+        """Show the state the training thread is in."""
+        if self.state not in BUSY or self.state in ("preparing", "stopping"):
+            return
+        state = made.trainer.control.state
+        if state in ("paused", "stopping"):
+            self._enter("paused" if state == "paused" else "stopping")
+        elif state == "running" and not (self.state == "pausing" and self._pause_wanted):
+            self._enter("running")
+
+    def _end(self, future: Future[TrainingResult]) -> None:
+        made = self.prepared
+        if made is None or self._abandoned:
+            return
+        self._take_news()
+        made.recorder.close()
+        error = future.exception()
+        if error is not None:
+            self._failed(_as_studio_error(error))
+            return
+        result = future.result()
+        state: State = "stopped" if result.outcome == "stopped" else "finished"
+        self._finish(Ending(state, result.reason, None, result.last, made.curves.elapsed))
+
+    def _failed(self, error: StudioError) -> None:
+        if not self._abandoned:
+            standing = self.standing
+            self._finish(Ending("failed", "", error, standing.metrics, standing.elapsed))
+
+    def _finish(self, ending: Ending) -> None:
+        self.ending = ending
+        self._enter(ending.state)
+        self.ended.emit(ending)
+        self.changed.emit()
+
+    def _enter(self, state: State) -> None:
+        if state != self.state:
+            self.state = state
+            self.state_changed.emit(state)
+
+
+def _as_studio_error(error: BaseException) -> StudioError:
+    if isinstance(error, StudioError):
+        return error
+    _LOG.error("the training raised", exc_info=error)
+    return StudioError(
+        f"the training failed: {type(error).__name__}: {error}",
+        who="training",
+        hint="the log has the details",
+    )

@@ -1,0 +1,92 @@
+"""How the network on the canvas differs from the one that was trained, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from studio.engine.core.options import Plain
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph_json import graph_to_json
+
+MINUS = "\u2212"
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class GraphDifference:
+    """What one network has that the other has not; names of layers.
+
+    Attributes:
+        added: layers only the newer has.
+        removed: layers only the older has.
+        changed: layers with other options.
+        rewired: layers fed by others than before.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    rewired: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether both are the same network."""
+        return not (self.added or self.removed or self.changed or self.rewired)
+
+    @property
+    def text(self) -> str:
+        """The difference: ``+1 layer, conv1 changed``; empty without any."""
+        parts = [
+            f"{sign}{len(names)} layer{'' if len(names) == 1 else 's'}"
+            for sign, names in (("+", self.added), (MINUS, self.removed))
+            if names
+        ]
+        if self.changed:
+            parts.append(f"{_listed(self.changed)} changed")
+        if self.rewired:
+            parts.append(f"{_listed(self.rewired)} rewired")
+        return ", ".join(parts)
+
+
+def graph_difference(older: LayerGraph, newer: LayerGraph) -> GraphDifference:
+    """What differs between two networks; their layout and names of layers do not count."""
+    before, after = _nodes(older), _nodes(newer)
+    both = [node for node in after if node in before]
+    outputs = {p.node for p in older.outputs} != {p.node for p in newer.outputs}
+    changed = [n for n in both if before[n]["layer"] != after[n]["layer"]]
+    rewired = [n for n in both if before[n]["inputs"] != after[n]["inputs"]]
+    if outputs and not rewired and set(before) == set(after):
+        rewired = [p.node for p in newer.outputs]
+    return GraphDifference(
+        tuple(str(after[n]["name"]) for n in after if n not in before),
+        tuple(str(before[n]["name"]) for n in before if n not in after),
+        tuple(str(after[n]["name"]) for n in changed),
+        tuple(str(after[n]["name"]) for n in rewired),
+    )
+
+
+def _nodes(graph: LayerGraph) -> dict[str, dict[str, Plain]]:
+    document = graph_to_json(graph)
+    found: dict[str, dict[str, Plain]] = {}
+    listed = document["nodes"]
+    for node in listed if isinstance(listed, list) else ():
+        if not isinstance(node, Mapping):
+            continue
+        config = node.get("config")
+        options = dict(config) if isinstance(config, Mapping) else {}
+        name = options.pop("name", node.get("id"))
+        # A shared layer names the one it shares in place of a type.
+        layer = {key: value for key, value in node.items() if key not in ("id", "inputs")}
+        found[str(node.get("id"))] = {
+            "name": name,
+            "layer": {**layer, "config": options},
+            "inputs": node.get("inputs"),
+        }
+    return found
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,112 @@
+"""Where a training stands, in words and numbers, for whatever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from studio.engine.core.errors import StudioError
+from studio.engine.train.progress import Progress
+from studio.ui.models.training_pace import TimeLeft
+
+State: TypeAlias = Literal[
+    "idle", "preparing", "running", "pausing", "paused", "stopping", "finished", "stopped", "failed"
+]
+
+STATES: tuple[State, ...] = get_args(State)
+
+WORDS: Mapping[State, str] = {
+    "idle": "Not trained",
+    "preparing": "Preparing",
+    "running": "Training",
+    "pausing": "Pausing",
+    "paused": "Paused",
+    "stopping": "Stopping",
+    "finished": "Finished",
+    "stopped": "Stopped",
+    "failed": "Failed",
+}
+
+BUSY: frozenset[State] = frozenset({"preparing", "running", "pausing", "paused", "stopping"})
+"""States in which a training is under way."""
+
+
+NO_TIME = TimeLeft()
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """How far the compilation of kernels is."""
+
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a training is.
+
+    Attributes:
+        epoch: number of the epoch it is in, from 1.
+        epochs: epochs in all.
+        batch: batches of this epoch that are done.
+        batches: batches of an epoch.
+        steps: steps of all epochs that are done.
+        share: part of everything that is done, 0 to 1.
+        metrics: means over this epoch so far.
+        learning_rate: of the next step.
+        items_per_second: pace, or None while it is not known.
+        elapsed: seconds of training.
+        left: how long it will still take.
+    """
+
+    epoch: int = 0
+    epochs: int = 0
+    batch: int = 0
+    batches: int = 0
+    steps: int = 0
+    share: float = 0.0
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    learning_rate: float = 0.0
+    items_per_second: float | None = None
+    elapsed: float = 0.0
+    left: TimeLeft = NO_TIME
+
+    @classmethod
+    def of(
+        cls, progress: Progress, elapsed: float, items_per_second: float | None, left: TimeLeft
+    ) -> Standing:
+        """The standing after a report."""
+        return cls(
+            min(progress.epoch + 1, progress.epochs),
+            progress.epochs,
+            progress.steps if progress.epoch >= progress.epochs else progress.step,
+            progress.steps,
+            progress.total_step,
+            progress.share,
+            dict(progress.metrics),
+            progress.learning_rate,
+            items_per_second,
+            elapsed,
+            left,
+        )
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a training ended.
+
+    Attributes:
+        state: finished, stopped or failed.
+        reason: one sentence where a rule ended it early, else empty.
+        error: what went wrong.
+        metrics: the numbers of the last epoch.
+        seconds: seconds of training.
+    """
+
+    state: State
+    reason: str = ""
+    error: StudioError | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
