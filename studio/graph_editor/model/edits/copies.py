@@ -114,7 +114,6 @@ def _clear_offset(
 ) -> tuple[float, float]:
     taken = {box_of(node, size_of)[:2] for node in state.nodes.values()}
     dx, dy = offset
-    step = (offset[0] or STEP, offset[1] or STEP)
     while any((box.x + dx, box.y + dy) in taken for box in (box_of(n, size_of) for n in originals)):
-        dx, dy = dx + step[0], dy + step[1]
+        dx, dy = dx + STEP, dy + STEP
     return dx, dy
