@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import uuid4
 
+from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.project import Project
 from studio.engine.train.settings import TrainingSettings
@@ -14,6 +15,7 @@ from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.history import History
 from studio.graph_editor.model.project_file import project_of_state, state_of_project
 from studio.graph_editor.model.report import DataFacts, Report
+from studio.graph_editor.model.rescue import rescue
 from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.model.validation import validate
 
@@ -58,9 +60,28 @@ class Document:
 
     @classmethod
     def open(cls, path: Path | str) -> Document:
-        """The document in a file; FormatError or another StudioError when it cannot be read."""
-        project = Project.load(Path(path))
-        return cls.of_project(project)
+        """The document in a file.
+
+        A file of a newer version, or with layers that are unknown here, is opened for looking only,
+        as far as it is understood.
+
+        Raises:
+            StudioError: the file cannot be read, is damaged or holds a wrong value.
+        """
+        target = Path(path)
+        try:
+            return cls.of_project(Project.load(target))
+        except StudioError as error:
+            found = rescue(target)
+            if found is None:
+                error.origin = error.origin or str(target)
+                raise
+            return cls(
+                found.state,
+                target,
+                read_only=found.reason,
+                warnings=(found.reason, *found.warnings),
+            )
 
     @classmethod
     def of_project(cls, project: Project) -> Document:
@@ -117,7 +138,7 @@ class Document:
             ReadOnlyError: the document may not be changed.
         """
         if self.read_only:
-            raise ReadOnlyError(self.read_only, who=self.state.name, hint="save a copy elsewhere")
+            raise ReadOnlyError(self.read_only, who=self.state.name)
         self.history.push(text, state, merge_key)
         return self._announce(text)
 
