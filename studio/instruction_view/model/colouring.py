@@ -74,10 +74,10 @@ class Colouring:
         if line.kind == "heading":
             if not line.key.startswith("layer:"):
                 return ()
-            return (Band(self.hue_of(line.title), None, line.title),)
+            return (Band(self.hue_of(line.title), None, self._rows.name_of(line.title)),)
         owners = self._rows.owners(line.row)
         named = [o for o in owners if o in self._hues] or list(owners)
-        return tuple(Band(self.hue_of(owner), None, owner) for owner in named)
+        return tuple(Band(self.hue_of(o), None, self._rows.name_of(o)) for o in named)
 
     def _heat_band(self, line: Line) -> tuple[Band, ...]:
         amount = self._amount(line)

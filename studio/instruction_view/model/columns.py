@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 COLUMNS: tuple[Column, ...] = (
     Column("row", "#", "Place in the program, counted from 0.", 5, is_number=True),
-    Column("instruction", "Instruction", "The line as the compiler prints it.", 36),
+    Column("instruction", "Instruction", "The line as the compiler prints it.", 44),
     Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
     Column("shape", "Shape out", "Shape of the first result; N is the batch.", 15),
@@ -134,7 +134,7 @@ def _kernel_cell(listing: Listing, rows: ProgramRows, line: Line, key: ColumnKey
 
 def _heading_cell(rows: ProgramRows, line: Line, key: ColumnKey, level: Level) -> str:
     if key == "instruction":
-        return line.title
+        return rows.name_of(line.title)
     by_layer = line.key.startswith("layer:")
     if key == "layers":
         return _counts(rows, line) if level == "layers" or not by_layer else ""

@@ -23,9 +23,10 @@ def as_tsv(rows: ProgramRows, chosen: Iterable[int], times: Times = no_times) ->
     lines = ["\t".join(COLUMNS)]
     for index in chosen:
         cost, ms = rows.cost(index), times(index)
+        owners = ", ".join(rows.name_of(owner) for owner in rows.owners(index))
         cells = (
             str(index), rows.section(index), rows.text(index), rows.flow(index),
-            rows.parameters(index), rows.shape(index), ", ".join(rows.owners(index)),
+            rows.parameters(index), rows.shape(index), owners,
             str(cost.flops), str(cost.nbytes), "" if ms is None else repr(ms),
         )  # fmt: skip
         lines.append("\t".join(cells))

@@ -40,6 +40,7 @@ class Listing:
         self.arrangement: Arrangement = NOTHING
         self.changes: RowChanges = NO_CHANGES
         self.matches: tuple[int, ...] = ()
+        self.has_times = False
         self._level: Level = "instructions"
         self._grouping: Grouping = "flat"
         self._colour_by: ColourBy = "layer"
@@ -90,8 +91,15 @@ class Listing:
     def set_times(self, times: Times) -> None:
         """Measured times have come, or changed."""
         self._times = times
+        rows = self.rows
+        self.has_times = rows is not None and any(times(i) is not None for i in rows.entries)
         self._recolour()
         self.recoloured.emit()
+
+    @property
+    def times(self) -> Times:
+        """Measured times of entries."""
+        return self._times
 
     @property
     def lines(self) -> tuple[Line, ...]:

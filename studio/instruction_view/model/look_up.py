@@ -39,7 +39,8 @@ def find_rows(rows: ProgramRows, query: str) -> tuple[int, ...]:
 def _is_named(rows: ProgramRows, index: int, wanted: str, tensors: set[int]) -> bool:
     if tensors and any(ref.id in tensors for ref in rows.instruction(index).operands):
         return True
-    return any(wanted in owner.casefold() for owner in rows.owners(index))
+    owners = rows.owners(index)
+    return any(wanted in rows.name_of(owner).casefold() for owner in owners)
 
 
 def go_to(rows: ProgramRows, text: str, start: int = -1) -> Place:
@@ -65,7 +66,8 @@ def go_to(rows: ProgramRows, text: str, start: int = -1) -> Place:
     if rows.program.tensors.has_name(name):
         tensor = rows.program.tensors.named(name)
         return _at_register(rows, Ref(tensor.id, name != word))
-    hits = rows.rows_of(word) or tuple(
+    owner = next((o for o in rows.all_owners if rows.name_of(o) == word), word)
+    hits = rows.rows_of(owner) or tuple(
         i for i in range(len(rows)) if rows.mnemonic(i) == word.upper()
     )
     if hits:
@@ -96,6 +98,10 @@ def _at_register(rows: ProgramRows, ref: Ref) -> Place:
 
 
 def _near_names(rows: ProgramRows, word: str) -> str:
-    names = [*rows.all_owners, *(t.name for t in rows.program.tensors.values()), *rows.opcodes]
+    names = [
+        *map(rows.name_of, rows.all_owners),
+        *(t.name for t in rows.program.tensors.values()),
+        *rows.opcodes,
+    ]
     near = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
     return f"did you mean {', '.join(near)}?" if near else ""

@@ -48,13 +48,22 @@ class ProgramRows:
         origins: where its instructions came from.
         batch: rows of the batch symbol, for costs.
         data_rows: rows of the resident data set, for costs.
+        names: what the user calls layers, by id; an id without one is shown itself.
     """
 
-    def __init__(self, program: Program, origins: Origins, batch: int, data_rows: int = 0) -> None:
+    def __init__(
+        self,
+        program: Program,
+        origins: Origins,
+        batch: int,
+        data_rows: int = 0,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         self.program = program
         self.origins = origins
         self.batch = batch
         self.data_rows = data_rows
+        self._names = names or {}
         located = tuple(program.located())
         self._sections = tuple(section for section, _, _ in located)
         self._lines = tuple(line for _, _, line in located)
@@ -201,9 +210,14 @@ class ProgramRows:
         """Everything it came from, layers first."""
         return tuple(owner for owner, _ in self.origins.nodes_of(index))
 
+    def name_of(self, owner: str) -> str:
+        """What the user calls a layer; a housekeeping owner is called so already."""
+        return self._names.get(owner, owner)
+
     def named_owners(self, index: int) -> tuple[str, ...]:
-        """The layers it came from; housekeeping only where there are none."""
-        return layers_of(self.origins, index) or self.owners(index)
+        """Names of the layers it came from; housekeeping only where there are none."""
+        found = layers_of(self.origins, index) or self.owners(index)
+        return tuple(self.name_of(owner) for owner in found)
 
     def listed_owners(self, index: int) -> tuple[str, ...]:
         """Who it is listed under."""

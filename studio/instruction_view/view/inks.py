@@ -41,6 +41,7 @@ class Inks:
         self.added = theme.mixed("ok", "dock", 0.24)
         self.changed = theme.mixed("warning", "dock", 0.16)
         self.removed = theme.mixed("error", "dock", 0.14)
+        self.gone = QBrush(_striped(theme.mixed("hairline", "dock", 0.5)))
         self.match = theme.mixed("warning", "dock", 0.38)
         self.register_lit = theme.mixed("accent", "dock", 0.42)
         self.stripes: Mapping[str, QBrush] = {

@@ -270,7 +270,8 @@ class LinePainter:
         if rows is None:
             return left
         painter.setPen(self.inks.text3)
-        where = ", ".join(rows.listed_owners(rows.group(line.row).first))
+        owners = rows.listed_owners(rows.group(line.row).first)
+        where = ", ".join(rows.name_of(owner) for owner in owners)
         return self._paint_text(painter, cell, left, f"  → {rows.text(line.row)}   in {where}")
 
     def _paint_removed(self, painter: QPainter, cell: QRectF, left: float, line: Line) -> float:

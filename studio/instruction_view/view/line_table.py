@@ -33,7 +33,8 @@ from studio.instruction_view.view.listing_table import FIRST, GUTTER, Index, Lis
 from studio.instruction_view.view.marked_scroll_bar import MarkedScrollBar
 from studio.ui.kit import theme
 
-INSTRUCTION = FIRST + next(i for i, c in enumerate(COLUMNS) if c.key == "instruction")
+PLACES = {column.key: place for place, column in enumerate(COLUMNS, FIRST)}
+INSTRUCTION, MILLISECONDS = PLACES["instruction"], PLACES["ms"]
 WIDEST_LINE = 64
 ROW = theme.COMPACT_ROW
 
@@ -85,6 +86,7 @@ class LineTable(QTreeView):
         self._is_stale = False
         self._matches: frozenset[int] = frozenset()
         self._chosen_widths: set[int] = set()
+        self._chosen_columns: set[int] = set()
         self._fitting = False
         self.scroll_marks = MarkedScrollBar(self)
         self.setVerticalScrollBar(self.scroll_marks)
@@ -199,6 +201,18 @@ class LineTable(QTreeView):
             {"accent": places(self._links.marked_rows), "warning": places(self._listing.matches)}
         )
 
+    def choose_column(self, place: int, *, is_shown: bool) -> None:
+        """Show or hide a column at the user's wish."""
+        self._chosen_columns.add(place)
+        self.header().setSectionHidden(place, not is_shown)
+        self._fit_columns()
+
+    def fit_times(self) -> None:
+        """Show the column of times once there are some."""
+        hidden = self.header().isSectionHidden(MILLISECONDS)
+        if MILLISECONDS not in self._chosen_columns and hidden == self._listing.has_times:
+            self._fit_columns()
+
     def restyle(self) -> None:
         """Colours or fonts have changed."""
         self._painter = LinePainter(self._listing, self._links)
@@ -242,6 +256,8 @@ class LineTable(QTreeView):
     def _anchors(self, lines: tuple[Line, ...]) -> Iterator[tuple[str, int]]:
         """Lines in sight and how far below the upper edge they are; the caret's first."""
         value, height = self.verticalScrollBar().value(), self.viewport().height()
+        if value == 0 and self._listing.caret < 0:
+            return
         found = []
         caret = self._listing.caret_line
         for place in range(value // ROW, min((value + height) // ROW + 1, len(lines))):
@@ -259,6 +275,8 @@ class LineTable(QTreeView):
         """Columns as wide as what they hold, where the user has not chosen; lines take the rest."""
         char, header = self._painter.inks.char, self.header()
         self._fitting = True
+        if MILLISECONDS not in self._chosen_columns:
+            header.setSectionHidden(MILLISECONDS, not self._listing.has_times)
         header.resizeSection(GUTTER, GUTTER_WIDTH)
         for place, column in enumerate(COLUMNS, FIRST):
             if place not in self._chosen_widths and place != INSTRUCTION:

@@ -84,6 +84,19 @@ class ListingLinks:
             return marked[0]
         return marked[(marked.index(self._primary) + step) % len(marked)]
 
+    def walk_to(self, row: int) -> None:
+        """Make another of the marked rows the primary one."""
+        if row not in self._rows:
+            return
+        chosen = self._selection.entities
+        line = entities.instruction(self._provenance().key_of(row))
+        if line in chosen and not self.pinned:
+            self._bus.select(chosen, line, SOURCE)
+            return
+        self._rows = {**dict.fromkeys(self._rows, "member"), row: "primary"}
+        self._primary = row
+        self.marked.emit(False)
+
     def mark_of(self, line: Line) -> Mark | None:
         """How a line is marked."""
         if line.kind == "heading":

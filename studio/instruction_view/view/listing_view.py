@@ -163,6 +163,7 @@ class ListingView(LineTable):
 
     def _repaint(self) -> None:
         self.mark_scroll_bar()
+        self.fit_times()
         self.viewport().update()
 
     def _caret_moved(self) -> None:

@@ -113,6 +113,11 @@ class Compilation:
         return self._running is not None or self._wait.pending
 
     @property
+    def has_layers(self) -> bool:
+        """Whether the document has anything that could be compiled."""
+        return self._document is not None and any(self._document.state.layers())
+
+    @property
     def shown(self) -> CompiledProgram | None:
         """The program the views show."""
         if self.result is None:

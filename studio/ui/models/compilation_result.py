@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +53,7 @@ class CompiledProgram:
         data_rows: rows of the resident data set.
         stages: what every pass was given and gave.
         kernels: its dispatches, where they are known.
+        names: what the user calls layers, by id.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class CompiledProgram:
         data_rows: int,
         stages: tuple[Stage, ...] = (),
         kernels: Kernels | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         self.program = program
         self.target = target
@@ -72,7 +75,8 @@ class CompiledProgram:
         self.kernels = numpy_kernels(program) if target.name == "cpu" else kernels
         self.provenance = Provenance(program, self.kernels.counts() if self.kernels else None)
         self.plan: MemoryPlan = plan_memory(program, batch, data_rows, target)
-        self.rows = ProgramRows(program, self.provenance, batch, data_rows)
+        self.names = names or {}
+        self.rows = ProgramRows(program, self.provenance, batch, data_rows, self.names)
         self.rows.prepare()
         self._stages = stages
 
@@ -94,14 +98,15 @@ class CompiledProgram:
     def with_kernels(self, kernels: Kernels) -> CompiledProgram:
         """The same program with the dispatches a device has made of it."""
         return CompiledProgram(
-            self.program, self.target, self.level, self.batch, self.data_rows, self._stages, kernels
-        )
+            self.program, self.target, self.level, self.batch, self.data_rows, self._stages,
+            kernels, self.names,
+        )  # fmt: skip
 
     def is_like(self, other: CompiledProgram) -> bool:
         """Whether the other shows nothing else: the same program for the same sizes."""
         return (
-            (self.target, self.level, self.batch, self.data_rows)
-            == (other.target, other.level, other.batch, other.data_rows)
+            (self.target, self.level, self.batch, self.data_rows, self.names)
+            == (other.target, other.level, other.batch, other.data_rows, other.names)
             and self.program == other.program
             and self._owners() == other._owners()
         )
@@ -245,7 +250,16 @@ def _compiled(
     program = maker.compile(mode, level, target, observer=note, keep=names)
     checkpoint("plan the memory")
     batch, data_rows = _sizes(task, mode)
-    return CompiledProgram(program, target, level, batch, data_rows, tuple(stages))
+    return CompiledProgram(
+        program, target, level, batch, data_rows, tuple(stages), names=_names(task)
+    )
+
+
+def _names(task: Task) -> dict[str, str]:
+    """Names of layers by the id of their node; a layer used at several nodes is told by the id."""
+    nodes = task.graph.nodes.values()
+    uses = Counter(id(node.layer) for node in nodes)
+    return {node.id: node.layer.name for node in nodes if uses[id(node.layer)] == 1}
 
 
 def _sizes(task: Task, mode: ProgramMode) -> tuple[int, int]:

@@ -1,0 +1,178 @@
+"""The passes of the compiler: a list of them, and what each changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.instruction_view.model.pass_steps import Amounts, PassStep
+from studio.instruction_view.model.program_diff import changed_count, hide_unchanged
+from studio.instruction_view.model.quantities import bytes_text
+from studio.instruction_view.view.diff_view import DiffView
+from studio.ui.kit import binding, theme
+from studio.ui.kit.numbers import MINUS
+from studio.ui.models.tasks import TaskHandle, TaskList
+
+
+class PassViewer(QWidget):
+    """Shows the steps of one compile.
+
+    Differences are worked out in the background, since a large program takes its time.
+
+    Args:
+        tasks: runs that work.
+        hue_of: the hue of a layer, -1 for housekeeping.
+        parent: owner in Qt.
+    """
+
+    def __init__(
+        self, tasks: TaskList, hue_of: Callable[[str], int], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("passes")
+        self._tasks = tasks
+        self._steps: tuple[PassStep, ...] = ()
+        self._running: TaskHandle | None = None
+        self._list = QListWidget(self)
+        self._list.setObjectName("passes.list")
+        self._list.setAccessibleName("Compiler passes")
+        self._list.setUniformItemSizes(True)
+        self._title = QLabel(self)
+        self._title.setObjectName("passes.title")
+        self._title.setWordWrap(True)
+        self._hide = QCheckBox("Hide unchanged", self)
+        self._hide.setObjectName("passes.hide")
+        self._hide.setChecked(True)
+        self._inline = QCheckBox("Inline", self)
+        self._inline.setObjectName("passes.inline")
+        self._diff = DiffView(hue_of, self)
+        self._build()
+        self._list.currentRowChanged.connect(self._show_step)
+        self._hide.toggled.connect(self._refresh)
+        self._inline.toggled.connect(self._refresh)
+        binding.connect(self, theme.changed, self._fill)
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(8, 4, 8, 4)
+        head.addWidget(self._title, 1)
+        head.addWidget(self._hide)
+        head.addWidget(self._inline)
+        right = QWidget(self)
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self._diff, 1)
+        split = QSplitter(Qt.Orientation.Horizontal, self)
+        split.addWidget(self._list)
+        split.addWidget(right)
+        split.setStretchFactor(1, 1)
+        split.setSizes([200, 600])
+        split.setChildrenCollapsible(False)
+        row = QVBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(split)
+        self.setFocusProxy(self._list)
+
+    @property
+    def steps(self) -> tuple[PassStep, ...]:
+        """The passes shown."""
+        return self._steps
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the differences of all passes are known."""
+        return self._running is None
+
+    def take(self, steps: Sequence[PassStep]) -> None:
+        """Show the steps of a compile; the pass looked at stays the same by name."""
+        if tuple(steps) == self._steps:
+            return
+        if self._running is not None:
+            self._running.cancel()
+        self._steps = tuple(steps)
+
+        def work(handle: TaskHandle) -> None:
+            for step in steps:
+                handle.check()
+                _ = step.diff, step.amounts
+
+        self._running = self._tasks.start("Compare passes", work, self._worked_out, quiet=True)
+
+    def _worked_out(self, _result: None) -> None:
+        self._running = None
+        self._fill()
+
+    def _fill(self) -> None:
+        if self._running is not None:
+            return
+        current = self._list.currentItem()
+        name = "" if current is None else str(current.data(Qt.ItemDataRole.UserRole))
+        self._list.blockSignals(True)
+        self._list.clear()
+        for step in self._steps:
+            self._list.addItem(_item(step))
+        self._list.blockSignals(False)
+        names = [step.name for step in self._steps]
+        first = next((i for i, step in enumerate(self._steps) if not step.is_empty), 0)
+        self._list.setCurrentRow(names.index(name) if name in names else first)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self._show_step(self._list.currentRow())
+
+    def _show_step(self, place: int) -> None:
+        if not 0 <= place < len(self._steps):
+            self._title.setText("")
+            self._diff.take((), is_inline=False)
+            return
+        step = self._steps[place]
+        self._title.setText(_title(step))
+        lines = hide_unchanged(step.diff) if self._hide.isChecked() else step.diff
+        self._diff.take(lines, is_inline=self._inline.isChecked())
+
+
+def _item(step: PassStep) -> QListWidgetItem:
+    counted = zip(("+", MINUS, "~"), changed_count(step.diff), strict=True)
+    counts = " ".join(f"{sign}{count}" for sign, count in counted if count)
+    item = QListWidgetItem(f"{step.name}   {counts}" if counts else step.name)
+    item.setData(Qt.ItemDataRole.UserRole, step.name)
+    item.setToolTip(step.note if not step.is_empty else f"{step.note}: nothing to do")
+    if step.is_empty:
+        item.setForeground(theme.colour("text3"))
+    return item
+
+
+_FACTS: tuple[tuple[str, Callable[[Amounts], int], Callable[[float], str]], ...] = (
+    ("instructions", lambda a: a.instructions, str),
+    ("kernels", lambda a: a.kernels, str),
+    ("tensors", lambda a: a.tensors, str),
+    ("moved", lambda a: a.nbytes, bytes_text),
+)
+
+
+def _title(step: PassStep) -> str:
+    """What a pass does and what came of it: only the amounts that changed."""
+    before, after = step.amounts
+    facts = [
+        f"{text(get(before))} → {text(get(after))} {name}"
+        for name, get, text in _FACTS
+        if get(before) != get(after)
+    ]
+    if step.is_empty:
+        facts = ["nothing to do"]
+    elif not facts:
+        facts = ["same size, other lines"]
+    return f"<b>{step.name}</b> · {step.note} · {' · '.join(facts)}"
