@@ -1,0 +1,218 @@
+"""The journal of a document: every state since it was saved, appended as it comes about.
+
+A file of records behind the magic ``GBJ1``: u32 length and u32 CRC-32 of the content, both
+little-endian, then the content, JSON compressed by zlib. The first record says whose journal it is,
+the second holds a whole state, the others what differs from the state before. A record is written
+by one call, so that a process that is killed leaves it whole or torn; a torn one is left out.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import struct
+import time
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import parse_json
+from studio.graph_editor.model.state import DocumentState
+from studio.ui.models.journal_states import PlainState, difference_to_json, state_to_json
+from studio.ui.models.process_identity import ProcessIdentity
+
+MAGIC = b"GBJ1"
+SUFFIX = ".journal"
+MAX_RECORD = 64 * MIB
+
+_HEAD = struct.Struct("<II")
+_LEVEL = 1
+_LIMITS = Limits(file_bytes=256 * MIB, json_bytes=64 * MIB, json_depth=32, json_values=2_000_000)
+
+
+@dataclass(frozen=True)
+class JournalOwner:
+    """Whose journal it is.
+
+    Attributes:
+        uuid: of the document.
+        path: the document's file; None where it has none yet.
+        process: the process that writes it.
+    """
+
+    uuid: str
+    path: Path | None
+    process: ProcessIdentity
+
+
+@dataclass(frozen=True)
+class JournalContent:
+    """What a journal holds.
+
+    Attributes:
+        owner: whose it is.
+        state: the last state that was written whole; None where none was.
+        when: when that was, seconds since the epoch.
+        text: name of the step that led to it.
+        steps: how many states were written.
+        is_torn: whether something behind it could not be read.
+    """
+
+    owner: JournalOwner
+    state: DocumentState | None
+    when: float
+    text: str
+    steps: int
+    is_torn: bool
+
+
+class Journal:
+    """Writes one journal; a new one takes the place of an old one of the same name.
+
+    Args:
+        path: the file; its folder is made.
+        owner: whose it is.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+
+    def __init__(self, path: Path, owner: JournalOwner) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.nbytes = 0
+        self._last: DocumentState | None = None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+        self._file: int | None = os.open(path, flags, 0o600)
+        begin: dict[str, Plain] = {
+            "uuid": owner.uuid,
+            "path": None if owner.path is None else str(owner.path),
+            "pid": owner.process.pid,
+            "started": owner.process.started,
+            "time": time.time(),
+        }
+        self._write(MAGIC + _record(begin))
+
+    def append(self, state: DocumentState, text: str) -> None:
+        """Add a state; OSError where it cannot be written, and then nothing of it is."""
+        made: dict[str, Plain] = {"time": time.time(), "text": text}
+        if self._last is None:
+            made["state"] = state_to_json(state)
+        else:
+            made["difference"] = difference_to_json(self._last, state)
+        self._write(_record(made))
+        self._last = state
+
+    def flush(self) -> None:
+        """Bring everything to the disk; may be called from another thread."""
+        if self._file is not None:
+            with suppress(OSError):
+                os.fsync(self._file)
+
+    def close(self) -> None:
+        """Stop writing; more than once does nothing."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def remove(self) -> None:
+        """Stop writing and delete the file."""
+        self.close()
+        with suppress(OSError):
+            self.path.unlink()
+
+    def _write(self, content: bytes) -> None:
+        if self._file is None:
+            raise OSError(errno.EBADF, "the journal is closed")
+        written = os.write(self._file, content)
+        if written < len(content):
+            # The disk is full: without its end the record would hide those that follow.
+            with suppress(OSError):
+                os.ftruncate(self._file, self.nbytes)
+                os.lseek(self._file, self.nbytes, os.SEEK_SET)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.nbytes += written
+
+
+def _record(content: dict[str, Plain]) -> bytes:
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    packed = zlib.compress(text.encode("utf-8"), _LEVEL)
+    return _HEAD.pack(len(packed), zlib.crc32(packed)) + packed
+
+
+def read_journal(path: Path) -> JournalContent:
+    """What a journal holds, up to the first record that is torn; FormatError for another file."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", who=path.name) from error
+    if not content.startswith(MAGIC):
+        raise FormatError("this is no journal", who=path.name)
+    at = len(MAGIC)
+    begin, at = _next(content, at)
+    owner = _owner(begin, path.name)
+    plain: PlainState | None = None
+    when, text, steps = path.stat().st_mtime, "", 0
+    is_torn = False
+    while at < len(content):
+        record, at = _next(content, at)
+        if record is None:
+            is_torn = True
+            break
+        try:
+            if plain is None or "state" in record:
+                plain = PlainState(record.get("state"))
+            else:
+                plain.apply(record.get("difference"))
+        except FormatError:
+            is_torn = True
+            break
+        when, text, steps = _number(record.get("time"), when), str(record.get("text")), steps + 1
+    state, damaged = _state(plain)
+    return JournalContent(owner, state, when, text, steps, is_torn or damaged)
+
+
+def _state(plain: PlainState | None) -> tuple[DocumentState | None, bool]:
+    if plain is None:
+        return None, False
+    try:
+        return plain.state(), False
+    except StudioError:
+        return None, True
+
+
+def _next(content: bytes, at: int) -> tuple[dict[str, object] | None, int]:
+    """The record at a place and where the next one begins; None where it is torn or damaged."""
+    if len(content) - at < _HEAD.size:
+        return None, len(content)
+    length, check = _HEAD.unpack_from(content, at)
+    at += _HEAD.size
+    packed = content[at : at + length]
+    if len(packed) < length or zlib.crc32(packed) != check:
+        return None, len(content)
+    try:
+        unpacker = zlib.decompressobj()
+        text = unpacker.decompress(packed, MAX_RECORD)
+        found = parse_json(text, "journal", _LIMITS)
+    except (zlib.error, StudioError):
+        return None, len(content)
+    return (dict(found) if isinstance(found, dict) else None), at + length
+
+
+def _owner(begin: dict[str, object] | None, who: str) -> JournalOwner:
+    found = begin or {}
+    uuid, pid, started = (found.get(key) for key in ("uuid", "pid", "started"))
+    if not isinstance(uuid, str) or not isinstance(pid, int) or not isinstance(started, str):
+        raise FormatError("it does not say whose journal it is", who=who)
+    path = found.get("path")
+    place = Path(path) if isinstance(path, str) else None
+    return JournalOwner(uuid, place, ProcessIdentity(pid, started))
+
+
+def _number(value: object, default: float) -> float:
+    return float(value) if isinstance(value, int | float) else default
