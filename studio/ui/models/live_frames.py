@@ -18,7 +18,9 @@ from studio.engine.runtime.live_statistics import Statistics
 
 Sheets: TypeAlias = "Callable[[Shape], tuple[Sheet, ...]]"
 """Says which sheets a view wants of a tensor of a shape."""
-State: TypeAlias = Literal["waiting", "live", "after", "compiling", "resting", "missing", "quiet"]
+State: TypeAlias = Literal[
+    "waiting", "live", "after", "compiling", "resting", "held", "missing", "quiet"
+]
 
 INTERVAL = 0.1
 """Seconds between two pictures at least."""
@@ -32,6 +34,19 @@ def no_sheets(_: Shape) -> tuple[Sheet, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class HeldTensor:
+    """A tensor kept as it was.
+
+    Attributes:
+        snapshot: its numbers, on the host.
+        label: when that was.
+    """
+
+    snapshot: ArraySnapshot
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
 class Wish:
     """What a view wants; a new one for every change.
 
@@ -41,6 +56,8 @@ class Wish:
         statistics: whether to make statistics.
         element: an index whose element is wanted exactly.
         minus: show the difference to this snapshot.
+        held: show this snapshot, and look at nothing.
+        from_device: what lies on the device is drawn from there, so that it needs no tiles.
         interval: seconds between two pictures at least.
     """
 
@@ -49,6 +66,8 @@ class Wish:
     statistics: bool = True
     element: tuple[int, ...] | None = None
     minus: ArraySnapshot | None = None
+    held: HeldTensor | None = None
+    from_device: bool = False
     interval: float = INTERVAL
 
 

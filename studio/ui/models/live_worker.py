@@ -92,6 +92,10 @@ class Channel:
             self._source = source
         if not wish.active or self.busy:
             return _RETRY_SECONDS
+        if wish.held is not None:
+            if wish is not self._done:
+                self._render(wish.held.snapshot, wish, worker)
+            return _RETRY_SECONDS
         if self.hurry and self._tap is None:
             self._due = 0.0
         self.hurry = False
@@ -211,7 +215,8 @@ class Channel:
             if wish.minus is not None and wish.minus.shape == snapshot.shape:
                 shown.release()
                 shown = difference(snapshot, wish.minus)
-            sheets = wish.sheets(shown.shape)
+            on_device = wish.from_device and not isinstance(shown, ArraySnapshot)
+            sheets = () if on_device else wish.sheets(shown.shape)
             rendered = shown.render(sheets, statistics=wish.statistics)
             place = wish.element if _inside(wish.element, shown.shape) else None
             value = None if place is None else shown.element(place)
@@ -224,15 +229,22 @@ class Channel:
             if not made:
                 shown.release()
         worker.spent.add(rendered.seconds)
-        state: State = "resting"
-        if self._source is not None and self._source.trainer is not None:
+        state, text = self._origin(wish)
+        if state in ("live", "after"):
             self._due += rendered.seconds / worker.share
-            state = "live" if self.after is None else "after"
         self.busy = True
         self._told(
-            Frame(shown, rendered.statistics, rendered.tiles, wish, value, place, self._text,
+            Frame(shown, rendered.statistics, rendered.tiles, wish, value, place, text,
                   state)
         )  # fmt: skip
+
+    def _origin(self, wish: Wish) -> tuple[State, str]:
+        """Where the numbers shown come from, in a word and for the corner of the picture."""
+        if wish.held is not None:
+            return "held", wish.held.label
+        if self._source is None or self._source.trainer is None:
+            return "resting", self._text
+        return ("live" if self.after is None else "after"), self._text
 
     def _pace(self, wish: Wish, took: float, now: float) -> None:
         """When the next picture is due, so that pictures keep to their share of the time."""

@@ -1,0 +1,195 @@
+"""A frame turned into one picture of coloured cells, with the values that are marked or written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.runtime.live_sheet import HAS_MINUS, HAS_NAN, HAS_PLUS, Tile
+from studio.ui.models.tensor_view_colours import (
+    EMPTY,
+    MINUS,
+    NAN,
+    OVER,
+    PLUS,
+    STEPS,
+    UNDER,
+    Choice,
+    coloured,
+    palette,
+    standing_for,
+)
+from studio.ui.models.tensor_view_layout import Placed
+from studio.ui.models.tensor_view_range import ColourRange
+
+Pixels: TypeAlias = npt.NDArray[np.uint8]
+Numbers: TypeAlias = npt.NDArray[np.int32]
+
+NUMBER_CELL = 26.0
+"""Pixels from which on a cell has its number written in it."""
+MARK_CELL = 6.0
+"""Pixels from which on marks are drawn in a cell, instead of filling it."""
+MOST_MARKS = 20_000
+"""Cells marked one by one at most; more look the same in their colour alone."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A cell that is no ordinary number.
+
+    Attributes:
+        row: of the picture.
+        column: of the picture.
+        kind: its entry of the palette: `NAN`, `PLUS`, `MINUS`, `UNDER` or `OVER`.
+    """
+
+    row: int
+    column: int
+    kind: int
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Cells and what they are, one pixel a cell; tiles are placed, gaps are empty.
+
+    Attributes:
+        pixels: [rows, columns, 4].
+        kinds: for each cell its entry of the palette, `EMPTY` between tiles.
+        placed: where it lies on the view.
+        tile: the numbers behind it.
+        over: cells above the range.
+        under: cells below it.
+    """
+
+    pixels: Pixels
+    kinds: Numbers
+    placed: Placed
+    tile: Tile
+    over: int
+    under: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of cells, gaps included."""
+        return int(self.pixels.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """Columns of cells, gaps included."""
+        return int(self.pixels.shape[1])
+
+    def marks(self) -> list[Mark]:
+        """Cells to mark one by one; none where there are too many or they are too small."""
+        if self.placed.cell < MARK_CELL:
+            return []
+        rows, columns = np.nonzero(self.kinds > EMPTY)
+        if len(rows) > MOST_MARKS:
+            return []
+        kinds = self.kinds[rows, columns]
+        return [Mark(int(r), int(c), int(k)) for r, c, k in zip(rows, columns, kinds, strict=True)]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether cells are large enough to write their numbers in."""
+        exact = self.tile.values is not None and self.tile.values.shape[-1] == 1
+        return exact and self.placed.cell >= NUMBER_CELL
+
+    def number_at(self, tile: int, row: int, column: int) -> str:
+        """The number to write in a cell."""
+        values = self.tile.values
+        return "" if values is None else short_number(values[tile, row, column, 0])
+
+
+def make_picture(
+    tile: Tile, placed: Placed, colours: ColourRange, empty: tuple[int, int, int], choice: Choice
+) -> Picture:
+    """Colour a tile and put its tiles where they belong."""
+    table = palette(colours.map_name, empty)
+    pixels, kinds = coloured(tile, colours.low, colours.high, table, choice)
+    if placed.cell >= MARK_CELL:
+        # Clipped cells keep the end of the map; a corner of theirs is marked.
+        for kind, end in ((UNDER, 0), (OVER, STEPS - 1)):
+            pixels[kinds == kind] = table[end]
+    under, over = int((kinds == UNDER).sum()), int((kinds == OVER).sum())
+    tiles, rows, columns = kinds.shape
+    gap = placed.gap
+    down = ceil(tiles / placed.across) if tiles else 0
+    height = max(0, down * (rows + gap) - gap)
+    width = max(0, min(placed.across, max(tiles, 1)) * (columns + gap) - gap)
+    whole = np.empty((height, width, 4), np.uint8)
+    whole[:] = table[EMPTY]
+    all_kinds = np.full((height, width), EMPTY, np.int32)
+    for number in range(tiles):
+        level, side = divmod(number, placed.across)
+        top, left = level * (rows + gap), side * (columns + gap)
+        whole[top : top + rows, left : left + columns] = pixels[number]
+        all_kinds[top : top + rows, left : left + columns] = kinds[number]
+    return Picture(whole, all_kinds, placed, tile, over, under)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a vector.
+
+    Attributes:
+        low: least element it stands for, NaN without a finite one.
+        high: greatest.
+        kind: `NAN`, `PLUS`, `MINUS` where it holds such an element, else 0.
+    """
+
+    low: float
+    high: float
+    kind: int
+
+
+def bars_of(tile: Tile) -> list[Bar]:
+    """The bars of a vector's tile, from left to right."""
+    marks = tile.marks.reshape(-1)
+    kinds = np.zeros(marks.shape, np.int32)
+    for bit, kind in ((HAS_MINUS, MINUS), (HAS_PLUS, PLUS), (HAS_NAN, NAN)):
+        kinds[(marks & bit) != 0] = kind
+    found = zip(tile.low.reshape(-1).tolist(), tile.high.reshape(-1).tolist(), kinds, strict=True)
+    return [Bar(low, high, int(kind)) for low, high, kind in found]
+
+
+def shown_value(tile: Tile, cell: tuple[int, int, int], choice: Choice) -> float:
+    """What stands for a cell."""
+    return float(standing_for(tile, choice)[(*cell, 0)])
+
+
+def short_number(value: Any) -> str:
+    """A number with three or four digits, for a cell; whole numbers are written out."""
+    array = np.asarray(value)
+    if array.dtype.kind in "iu":
+        return str(int(array))
+    if array.dtype.kind == "b":
+        return "1" if bool(array) else "0"
+    number = float(array)
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "+Inf" if number > 0 else "\N{MINUS SIGN}Inf"
+    text = f"{number:.3g}" if abs(number) < 1e4 else f"{number:.2g}"
+    if "e" in text:
+        mantissa, _, exponent = text.partition("e")
+        text = f"{mantissa}e{int(exponent)}"
+    return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+
+def exact_number(value: Any) -> str:
+    """The shortest text that is read back as exactly this element."""
+    array = np.asarray(value)
+    if array.dtype.kind in "iub":
+        return str(int(array))
+    number = float(array)
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "+Inf" if number > 0 else "-Inf"
+    kind = array.dtype.type if array.dtype.kind == "f" else np.float32
+    return str(kind(number))

@@ -1,0 +1,137 @@
+"""The element a tensor view points at: by pixel, arrow key, typed index, or from another view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.signal import Signal
+from studio.engine.core.tensor import Shape
+from studio.ui.models.live_frames import Frame
+from studio.ui.models.tensor_view_layout import Placed
+from studio.ui.models.tensor_view_picks import SharedPick
+from studio.ui.models.tensor_view_slices import parse_index
+
+Index = tuple[int, ...]
+
+
+class Pointed(Protocol):
+    """What is pointed into."""
+
+    @property
+    def frame(self) -> Frame | None:
+        """The picture's numbers."""
+        ...
+
+    @property
+    def shape(self) -> Shape | None:
+        """The tensor's shape."""
+        ...
+
+    @property
+    def placed(self) -> Placed | None:
+        """Where the sheet lies on the view."""
+        ...
+
+
+class Pointing:
+    """One view's pointer; used on the window's thread.
+
+    Args:
+        view: what is pointed into.
+        picks: the element pointed at in all views.
+        reveal: brings an element into sight that is not on the sheet.
+    """
+
+    def __init__(self, view: Pointed, picks: SharedPick, reveal: Callable[[Index], object]) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.index: Index | None = None
+        self._view = view
+        self._picks = picks
+        self._reveal = reveal
+        picks.picked.connect(self._picked_elsewhere)
+
+    @property
+    def value(self) -> Any:
+        """The element pointed at, exactly as stored; None until it has been read."""
+        frame, index = self._view.frame, self.index
+        if frame is None or index is None:
+            return None
+        if frame.place == index:
+            return frame.value
+        tile = frame.tile
+        place = None if tile is None else tile.sheet.place(index)
+        if tile is None or tile.values is None or place is None:
+            return None
+        return tile.values[place]
+
+    def forget(self) -> None:
+        """Another tensor is shown: point at nothing."""
+        self.index = None
+
+    def adopt(self) -> None:
+        """Point where views of the same shape do, unless something is pointed at already."""
+        shape = self._view.shape
+        if self.index is None and shape is not None:
+            shared = self._picks.of(shape)
+            if shared is not None:
+                self._set(shared)
+
+    def at(self, x: float, y: float) -> None:
+        """Point at the element under a pixel; beside the cells at none."""
+        placed = self._view.placed
+        cell = None if placed is None else placed.hit(x, y)
+        if placed is None or cell is None:
+            self.set(None)
+            return
+        tile, row, column = cell
+        down, across = placed.sheet.block
+        self.set(placed.sheet.index(tile, row * down, column * across))
+
+    def set(self, index: Index | None) -> None:
+        """Point at an element in all views of this shape."""
+        self._set(index)
+        shape = self._view.shape
+        if index is not None and shape is not None:
+            self._picks.pick(shape, index, self)
+
+    def nudge(self, right: int, down: int) -> None:
+        """Move by cells; begins in the corner."""
+        placed = self._view.placed
+        if placed is None or placed.sheet.empty:
+            return
+        place = None if self.index is None else placed.sheet.place(self.index)
+        if place is None:
+            self.set(placed.sheet.index(0, 0, 0))
+            return
+        tile, row, column, _ = place
+        block_rows, block_columns = placed.sheet.block
+        rows, columns = placed.cells
+        row = min(max(row // block_rows + down, 0), rows - 1) * block_rows
+        column = min(max(column // block_columns + right, 0), columns - 1) * block_columns
+        self.set(placed.sheet.index(tile, row, column))
+
+    def go_to(self, text: str) -> None:
+        """Point at the element of a typed index, and bring it into sight.
+
+        Raises:
+            ParameterError: it is no index of the tensor.
+        """
+        shape = self._view.shape
+        if shape is None:
+            raise ParameterError("there is no tensor to go to an index of", who="tensor view")
+        index = parse_index(text, shape)
+        placed = self._view.placed
+        if placed is not None and placed.sheet.place(index) is None:
+            self._reveal(index)
+        self.set(index)
+
+    def _set(self, index: Index | None) -> None:
+        if index != self.index:
+            self.index = index
+            self.changed.emit()
+
+    def _picked_elsewhere(self, shape: Shape, index: Index, source: object) -> None:
+        if source is not self and shape == self._view.shape:
+            self._set(index)
