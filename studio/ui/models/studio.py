@@ -7,26 +7,47 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
+from studio.engine.train.trainer import Trainer
 from studio.graph_editor.model.document import Change, Document
-from studio.ui.models import entities
+from studio.ui.models import entities, graph_actions, listing_actions, profiling_actions
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.compilation import Compilation
+from studio.ui.models.data import DataModel
+from studio.ui.models.data_cache import DatasetCache
+from studio.ui.models.exporting import ExportModel
+from studio.ui.models.live import LiveTensors
+from studio.ui.models.live_resting import NetworkAtRest, initial
 from studio.ui.models.logbook import Logbook
 from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.problems import ProblemList
 from studio.ui.models.profiling import ProfilingModel
+from studio.ui.models.recent import RecentFiles
+from studio.ui.models.recovery import Recovery
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.selection import SelectionBus
 from studio.ui.models.tasks import TaskList
 from studio.ui.models.theme import Theme
+from studio.ui.models.training import TrainingModel
+from studio.ui.models.training_device import ContextFactory
+from studio.ui.models.training_state import Ending
 
-DECLARED: tuple[tuple[ActionSpec, ...], ...] = ()
-"""The action tables of all parts, in menu order."""
+DECLARED: tuple[tuple[ActionSpec, ...], ...] = (
+    graph_actions.ACTIONS,
+    listing_actions.ACTIONS,
+    profiling_actions.ACTIONS,
+)
+"""The action tables of the parts, in menu order; the window adds its own."""
+
+
+def _no_context() -> None:
+    return None
 
 
 class Studio:
@@ -35,9 +56,12 @@ class Studio:
     Args:
         scheduler: the window's thread.
         places: the user's folders.
+        contexts: makes the provider of an OpenGL context that the window shares.
     """
 
-    def __init__(self, scheduler: Scheduler, places: Places) -> None:
+    def __init__(
+        self, scheduler: Scheduler, places: Places, contexts: ContextFactory = _no_context
+    ) -> None:
         self.document_replaced: Signal[[Document]] = Signal()
         self.scheduler = scheduler
         self.places = places
@@ -51,13 +75,46 @@ class Studio:
             self.actions.declare(table)
         self.bus = SelectionBus()
         self.document = Document.new()
-        self.compilation = Compilation(scheduler, self.tasks)
+        self.recent = RecentFiles(places.state / "recent.json", places.cache / "thumbnails")
+        self.recovery = Recovery(places.state, scheduler, self.tasks, self.fail)
+        self._make_models(contexts)
+        self._join()
+        self._follow(self.document)
+
+    def _make_models(self, contexts: ContextFactory) -> None:
+        scheduler, tasks = self.scheduler, self.tasks
+        datasets = DatasetCache()
+        self.data = DataModel(self._document, tasks, datasets)
+        self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
+        self.training = TrainingModel(
+            self._document,
+            scheduler,
+            tasks,
+            self.preferences,
+            self.places.data,
+            contexts=contexts,
+            dataset=datasets.open,
+            said=self.notify,
+        )
         self.problems = ProblemList(self.bus)
         self.profiling = ProfilingModel(
-            scheduler, self.tasks, self.preferences, places.cache, self._task, self.fail
-        )
+            scheduler, tasks, self.preferences, self.places.cache, self._task, self.fail,
+            self._name_of,
+        )  # fmt: skip
+        self.live = LiveTensors(scheduler, tasks)
+        memory = self.places.state / "exports.json"
+        self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)
+
+    def _join(self) -> None:
+        self.log.follow_notices(self.notices)
+        self.log.follow_logging()
+        profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
+        profiling_actions.bind_problems(self.actions, self.problems)
         self.compilation.changed.connect(self._compiled)
-        self._follow(self.document)
+        self.training.started.connect(self._training_started)
+        self.training.ended.connect(self._training_ended)
+        self.training.closing.connect(self._network_closing)
+        self.profiling.quiet_changed.connect(self.live.set_quiet)
 
     # -- telling the user -----------------------------------------------------------------------
 
@@ -82,6 +139,7 @@ class Studio:
         """Open a project in place of the one open now; StudioError when it cannot be read."""
         document = Document.open(path)
         self.replace(document)
+        self.recent.add(Path(path), document.title)
         return document
 
     def new(self) -> Document:
@@ -94,6 +152,8 @@ class Studio:
         """Work on another document from now on; who asks about unsaved work has done so."""
         self.bus.hover(None, "")
         self.bus.clear()
+        self.training.reset()
+        self.live.rest_on(None)
         self.document.changed.disconnect(self._document_changed)
         self.document = document
         self._follow(document)
@@ -104,21 +164,83 @@ class Studio:
     def close(self) -> None:
         """End everything that runs; the models are void after this."""
         self.profiling.close()
+        self.live.close()
+        self.training.close()
         self.compilation.follow(None)
+        self.recovery.close()
         self.tasks.close()
+        self.log.close()
 
     # -- joints ---------------------------------------------------------------------------------
+
+    def _document(self) -> Document:
+        return self.document
 
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._document_changed)
         self.problems.follow(document)
+        self.data.follow(document)
         self.compilation.follow(document)
+        for holder in self.recovery.follow(document):
+            self.notify(
+                f"Another window has this project open, process {holder.process.pid}", "warning"
+            )
 
     def _document_changed(self, change: Change) -> None:
         self.bus.forget(entities.node(gone) for gone in change.removed)
 
     def _compiled(self) -> None:
         self.bus.use(self.compilation.provenance)
+        # What the checks of the graph say stands in the list already.
+        error = self.compilation.error if self.document.report.is_valid else None
+        source = "data" if error is not None and error.code == "data" else "compiler"
+        for each in ("data", "compiler"):
+            self.problems.provide_error(each, error if each == source else None, self._ids())
+        task = self._task()
+        if task is not None and not self.training.has_weights:
+            self.live.rest_on(initial(task))
+
+    def _training_started(self, trainer: Trainer) -> None:
+        self.problems.provide_error("training", None, self._ids())
+        self.live.started(trainer)
+        self.profiling.follow(trainer)
+        if trainer.run_folder is not None:
+            self.log.add(f"Training began: {trainer.run_folder.name}", source="training")
+
+    def _training_ended(self, ending: Ending) -> None:
+        trainer, run = self.training.trainer, self.training.run
+        self.profiling.unfollow()
+        resting = None
+        if trainer is not None and self.training.has_weights:
+            label = "trained weights" if run is None else f"weights of run {run.name}"
+            resting = NetworkAtRest(trainer.network, label, self.training.standing.steps)
+        self.live.ended(resting)
+        self.problems.provide_error("training", ending.error, self._ids())
+        if ending.error is not None:
+            self.fail(ending.error)
+
+    def _network_closing(self, _trainer: Trainer) -> None:
+        self.profiling.unfollow()
+        self.live.ended()
+        task = self._task()
+        self.live.rest_on(None if task is None else initial(task))
+
+    def _target(self) -> Target:
+        """The kind of device programs are shown for: the one trained on last, or the wish."""
+        return GL if self.preferences.text("backend") == "gl" else CPU
+
+    def _run(self) -> RunFolder | None:
+        if self.training.run is not None:
+            return self.training.run
+        return None if self.document.path is None else latest_run(self.document.project())
+
+    def _name_of(self, node_id: str) -> str:
+        node = self.document.state.nodes.get(node_id)
+        return node_id if node is None else node.name
+
+    def _ids(self) -> dict[str, str]:
+        """Ids of the layers by the names the user gave them."""
+        return {node.name: node_id for node_id, node in self.document.state.nodes.items()}
 
     def _task(self) -> Task | None:
         result = self.compilation.result
