@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
@@ -20,7 +21,7 @@ from studio.ui.models.profiling_dry_run import DryRun, dry_run
 from studio.ui.models.profiling_measurement import Measurement, Subject
 from studio.ui.models.profiling_peaks import PeakStore
 from studio.ui.models.profiling_table import Grouping, KernelRow
-from studio.ui.models.provenance import Provenance
+from studio.ui.models.provenance import SYNTHETIC, Provenance
 from studio.ui.models.scheduling import Handle, Scheduler
 from studio.ui.models.step_bar import StepBar
 from studio.ui.models.tasks import TaskHandle, TaskList
@@ -40,6 +41,7 @@ class ProfilingModel:
         cache: the user's cache folder.
         task: what would be trained now; None while the document cannot be.
         failed: hears what went wrong.
+        name_of: what the user calls a layer, by its id.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class ProfilingModel:
         cache: Path,
         task: Callable[[], Task | None],
         failed: Callable[[StudioError], object],
+        name_of: Callable[[str], str] = str,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[]] = Signal()
@@ -61,6 +64,7 @@ class ProfilingModel:
         self._preferences = preferences
         self._task = task
         self._failed = failed
+        self._name_of = name_of
         self._interface = ThreadClock.of_this_thread()
         self._measured: Measurement | None = None
         self._frozen: Measurement | None = None
@@ -93,9 +97,9 @@ class ProfilingModel:
         return None if found is None else self.peaks_store.find(found.subject.fingerprint)
 
     def rows(self, by: Grouping = "kernel and layer") -> tuple[KernelRow, ...]:
-        """The kernel table, slowest first."""
+        """The kernel table, slowest first, layers by the names the user gave them."""
         found = self.measurement
-        return () if found is None else found.rows(by, self.peaks)
+        return () if found is None else self._named(found.rows(by, self.peaks))
 
     def times_ms(self, shown: Provenance | None = None) -> Mapping[int, float]:
         """Mean milliseconds by running index of the instruction, for views of that program."""
@@ -123,7 +127,9 @@ class ProfilingModel:
         self._detach()
         self._trainer = None
         self.state_changed.emit()
-        self.measure_peaks()
+        found = self._measured
+        if found is not None and self.peaks_store.find(found.subject.fingerprint) is None:
+            self.measure_peaks()
 
     def close(self) -> None:
         """Measure nothing any more."""
@@ -204,14 +210,20 @@ class ProfilingModel:
             self._running = None
             self.state_changed.emit()
 
+    def why_no_peaks(self) -> str:
+        """Why the device cannot be measured now, in a few words; empty when it can."""
+        if self._measured is None:
+            return "no step has been measured, so no device is known"
+        if self._trainer is not None:
+            return "the device is busy with a training"
+        return "one is under way" if self._running is not None else ""
+
     def measure_peaks(self) -> None:
-        """Measure the peaks of the device last used, unless they are known or it is busy."""
+        """Measure the peaks of the device last used, known or not."""
         found = self._measured
-        if found is None or self._trainer is not None or self._running is not None:
+        if found is None or self.why_no_peaks():
             return
         subject, store = found.subject, self.peaks_store
-        if store.find(subject.fingerprint) is not None:
-            return
         choice = "gl" if subject.runs_apart else "cpu"
 
         def measure(handle: TaskHandle) -> None:
@@ -232,8 +244,8 @@ class ProfilingModel:
 
     def export_csv(self, path: Path, by: Grouping, done: Callable[[Path], object]) -> None:
         """Write the kernel table with all its columns, exact numbers."""
-        peaks = self.peaks
-        self._export(path, lambda found: csv_text(found.rows(by, peaks)), done)
+        rows = self.rows(by)
+        self._export(path, lambda _: csv_text(rows), done)
 
     def _export(
         self, path: Path, text: Callable[[Measurement], str], done: Callable[[Path], object]
@@ -250,6 +262,12 @@ class ProfilingModel:
         self._tasks.start(f"Write {path.name}", write, done, self._failed)
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _named(self, rows: tuple[KernelRow, ...]) -> tuple[KernelRow, ...]:
+        return tuple(
+            replace(row, owners=tuple(SYNTHETIC.get(o) or self._name_of(o) for o in row.owners))
+            for row in rows
+        )
 
     def _wants_live(self) -> bool:
         return not self._quiet and self._preferences.flag("profile_live")

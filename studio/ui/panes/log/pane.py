@@ -1,0 +1,189 @@
+"""The log of the session: what happened when, and how much it matters."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui.kit import binding, contexts, icons, menus, theme
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.logbook import LogFilter, LogLine, as_text
+from studio.ui.models.notices import Severity
+from studio.ui.models.studio import Studio
+from studio.ui.panes.log.lines import LogLinePainter, LogLines
+
+_LEVELS: tuple[tuple[str, Severity], ...] = (
+    ("Everything", "info"), ("Warnings", "warning"), ("Errors", "error"),
+)  # fmt: skip
+_SOURCES = ("all parts", "studio", "training", "compiler", "engine", "window")
+
+
+class LogPane(PaneFrame):
+    """The lines of the log, the latest at the bottom; details of the one in hand beside them."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Log", "log", parent=parent)
+        self.setObjectName("log_pane")
+        self._log = studio.log
+        self._actions = studio.actions
+        self._filter = LogFilter()
+        self._lines = LogLines()
+        self._view = QListView(self)
+        self._details = QPlainTextEdit(self)
+        self._build()
+        self._nothing = EmptyState(
+            "log", "Nothing has happened yet",
+            "What the studio, trainings and the engine have to say is kept here.", parent=self,
+        )  # fmt: skip
+        self._actions.bind("log.copy", self.copy, self._why_not)
+        self._actions.bind("log.clear", self._log.clear, self._why_not)
+        binding.refresh(self, self._show, self._log.changed, rate=10, when_visible=True)
+        binding.connect(self, theme.changed, self._view.viewport().update)
+        self._show()
+
+    @property
+    def view(self) -> QListView:
+        """The list of lines."""
+        return self._view
+
+    # -- building -------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        view = self._view
+        view.setObjectName("log_lines")
+        view.setAccessibleName("Log")
+        view.setModel(self._lines)
+        view.setItemDelegate(LogLinePainter(view))
+        view.setUniformItemSizes(True)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.customContextMenuRequested.connect(self._menu)
+        view.selectionModel().selectionChanged.connect(self._show_details)
+        view.installEventFilter(self)
+        contexts.register("table", view)
+        self._details.setObjectName("log_details")
+        self._details.setAccessibleName("Details")
+        self._details.setReadOnly(True)
+        self._details.setFont(theme.font("mono"))
+        self._details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._details.hide()
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.setChildrenCollapsible(False)
+        split.addWidget(view)
+        split.addWidget(self._details)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        body = QWidget(self)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(8, 6, 8, 4)
+        column.setSpacing(6)
+        column.addLayout(self._filter_row())
+        column.addWidget(split, 1)
+        self.set_body(body)
+
+    def _filter_row(self) -> QHBoxLayout:
+        self._words = QLineEdit(self)
+        self._words.setObjectName("log_filter")
+        self._words.setAccessibleName("Filter the log")
+        self._words.setPlaceholderText("Filter")
+        self._words.setClearButtonEnabled(True)
+        self._words.textChanged.connect(self._filter_changed)
+        self._level = _choice("log_level", "How severe", tuple(text for text, _ in _LEVELS), self)
+        self._source = _choice("log_source", "Who says it", _SOURCES, self)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self._words, 1)
+        for box in (self._level, self._source):
+            box.currentIndexChanged.connect(self._filter_changed)
+            row.addWidget(box)
+        for action_id, icon in (("log.copy", "copy"), ("log.clear", "delete")):
+            button = QToolButton(self)
+            button.setObjectName(action_id)
+            spec = self._actions.spec(action_id)
+            button.setAccessibleName(spec.text)
+            button.setToolTip(spec.tip)
+            button.setFixedSize(theme.HIT, theme.HIT)
+            icons.keep(button, icon)
+            button.clicked.connect(lambda _=False, each=action_id: self._actions.trigger(each))
+            row.addWidget(button)
+        return row
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        bar = self._view.verticalScrollBar()
+        # Whoever scrolled up to read is left there.
+        following = bar.value() >= bar.maximum() - theme.COMPACT_ROW
+        shown = self._log.shown(self._filter)
+        self._lines.set_lines(shown)
+        every = len(self._log.lines)
+        self.set_note(f"{len(shown)} of {every}" if len(shown) != every else "")
+        self.show_empty(None if every else self._nothing)
+        if following:
+            self._view.scrollToBottom()
+
+    def _show_details(self) -> None:
+        chosen = self.chosen_lines()
+        details = chosen[0].details if len(chosen) == 1 else ""
+        self._details.setVisible(bool(details))
+        if details:
+            self._details.setPlainText(details)
+
+    def _filter_changed(self) -> None:
+        self._filter.text = self._words.text()
+        self._filter.least = _LEVELS[self._level.currentIndex()][1]
+        source = self._source.currentText()
+        self._filter.source = "" if source == _SOURCES[0] else source
+        self._show()
+
+    # -- copying --------------------------------------------------------------------------------
+
+    def chosen_lines(self) -> tuple[LogLine, ...]:
+        """The lines the user chose, oldest first."""
+        places = sorted(index.row() for index in self._view.selectedIndexes())
+        return tuple(self._lines.line_at(place) for place in places)
+
+    def copy(self) -> None:
+        """Copy the lines chosen, or all that are shown."""
+        lines = self.chosen_lines() or self._log.shown(self._filter)
+        QGuiApplication.clipboard().setText(as_text(lines))
+
+    def _why_not(self) -> str:
+        return "" if self._log.lines else "the log is empty"
+
+    def _menu(self, point: QPoint) -> None:
+        menu = menus.menu_of(self._actions, ("log.copy", "log.clear"), self._view)
+        menu.popup(self._view.viewport().mapToGlobal(point))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and event.matches(QKeySequence.StandardKey.Copy)
+        ):
+            self.copy()
+            return True
+        return super().eventFilter(watched, event)
+
+
+def _choice(name: str, title: str, entries: tuple[str, ...], parent: QWidget) -> QComboBox:
+    box = QComboBox(parent)
+    box.setObjectName(name)
+    box.setAccessibleName(title)
+    box.setToolTip(title)
+    box.addItems(list(entries))
+    return box

@@ -1,0 +1,1 @@
+"""The list of everything that stands in the way of a training."""

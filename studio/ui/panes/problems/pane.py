@@ -1,0 +1,159 @@
+"""Everything that stands in the way of a training: walk through it, put it right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import binding, contexts, menus, theme
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.problems import ProblemItem, Repair
+from studio.ui.models.studio import Studio
+from studio.ui.panes.problems.row import ProblemRow
+
+
+class ProblemsPane(PaneFrame):
+    """The list of problems; repairs of the one in hand stand under it."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Problems", "problems", parent=parent)
+        self.setObjectName("problems_pane")
+        self._problems = studio.problems
+        self._actions = studio.actions
+        self._fail = studio.fail
+        self._list = QListWidget(self)
+        self._list.setObjectName("problem_list")
+        self._list.setAccessibleName("Problems")
+        self._list.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        # A row draws its own margins; what the style would keep around it cuts its text.
+        self._list.setStyleSheet("QListWidget::item { padding: 0; margin: 0; border: 0; }")
+        self._list.setSpacing(0)
+        self._list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._list.customContextMenuRequested.connect(self._menu)
+        self._list.itemDoubleClicked.connect(self._go_to)
+        self._list.currentItemChanged.connect(self._unfold)
+        self._list.installEventFilter(self)
+        contexts.register("table", self._list)
+        self.set_body(self._list)
+        self._nothing = EmptyState(
+            "ok", "No problems", "What keeps the network from training is listed here.", parent=self
+        )
+        binding.refresh(self, self._show, self._problems.changed, theme.changed)
+        binding.refresh(self, self._show_current, self._problems.current_changed)
+        self._show()
+
+    @property
+    def list(self) -> QListWidget:
+        """The problems, as shown."""
+        return self._list
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        kept = self._chosen()
+        self._list.clear()
+        for problem in self._problems.items:
+            self._add(problem)
+        errors, warnings = self._problems.errors, self._problems.warnings
+        counts = (_counted(errors, "error"), _counted(warnings, "warning"))
+        self.set_note(", ".join(text for text in counts if text))
+        self.show_empty(None if self._problems.items else self._nothing)
+        self._show_current()
+        if self._list.currentRow() < 0 and kept is not None:
+            self._choose(kept.id)
+
+    def _add(self, problem: ProblemItem) -> None:
+        item = QListWidgetItem()
+        item.setData(Qt.ItemDataRole.UserRole, problem)
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, problem.plain())
+        self._list.addItem(item)
+        row = ProblemRow(problem, self._repair, self._list)
+        self._list.setItemWidget(item, row)
+        self._give_room(item, row)
+
+    def _show_current(self) -> None:
+        current = self._problems.current
+        if current is not None:
+            self._choose(current.id)
+
+    def _choose(self, problem_id: str) -> None:
+        for place in range(self._list.count()):
+            if self.problem_at(place).id == problem_id:
+                self._list.setCurrentRow(place)
+                self._list.scrollToItem(self._list.item(place))
+                return
+
+    def problem_at(self, place: int) -> ProblemItem:
+        """The problem in a row of the list."""
+        found = self._list.item(place).data(Qt.ItemDataRole.UserRole)
+        assert isinstance(found, ProblemItem)
+        return found
+
+    def row_at(self, place: int) -> ProblemRow:
+        """The widget of a row of the list."""
+        found = self._list.itemWidget(self._list.item(place))
+        assert isinstance(found, ProblemRow)
+        return found
+
+    def _chosen(self) -> ProblemItem | None:
+        place = self._list.currentRow()
+        return self.problem_at(place) if place >= 0 else None
+
+    def _unfold(self, now: QListWidgetItem | None, before: QListWidgetItem | None) -> None:
+        """Offer repairs for the problem in hand: to look for them takes time."""
+        for item, unfolded in ((before, False), (now, True)):
+            row = None if item is None else self._list.itemWidget(item)
+            if item is not None and isinstance(row, ProblemRow):
+                row.unfold(unfolded)
+                self._give_room(item, row)
+
+    def _give_room(self, item: QListWidgetItem, row: ProblemRow) -> None:
+        wide = self._list.viewport().width() - 2 * self._list.spacing()
+        item.setSizeHint(QSize(1, row.height_for(wide)))
+
+    # -- doing ----------------------------------------------------------------------------------
+
+    def _go_to(self, item: QListWidgetItem) -> None:
+        self._problems.go_to(item.data(Qt.ItemDataRole.UserRole))
+
+    def _repair(self, repair: Repair) -> None:
+        try:
+            repair.apply()
+        except StudioError as error:
+            self._fail(error)
+
+    def _menu(self, point: QPoint) -> None:
+        menu = menus.menu_of(self._actions, ("problems.next", "problems.previous"), self._list)
+        copy = menu.addAction("Copy")
+        copy.setObjectName("copy")
+        copy.triggered.connect(self.copy)
+        menu.popup(self._list.viewport().mapToGlobal(point))
+
+    def copy(self) -> None:
+        """Copy the problem in hand, or all of them."""
+        chosen = self._chosen()
+        found = self._problems.items if chosen is None else (chosen,)
+        QGuiApplication.clipboard().setText("\n".join(each.plain() for each in found))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.matches(QKeySequence.StandardKey.Copy):
+                self.copy()
+                return True
+            # Not Qt's own signal for this, which comes with a double click a second time.
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._list.currentItem():
+                self._go_to(self._list.currentItem())
+                return True
+        elif event.type() == QEvent.Type.Resize:
+            for place in range(self._list.count()):
+                self._give_room(self._list.item(place), self.row_at(place))
+        return super().eventFilter(watched, event)
+
+
+def _counted(number: int, what: str) -> str:
+    if not number:
+        return ""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,101 @@
+"""One problem in the list: sign, place and sentence; unfolded also what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from studio.ui.kit import icons, theme
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.models.problems import ProblemItem, Repair
+
+_INDENT = 24
+_MOST_CHIPS = 3
+
+
+class ProblemRow(QWidget):
+    """A row of the list of problems.
+
+    Args:
+        problem: what is wrong.
+        repair: carries out a repair.
+        parent: the list.
+    """
+
+    def __init__(
+        self, problem: ProblemItem, repair: Callable[[Repair], object], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._problem = problem
+        self._repair = repair
+        self._text = ElidedLabel(self)
+        self._text.setProperty("role", "soft")
+        self._text.set_text(problem.text)
+        more = (problem.hint, problem.details)
+        self._more = QLabel("\n".join((problem.text, *(line for line in more if line))), self)
+        self._more.setTextFormat(Qt.TextFormat.PlainText)
+        self._more.setWordWrap(True)
+        self._more.setProperty("role", "soft")
+        self._more.setContentsMargins(_INDENT, 0, 0, 0)
+        self._chips_row = QWidget(self)
+        self._chips = QHBoxLayout(self._chips_row)
+        self._chips.setContentsMargins(_INDENT, 0, 0, 2)
+        self._chips.setSpacing(4)
+        self._chips.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 4, 8, 4)
+        column.setSpacing(4)
+        column.addLayout(self._head())
+        column.addWidget(self._more)
+        column.addWidget(self._chips_row)
+        self._more.hide()
+        self._chips_row.hide()
+
+    @property
+    def chips(self) -> tuple[QPushButton, ...]:
+        """The repairs on offer."""
+        return tuple(self._chips_row.findChildren(QPushButton))
+
+    def unfold(self, unfolded: bool) -> None:
+        """Show all there is to say and the repairs, or only the sentence."""
+        if unfolded and not self.chips:
+            # To look for repairs takes time, so nobody does before they are wanted.
+            for repair in self._problem.repairs[:_MOST_CHIPS]:
+                self._add_chip(repair)
+        self._text.setVisible(not unfolded)
+        self._more.setVisible(unfolded)
+        self._chips_row.setVisible(unfolded and bool(self.chips))
+
+    def height_for(self, width: int) -> int:
+        """How high it is at a width."""
+        layout = self.layout()
+        if layout is None:
+            return theme.ROW
+        layout.invalidate()
+        layout.activate()
+        return max(theme.ROW, layout.heightForWidth(width))
+
+    def _head(self) -> QHBoxLayout:
+        problem = self._problem
+        sign = QLabel(self)
+        sign.setPixmap(icons.icon(problem.severity, problem.severity).pixmap(QSize(16, 16)))
+        sign.setAccessibleName(problem.severity)
+        place = QLabel(problem.place or problem.source, self)
+        place.setTextFormat(Qt.TextFormat.PlainText)
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(sign)
+        head.addWidget(place)
+        head.addWidget(self._text, 1)
+        head.addStretch(0)
+        return head
+
+    def _add_chip(self, repair: Repair) -> None:
+        chip = QPushButton(repair.text, self._chips_row)
+        chip.setObjectName("repair")
+        chip.setToolTip(repair.effect)
+        icons.keep(chip, "fix", "accent")
+        chip.clicked.connect(lambda: self._repair(repair))
+        self._chips.insertWidget(self._chips.count() - 1, chip)

@@ -1,0 +1,411 @@
+"""The profiler: one step divided, the kernel table, the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui.kit import binding, icons, menus, numbers, theme
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.profiling_actions import NOTHING_MEASURED
+from studio.ui.models.profiling_columns import RowFilter
+from studio.ui.models.profiling_table import GROUPINGS, Grouping, KernelRow
+from studio.ui.models.selection import Selection
+from studio.ui.models.studio import Studio
+from studio.ui.panes.profiler.kernel_table import KernelTable
+from studio.ui.panes.profiler.roofline_view import RooflineView
+from studio.ui.panes.profiler.step_bar_view import StepBarView
+
+VIEW = "profiler"
+"""How this pane names itself on the selection bus."""
+
+Button = TypeVar("Button", QPushButton, QToolButton)
+
+_ALL_SECTIONS = "all sections"
+_SECTIONS = ("data", "forward", "loss", "backward", "update", "metrics")
+
+
+class ProfilerPane(PaneFrame):
+    """What was measured last, live while a training runs."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Profiler", "profiler", linkable=True, parent=parent)
+        self.setObjectName("profiler_pane")
+        self._profiling = studio.profiling
+        self._actions = studio.actions
+        self._bus = studio.bus
+        self._notify = studio.notify
+        self._filter = RowFilter()
+        self._grouping: Grouping = "kernel and layer"
+        self._head = QLabel(self)
+        self._device = ElidedLabel(self)
+        self._steps = ElidedLabel(self)
+        self._bar = StepBarView(self)
+        self._table = KernelTable(self)
+        self._roofline = RooflineView(self)
+        self._nothing = EmptyState("profiler", "No step measured", parent=self)
+        self._build()
+        self._bind_actions()
+        binding.refresh(
+            self, self._refresh, self._profiling.changed, self._profiling.state_changed,
+            studio.compilation.changed, rate=10, when_visible=True,
+        )  # fmt: skip
+        binding.connect(self, self._bus.selected, self._selected)
+        self._show_choice()
+        self._refresh()
+        self._selected(self._bus.selection, "")
+
+    # -- building -------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        shown = QWidget(self)
+        column = QVBoxLayout(shown)
+        column.setContentsMargins(8, 8, 8, 4)
+        column.setSpacing(8)
+        column.addLayout(self._head_row())
+        column.addWidget(self._bar)
+        column.addWidget(self._tabs(), 1)
+        self.set_body(shown)
+        for tool in self._tool_buttons():
+            self.add_tool(tool)
+
+    def _head_row(self) -> QHBoxLayout:
+        self._head.setObjectName("step_time")
+        self._head.setFont(theme.font("large"))
+        self._device.setObjectName("profiled_device")
+        self._steps.setObjectName("profiled_steps")
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self._head)
+        for label in (self._device, self._steps):
+            label.setProperty("role", "soft")
+            label.setFont(theme.font("small"))
+            texts.addWidget(label)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addLayout(texts, 1)
+        self._quiet = self._prepared(QPushButton(self), "quiet", "eye-off", checkable=True)
+        row.addWidget(self._quiet, 0, Qt.AlignmentFlag.AlignTop)
+        return row
+
+    def _tool_buttons(self) -> tuple[QToolButton, ...]:
+        """What stands in the header."""
+        self._freeze = self._prepared(QToolButton(self), "freeze", "frozen", checkable=True)
+        self._dry = self._prepared(QToolButton(self), "dry_run", "refresh")
+        more = QToolButton(self)
+        more.setObjectName("profiler.more")
+        more.setAccessibleName("More")
+        more.setToolTip("Export, columns, peaks")
+        icons.keep(more, "more")
+        more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(more.rect().bottomLeft())))
+        tools = (self._dry, self._freeze, more)
+        for button in tools:
+            button.setFixedSize(theme.HIT, theme.HIT)
+        return tools
+
+    def _prepared(self, button: Button, name: str, icon: str, *, checkable: bool = False) -> Button:
+        """A button made ready for an action of the table."""
+        action_id = f"profiler.{name}"
+        button.setObjectName(action_id)
+        button.setAccessibleName(self._actions.spec(action_id).text)
+        button.setCheckable(checkable)
+        icons.keep(button, icon)
+        button.clicked.connect(lambda: self._trigger(action_id))
+        return button
+
+    def _tabs(self) -> QTabWidget:
+        tabs = QTabWidget(self)
+        tabs.setObjectName("profiler_tabs")
+        tabs.setDocumentMode(True)
+        tabs.addTab(self._kernels(), "Kernels")
+        tabs.addTab(self._roofline, "Roofline")
+        self._table.picked.connect(self._picked)
+        self._table.opened.connect(self._open)
+        self._roofline.chosen.connect(self._chosen)
+        self._roofline.clicked.connect(self._dot_clicked)
+        return tabs
+
+    def _kernels(self) -> QWidget:
+        self._words = QLineEdit(self)
+        self._words.setObjectName("kernel_filter")
+        self._words.setAccessibleName("Filter kernels")
+        self._words.setPlaceholderText("Filter")
+        self._words.setClearButtonEnabled(True)
+        self._words.textChanged.connect(self._filter_changed)
+        self._section = self._choice("kernel_section", (_ALL_SECTIONS, *_SECTIONS), "Section")
+        self._open_filter = QPushButton(self)
+        self._open_filter.setObjectName("clear_roofline_choice")
+        self._open_filter.setProperty("flat", "true")
+        self._open_filter.clicked.connect(self._roofline_given_up)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self._words, 1)
+        row.addWidget(self._section)
+        made = QWidget(self)
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(row)
+        column.addWidget(self._open_filter, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._table, 1)
+        return made
+
+    def _choice(self, name: str, entries: tuple[str, ...], tip: str) -> QComboBox:
+        box = QComboBox(self)
+        box.setObjectName(name)
+        box.setAccessibleName(tip)
+        box.setToolTip(tip)
+        box.addItems(list(entries))
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(8)
+        box.currentTextChanged.connect(self._filter_changed)
+        return box
+
+    def _menu(self) -> QMenu:
+        menu = menus.menu_of(
+            self._actions,
+            (
+                "profiler.live", "profiler.measure_peaks", None,
+                "profiler.export_trace", "profiler.export_csv", None,
+            ),
+            self,
+        )  # fmt: skip
+        menu.addMenu(self._grouping_menu(menu))
+        columns = self._table.column_menu(menu)
+        columns.setTitle("Columns")
+        menu.addMenu(columns)
+        return menu
+
+    def _grouping_menu(self, parent: QMenu) -> QMenu:
+        menu = QMenu("One row for each", parent)
+        for grouping in GROUPINGS:
+            action = menu.addAction(grouping)
+            action.setObjectName(f"grouping.{grouping}")
+            action.setCheckable(True)
+            action.setChecked(grouping == self._grouping)
+            action.triggered.connect(lambda _=False, chosen=grouping: self.group_by(chosen))
+        return menu
+
+    def _bind_actions(self) -> None:
+        def why_not() -> str:
+            return "" if self._profiling.measurement is not None else NOTHING_MEASURED
+
+        self._actions.bind("profiler.export_trace", self._export_trace, why_not)
+        self._actions.bind("profiler.export_csv", self._export_csv, why_not)
+
+    # -- showing --------------------------------------------------------------------------------
+
+    @property
+    def table(self) -> KernelTable:
+        """The kernel table."""
+        return self._table
+
+    @property
+    def roofline(self) -> RooflineView:
+        """The roofline."""
+        return self._roofline
+
+    @property
+    def step_bar(self) -> StepBarView:
+        """The bar of a step."""
+        return self._bar
+
+    def _refresh(self) -> None:
+        model = self._profiling
+        self._show_buttons()
+        found = model.measurement
+        if found is None:
+            self._show_empty()
+            self.show_empty(self._nothing)
+            self.set_note("")
+            return
+        self.show_empty(None)
+        bar = model.bar
+        self._bar.set_bar(bar)
+        # Until a step can be divided, how long its kernels take is all that is known.
+        rows = model.rows(self._grouping)
+        self._head.setText(
+            f"{numbers.duration(bar.seconds)} a step" if bar is not None else "measuring…"
+        )
+        self._show_subject()
+        self._table.set_rows(self._filter.apply(rows))
+        self._roofline.show_rows(replace(self._filter, chosen=None).apply(rows), model.peaks)
+        if not self.pinned:
+            self._mark(follow=False)
+
+    def _show_subject(self) -> None:
+        found = self._profiling.measurement
+        if found is None:
+            return
+        if self._profiling.frozen:
+            state = "frozen"
+        elif self._profiling.is_live:
+            state = "live"
+        else:
+            state = found.subject.origin
+        steps = numbers.count(found.samples)
+        self.set_note(state)
+        self._device.set_text(found.subject.device)
+        self._steps.set_text(f"{steps} steps measured by {found.clock}")
+        self._steps.setToolTip(
+            f"Kernels are timed in instrumented steps of a {found.subject.origin}, which take turns"
+            " with plain ones; the step bar tells what that costs."
+        )
+
+    def _show_buttons(self) -> None:
+        model = self._profiling
+        for button in (self._freeze, self._quiet, self._dry):
+            action_id = button.objectName()
+            reason = self._actions.why_not(action_id)
+            button.setEnabled(not reason)
+            button.setChecked(self._actions.is_checked(action_id))
+            tip = self._actions.spec(action_id).tip
+            button.setToolTip(f"{tip}\nNot now: {reason}." if reason else tip)
+        self._quiet.setText(self._quiet_text())
+        gain = model.quiet_gain
+        if gain is not None and not model.quiet:
+            self._quiet.setToolTip(
+                f"{self._quiet.toolTip()}\nLive views and measuring take"
+                f" {numbers.share(gain, 2)} of a step now."
+            )
+
+    def _quiet_text(self) -> str:
+        gain = self._profiling.quiet_gain
+        if self._profiling.quiet:
+            return "Quiet"
+        return "Quiet" if gain is None else f"Quiet {numbers.MINUS}{gain * 100:.1f}{numbers.THIN}%"
+
+    def _show_empty(self) -> None:
+        model = self._profiling
+        if model.is_busy:
+            self._nothing.say(
+                "Measuring", "Some steps are run on the project's data; their weights are dropped.",
+                ("Cancel", model.cancel_dry_run),
+            )  # fmt: skip
+            return
+        if model.is_live:
+            self._nothing.say("No step measured yet", "The training has begun.")
+            return
+        reason = self._actions.why_not("profiler.dry_run")
+        if reason:
+            self._nothing.say("No step measured", f"A dry run is not possible: {reason}.")
+            return
+        last = model.dry_run_seconds
+        took = f" The last one took {numbers.duration(last)}." if last is not None else ""
+        self._nothing.say(
+            "No step measured",
+            f"A dry run takes some steps on the project's data and keeps no weights.{took}",
+            ("Dry run", lambda: self._trigger("profiler.dry_run")),
+        )
+
+    def _trigger(self, action_id: str) -> None:
+        self._actions.trigger(action_id)
+        self._refresh()
+
+    # -- filtering ------------------------------------------------------------------------------
+
+    def _filter_changed(self) -> None:
+        section = self._section.currentText()
+        self._filter.text = self._words.text()
+        self._filter.section = "" if section == _ALL_SECTIONS else section
+        self._refresh()
+
+    def group_by(self, grouping: Grouping) -> None:
+        """Make one row for each of these."""
+        self._grouping = grouping
+        self._roofline_given_up()
+
+    def _chosen(self, ids: frozenset[str] | None) -> None:
+        self._filter.chosen = ids
+        self._show_choice()
+        self._refresh()
+
+    def _roofline_given_up(self) -> None:
+        self._roofline.clear_choice()
+        self._chosen(None)
+
+    def _show_choice(self) -> None:
+        chosen = self._filter.chosen
+        self._open_filter.setVisible(chosen is not None)
+        if chosen is not None:
+            self._open_filter.setText(f"{len(chosen)} chosen on the roofline: show all")
+
+    # -- selection ------------------------------------------------------------------------------
+
+    def _picked(self, rows: tuple[KernelRow, ...]) -> None:
+        found = self._profiling.measurement
+        if found is None or not rows:
+            return
+        chosen = [entity for row in rows for entity in found.entities_of(row)]
+        self._bus.select(chosen, found.entities_of(rows[0])[0], VIEW)
+
+    def _open(self, row: KernelRow) -> None:
+        found = self._profiling.measurement
+        if found is not None:
+            self._bus.reveal(found.entities_of(row)[0], VIEW)
+
+    def _dot_clicked(self, row_id: str) -> None:
+        row = next(r for r in self._profiling.rows(self._grouping) if r.id == row_id)
+        self._picked((row,))
+        self._mark(follow=True)
+
+    def _selected(self, _: Selection, source: str) -> None:
+        if not self.pinned:
+            self._mark(follow=source != VIEW)
+
+    def _mark(self, *, follow: bool) -> None:
+        found = self._profiling.measurement
+        if found is None:
+            return
+        every, primary = found.marked(self._bus.selection)
+        self._table.mark(every, primary, follow=follow)
+        self._roofline.mark(every)
+
+    # -- export ---------------------------------------------------------------------------------
+
+    def _export_trace(self) -> None:
+        self._ask_where(
+            "Export trace", "trace.json", "Chrome trace (*.json)",
+            lambda path: self._profiling.export_trace(path, self._written),
+        )  # fmt: skip
+
+    def _export_csv(self) -> None:
+        self._ask_where(
+            "Export kernel table", "kernels.csv", "Comma-separated values (*.csv)",
+            lambda path: self._profiling.export_csv(path, self._grouping, self._written),
+        )  # fmt: skip
+
+    def _ask_where(
+        self, title: str, name: str, kinds: str, write: Callable[[Path], object]
+    ) -> None:
+        """Ask for a file without stopping the window."""
+        dialog = QFileDialog(self, title, name, kinds)
+        dialog.setObjectName("export_dialog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(Path(name).suffix.removeprefix("."))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.selectFile(name)
+        dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
+        dialog.open()
+
+    def _written(self, path: Path) -> None:
+        self._notify(f"Wrote {path.name}", "ok", details=str(path))

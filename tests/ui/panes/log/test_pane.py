@@ -1,0 +1,114 @@
+"""The log pane: lines appear, are filtered, read and copied."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QToolButton
+from pytestqt.qtbot import QtBot
+
+from studio.ui.models.studio import Studio
+from studio.ui.panes.log.pane import LogPane
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def pane(studio: Studio, qtbot: QtBot) -> LogPane:
+    made = LogPane(studio)
+    qtbot.addWidget(made)
+    made.resize(600, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def shown(pane: LogPane) -> list[str]:
+    model = pane.view.model()
+    return [model.line_at(place).text for place in range(model.rowCount())]
+
+
+def fill(studio: Studio, pane: LogPane, qtbot: QtBot) -> None:
+    studio.notify("Saved", "ok")
+    logging.getLogger("studio.engine.gl").warning("the driver is old")
+    studio.log.add("the loss is no number", "error", "training", "step 41\nlayer conv1")
+    qtbot.waitUntil(lambda: len(shown(pane)) == 3)
+
+
+def test_what_happens_is_listed_from_every_part(
+    pane: LogPane, studio: Studio, qtbot: QtBot
+) -> None:
+    assert pane.is_empty
+    fill(studio, pane, qtbot)
+    assert not pane.is_empty
+    assert shown(pane) == ["Saved", "the driver is old", "the loss is no number"]
+
+
+def test_lines_are_filtered_by_severity_source_and_words(
+    pane: LogPane, studio: Studio, qtbot: QtBot
+) -> None:
+    fill(studio, pane, qtbot)
+    level = pane.findChild(QComboBox, "log_level")
+    level.setCurrentText("Warnings")
+    assert shown(pane) == ["the driver is old", "the loss is no number"]
+    assert pane.note == "2 of 3"
+    level.setCurrentText("Errors")
+    assert shown(pane) == ["the loss is no number"]
+    level.setCurrentIndex(0)
+    pane.findChild(QComboBox, "log_source").setCurrentText("engine")
+    assert shown(pane) == ["the driver is old"]
+    pane.findChild(QComboBox, "log_source").setCurrentIndex(0)
+    qtbot.keyClicks(pane.findChild(QLineEdit, "log_filter"), "conv1")
+    assert shown(pane) == ["the loss is no number"]
+
+
+def test_details_of_the_line_in_hand_are_shown(pane: LogPane, studio: Studio, qtbot: QtBot) -> None:
+    fill(studio, pane, qtbot)
+    details = pane.findChild(QPlainTextEdit, "log_details")
+    assert not details.isVisible()
+    view = pane.view
+    last = view.model().index(2, 0)
+    qtbot.mouseClick(view.viewport(), LEFT, pos=view.visualRect(last).center())
+    assert details.isVisible()
+    assert details.toPlainText() == "step 41\nlayer conv1"
+    first = view.model().index(0, 0)
+    qtbot.mouseClick(view.viewport(), LEFT, pos=view.visualRect(first).center())
+    assert not details.isVisible()
+
+
+def test_lines_are_copied_by_key_and_button(pane: LogPane, studio: Studio, qtbot: QtBot) -> None:
+    fill(studio, pane, qtbot)
+    view = pane.view
+    spot = view.visualRect(view.model().index(1, 0)).center()
+    qtbot.mouseClick(view.viewport(), LEFT, pos=spot)
+    qtbot.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text().endswith("the driver is old")
+    view.clearSelection()
+    qtbot.mouseClick(pane.findChild(QToolButton, "log.copy"), LEFT)
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 5
+    qtbot.mouseClick(pane.findChild(QToolButton, "log.clear"), LEFT)
+    qtbot.waitUntil(lambda: pane.is_empty)
+
+
+def test_a_reader_who_scrolled_up_is_left_there(
+    pane: LogPane, studio: Studio, qtbot: QtBot
+) -> None:
+    for number in range(100):
+        studio.log.add(f"line {number}")
+    qtbot.waitUntil(lambda: len(shown(pane)) == 100)
+    bar = pane.view.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum())
+    studio.log.add("one more")
+    qtbot.waitUntil(lambda: len(shown(pane)) == 101)
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum())
+    bar.setValue(0)
+    studio.log.add("another")
+    qtbot.waitUntil(lambda: len(shown(pane)) == 102)
+    assert bar.value() == 0
+    pane.view.setCurrentIndex(pane.view.model().index(4, 0))
+    studio.log.add("and another")
+    qtbot.waitUntil(lambda: len(shown(pane)) == 103)
+    assert [line.text for line in pane.chosen_lines()] == ["line 4"]

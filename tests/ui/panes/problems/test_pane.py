@@ -1,0 +1,152 @@
+"""The list of problems on a real document, through real events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from studio.engine.core.errors import DataError
+from studio.graph_editor.model.edits.layers import set_option
+from studio.graph_editor.model.report import Fix, Problem, Report
+from studio.samples import open_copy
+from studio.ui.models import entities
+from studio.ui.models.studio import Studio
+from studio.ui.panes.problems.pane import ProblemsPane
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def pane(studio: Studio, qtbot: QtBot, tmp_path: Path) -> ProblemsPane:
+    studio.open(open_copy("digits-cnn", tmp_path / "project"))
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    made = ProblemsPane(studio)
+    qtbot.addWidget(made)
+    made.resize(600, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def break_kernel(studio: Studio) -> str:
+    """Make the first convolution too large for its input; its id."""
+    state = studio.document.state
+    conv = next(node for node in state.nodes.values() if node.type_name == "Conv2D")
+    studio.document.apply("Kernel", set_option(state, conv.id, "kernel_size", [11, 11]))
+    studio.document.apply("Padding", set_option(studio.document.state, conv.id, "padding", "valid"))
+    return conv.id
+
+
+def middle(pane: ProblemsPane, place: int) -> QPoint:
+    return pane.list.visualItemRect(pane.list.item(place)).center()
+
+
+def test_a_sound_document_has_nothing_to_list(pane: ProblemsPane) -> None:
+    assert pane.is_empty
+    assert pane.note == ""
+
+
+def test_a_fault_appears_with_its_layer_and_goes_when_undone(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot
+) -> None:
+    conv = break_kernel(studio)
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    item = pane.problem_at(0)
+    assert item.entity == entities.node(conv)
+    assert pane.note.startswith("1 error")
+    studio.document.undo()
+    studio.document.undo()
+    qtbot.waitUntil(lambda: pane.is_empty)
+
+
+def test_the_keys_walk_the_list_and_select_on_the_canvas(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot
+) -> None:
+    conv = break_kernel(studio)
+    studio.problems.provide_error("training", DataError("row 7 is short", who="iris.csv"))
+    qtbot.waitUntil(lambda: pane.list.count() >= 2)
+    assert studio.actions.trigger("problems.next")
+    qtbot.waitUntil(lambda: pane.list.currentRow() == 0)
+    assert studio.bus.selection.primary == entities.node(conv)
+    assert studio.actions.trigger("problems.next")
+    qtbot.waitUntil(lambda: pane.list.currentRow() == 1)
+    assert studio.actions.trigger("problems.previous")
+    qtbot.waitUntil(lambda: pane.list.currentRow() == 0)
+    assert studio.actions.spec("problems.next").keys == ("F4",)
+    assert studio.actions.spec("problems.previous").keys == ("Shift+F4",)
+
+
+def test_double_click_and_enter_show_where_a_problem_is(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot
+) -> None:
+    shown: list[str] = []
+
+    def show(entity: entities.Entity, _: str) -> None:
+        shown.append(entity.key)
+
+    studio.bus.revealed.connect(show)
+    conv = break_kernel(studio)
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    viewport = pane.list.viewport()
+    qtbot.mouseClick(viewport, LEFT, pos=middle(pane, 0))
+    assert shown == []
+    qtbot.mouseDClick(viewport, LEFT, pos=middle(pane, 0))
+    assert shown == [conv]
+    qtbot.keyClick(pane.list, Qt.Key.Key_Return)
+    assert shown == [conv, conv]
+
+
+def test_a_chip_puts_the_problem_right(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = studio.document
+    dense = next(n for n in document.state.nodes.values() if n.type_name == "Dense")
+    fixes = tuple(
+        Fix(f"Set units to {n}", f"{n} units", lambda s, n=n: set_option(s, dense.id, "units", n))
+        for n in (7, 9)
+    )
+    problem = Problem("units", "error", dense.id, "too many units", search=lambda _: fixes)
+    found = [Report(problems=(problem,)), Report()]
+    monkeypatch.setattr(
+        type(document),
+        "report",
+        property(lambda self: found[self.state.node(dense.id).config["units"] == 9]),
+    )
+    document.report_changed.emit()
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    assert pane.row_at(0).chips == ()
+    qtbot.mouseClick(pane.list.viewport(), LEFT, pos=middle(pane, 0))
+    chips = pane.row_at(0).chips
+    assert [chip.text() for chip in chips] == ["Set units to 7", "Set units to 9"]
+    assert all(chip.isVisible() for chip in chips)
+    qtbot.mouseClick(chips[1], LEFT)
+    assert document.state.node(dense.id).config["units"] == 9
+    assert document.history.undo_text == "Set units to 9"
+
+
+def test_a_problem_is_copied_as_text(pane: ProblemsPane, studio: Studio, qtbot: QtBot) -> None:
+    studio.problems.provide_error(
+        "training", DataError("row 7 is short", who="iris.csv", hint="look at the separator")
+    )
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    qtbot.mouseClick(pane.list.viewport(), LEFT, pos=middle(pane, 0))
+    qtbot.keyClick(pane.list, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    text = QGuiApplication.clipboard().text()
+    assert text == "error: iris.csv: row 7 is short\n  look at the separator"
+
+
+def test_a_long_sentence_is_whole_once_it_is_chosen(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot
+) -> None:
+    long = "expected one thing and got another, " * 8
+    studio.problems.provide_error("training", DataError(long.strip(), who="iris.csv"))
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    folded = pane.list.visualItemRect(pane.list.item(0)).height()
+    qtbot.mouseClick(pane.list.viewport(), LEFT, pos=middle(pane, 0))
+    qtbot.waitUntil(lambda: pane.list.visualItemRect(pane.list.item(0)).height() > folded)
+    row = pane.row_at(0)
+    assert row.height() >= row.height_for(row.width())

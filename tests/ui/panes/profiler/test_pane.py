@@ -1,0 +1,334 @@
+"""The profiler pane on real measurements, through real events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QPushButton, QToolButton
+from pytestqt.qtbot import QtBot
+
+from studio.engine.train.devices import open_backend
+from studio.engine.train.trainer import Trainer
+from studio.samples import open_copy
+from studio.ui.models import entities
+from studio.ui.models.profiling_columns import COLUMNS
+from studio.ui.models.studio import Studio
+from studio.ui.panes.profiler.pane import ProfilerPane
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def pane(studio: Studio, qtbot: QtBot, tmp_path: Path) -> ProfilerPane:
+    """The pane of a compiled project, nothing measured, 360 wide."""
+    studio.preferences.set("backend", "cpu")
+    studio.open(open_copy("digits-mlp", tmp_path / "project"))
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    made = ProfilerPane(studio)
+    qtbot.addWidget(made)
+    made.resize(360, 760)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.fixture
+def measured(pane: ProfilerPane, studio: Studio, qtbot: QtBot) -> ProfilerPane:
+    """The same after a dry run."""
+    qtbot.waitUntil(lambda: studio.profiling.why_no_dry_run() == "", timeout=5000)
+    studio.profiling.start_dry_run()
+    qtbot.waitUntil(lambda: not studio.profiling.is_busy, timeout=30_000)
+    qtbot.waitUntil(lambda: pane.table.kernels.rowCount() > 0, timeout=5000)
+    return pane
+
+
+def row_point(pane: ProfilerPane, place: int) -> QPoint:
+    return pane.table.visualRect(pane.table.kernels.index(place, 0)).center()
+
+
+def click_row(qtbot: QtBot, pane: ProfilerPane, place: int) -> None:
+    qtbot.mouseClick(pane.table.viewport(), LEFT, pos=row_point(pane, place))
+
+
+def place_of(pane: ProfilerPane, word: str, section: str) -> int:
+    return next(
+        n for n, row in enumerate(pane.table.kernels.rows)
+        if word in row.owners and row.section == section
+    )  # fmt: skip
+
+
+def test_nothing_measured_offers_a_dry_run_that_shows_a_step(
+    pane: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    assert pane.is_empty
+    qtbot.waitUntil(lambda: bool(pane.findChild(QPushButton, "empty_action").isVisible()))
+    button = pane.findChild(QPushButton, "empty_action")
+    assert button.text() == "Dry run"
+    qtbot.mouseClick(button, LEFT)
+    assert button.text() == "Cancel"
+    qtbot.waitUntil(lambda: not pane.is_empty, timeout=30_000)
+    bar = studio.profiling.bar
+    assert bar is not None
+    assert pane.step_bar.bar is bar
+    assert pane.table.kernels.rowCount() == len(studio.profiling.rows())
+    assert pane.note == "dry run"
+    found = studio.profiling.measurement
+    assert found is not None
+    shown = pane.findChild(object, "profiled_device").whole
+    assert shown == found.subject.device
+    assert found.clock in pane.findChild(object, "profiled_steps").whole
+
+
+def test_the_bar_fills_its_width_in_order(measured: ProfilerPane, studio: Studio) -> None:
+    view = measured.step_bar
+    bar = studio.profiling.bar
+    assert bar is not None
+    y = 5.0
+    seen = []
+    for x in range(view.width()):
+        part = view.part_at(QPointF(x + 0.5, y))
+        if part is not None and (not seen or seen[-1][0] != part):
+            seen.append((part, x))
+    parts = [part for part, _ in seen]
+    assert parts == sorted(parts, key=list(bar.parts).index)
+    ends = [x for _, x in seen[1:]] + [view.width()]
+    for (part, begin), end in zip(seen, ends, strict=True):
+        wide = (end - begin) / view.width()
+        whole = max(1.0, sum(max(0.0, bar.share(p)) for p in bar.parts))
+        assert wide == pytest.approx(max(0.0, bar.share(part)) / whole, abs=0.02)
+    assert "forward" in view.accessibleDescription()
+
+
+def test_clicking_a_row_selects_its_kernels_everywhere(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    place = place_of(measured, "hidden1", "forward")
+    row = measured.table.kernels.rows[place]
+    click_row(qtbot, measured, place)
+    chosen = studio.bus.selection
+    assert {e.kind for e in chosen.entities} == {"kernel"}
+    assert len(chosen.entities) == len(row.indices)
+    assert studio.bus.path.node == entities.node("hidden1")
+
+
+def test_a_selection_elsewhere_marks_rows_and_brings_the_primary_into_sight(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    measured.resize(360, 420)
+    click_row(qtbot, measured, 0)
+    table = measured.table
+    last = next(
+        n for n in reversed(range(table.kernels.rowCount()))
+        if table.kernels.rows[n].owners[0] in studio.document.state.nodes
+    )  # fmt: skip
+    owner = table.kernels.rows[last].owners[0]
+    studio.bus.select([entities.node(owner)], source="canvas")
+    marked = table.marked_rows()
+    assert marked
+    assert {r.id for r in table.kernels.rows if owner in r.owners} <= {r.id for r in marked}
+    assert not table.selectionModel().hasSelection()
+    first = next(n for n, r in enumerate(table.kernels.rows) if table.mark_of(r) == "primary")
+    top = table.rowViewportPosition(first)
+    assert 0 <= top <= table.viewport().height() - table.rowHeight(first)
+
+
+def test_a_mark_in_sight_scrolls_nothing(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    measured.resize(360, 420)
+    bar = measured.table.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    before = bar.value()
+    table = measured.table
+    middle = table.rowAt(table.viewport().height() // 2)
+    found = studio.profiling.measurement
+    assert found is not None
+    studio.bus.select(found.entities_of(table.kernels.rows[middle]), source="listing")
+    assert bar.value() == before
+    assert table.mark_of(table.kernels.rows[middle]) == "primary"
+
+
+def test_a_pinned_pane_ignores_selections(measured: ProfilerPane, studio: Studio) -> None:
+    measured.set_pinned(True)
+    studio.bus.select([entities.node("hidden1")], source="canvas")
+    assert measured.table.marked_rows() == ()
+    measured.set_pinned(False)
+    studio.bus.select([entities.node("hidden2")], source="canvas")
+    assert measured.table.marked_rows()
+
+
+def test_double_click_shows_where_a_kernel_comes_from(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    shown: list[entities.Entity] = []
+
+    def show(entity: entities.Entity, _: str) -> None:
+        shown.append(entity)
+
+    studio.bus.revealed.connect(show)
+    click_row(qtbot, measured, 0)
+    qtbot.mouseDClick(measured.table.viewport(), LEFT, pos=row_point(measured, 0))
+    (entity,) = shown
+    found = studio.profiling.measurement
+    assert found is not None
+    assert entity in found.entities_of(measured.table.kernels.rows[0])
+
+
+def test_typing_filters_and_a_section_narrows(measured: ProfilerPane, qtbot: QtBot) -> None:
+    every = measured.table.kernels.rowCount()
+    field = measured.findChild(QLineEdit, "kernel_filter")
+    qtbot.keyClicks(field, "hidden1")
+    qtbot.waitUntil(lambda: measured.table.kernels.rowCount() < every)
+    assert all("hidden1" in row.owners for row in measured.table.kernels.rows)
+    sections = measured.findChild(QComboBox, "kernel_section")
+    sections.setCurrentText("backward")
+    assert {row.section for row in measured.table.kernels.rows} == {"backward"}
+    field.clear()
+    sections.setCurrentIndex(0)
+    assert measured.table.kernels.rowCount() == every
+
+
+def test_a_click_on_a_heading_sorts_and_the_choice_goes_along(
+    measured: ProfilerPane, qtbot: QtBot
+) -> None:
+    table = measured.table
+    click_row(qtbot, measured, 2)
+    (chosen,) = table.chosen_rows()
+    header = table.horizontalHeader()
+    layer = next(n for n, column in enumerate(COLUMNS) if column.id == "layer")
+    spot = QPoint(header.sectionViewportPosition(layer) + 20, header.height() // 2)
+    qtbot.mouseClick(header.viewport(), LEFT, pos=spot)
+    for _ in range(2):
+        column, descending = table.kernels.order
+        assert column == "layer"
+        names = [row.layers.casefold() for row in table.kernels.rows]
+        assert names == sorted(names, reverse=descending)
+        assert table.chosen_rows() == (chosen,)
+        qtbot.mouseClick(header.viewport(), LEFT, pos=spot)
+        assert table.kernels.order == (column, not descending)
+
+
+def test_columns_are_chosen_and_one_always_stays(measured: ProfilerPane, qtbot: QtBot) -> None:
+    table = measured.table
+    before = table.shown_columns()
+    menu = table.column_menu(table)
+    action = next(a for a in menu.actions() if a.objectName() == "column.wasted")
+    assert not action.isChecked()
+    action.trigger()
+    assert set(table.shown_columns()) == {*before, "wasted"}
+    for column in COLUMNS:
+        table.show_column(column.id, False)
+    assert len(table.shown_columns()) == 1
+    menu.deleteLater()
+
+
+def test_the_usual_columns_fit_a_narrow_pane(measured: ProfilerPane) -> None:
+    table = measured.table
+    assert table.horizontalScrollBar().maximum() == 0
+    assert table.shown_columns() == ("instruction", "layer", "mean", "share", "peak")
+
+
+def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> None:
+    table = measured.table
+    click_row(qtbot, measured, 1)
+    row = table.kernels.rows[1]
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, line = QGuiApplication.clipboard().text().split("\n")
+    cells = dict(zip(head.split("\t"), line.split("\t"), strict=True))
+    assert float(cells["Mean µs"]) == row.mean_us
+    assert cells["Layer"] == row.layers
+
+
+def test_a_rectangle_on_the_roofline_filters_the_table(
+    measured: ProfilerPane, qtbot: QtBot
+) -> None:
+    every = measured.table.kernels.rowCount()
+    measured.findChild(object, "profiler_tabs").setCurrentIndex(1)
+    view = measured.roofline
+    row = next(r for r in measured.table.kernels.rows if r.flops and r.traffic_bytes)
+    at = view.place_of(row.flops / row.traffic_bytes, row.gflops)
+    qtbot.mousePress(view, LEFT, pos=(at - QPointF(3, 3)).toPoint())
+    for away in (1, 2, 3, 4):
+        qtbot.mouseMove(view, (at + QPointF(away, away)).toPoint())
+    qtbot.mouseRelease(view, LEFT, pos=(at + QPointF(4, 4)).toPoint())
+    few = measured.table.kernels.rowCount()
+    assert row.id in {r.id for r in measured.table.kernels.rows}
+    assert few < every
+    back = measured.findChild(QPushButton, "clear_roofline_choice")
+    assert str(few) in back.text()
+    measured.findChild(object, "profiler_tabs").setCurrentIndex(0)
+    qtbot.mouseClick(back, LEFT)
+    assert measured.table.kernels.rowCount() == every
+
+
+def test_a_dot_says_what_it_is_and_a_click_selects_it(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    measured.findChild(object, "profiler_tabs").setCurrentIndex(1)
+    view = measured.roofline
+    rows = [r for r in measured.table.kernels.rows if r.flops and r.traffic_bytes]
+    row = max(rows, key=lambda r: r.gflops)
+    at = view.place_of(row.flops / row.traffic_bytes, row.gflops)
+    found = view.point_at(at)
+    assert found is not None
+    card = " ".join(view.card(found.id))
+    assert f"bound by {row.bound}" in card
+    qtbot.mouseClick(view, LEFT, pos=at.toPoint())
+    assert studio.bus.selection.primary is not None
+    assert studio.bus.selection.primary.kind == "kernel"
+
+
+def test_files_are_exported_without_stopping_the_window(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    for action, name in (("export_trace", "trace.json"), ("export_csv", "kernels.csv")):
+        assert studio.actions.trigger(f"profiler.{action}")
+        dialog = measured.findChild(QFileDialog, "export_dialog")
+        dialog.fileSelected.emit(str(tmp_path / name))
+        dialog.reject()
+        qtbot.waitUntil(lambda name=name: (tmp_path / name).is_file(), timeout=10_000)
+        qtbot.waitUntil(lambda: measured.findChild(QFileDialog, "export_dialog") is None)
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert (tmp_path / "kernels.csv").read_text().startswith("instruction,layer,kernel")
+    assert any("kernels.csv" in notice.text for notice in studio.notices.all)
+
+
+def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
+    pane: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    result = studio.compilation.result
+    assert result is not None
+    assert result.task is not None
+    with (
+        open_backend("cpu") as opened,
+        Trainer(result.task.with_settings(epochs=100_000), opened.backend) as trainer,
+    ):
+        trainer.start()
+        studio.profiling.follow(trainer)
+        qtbot.waitUntil(lambda: studio.profiling.bar is not None, timeout=20_000)
+        qtbot.waitUntil(lambda: pane.note == "live", timeout=5000)
+        freeze = pane.findChild(QToolButton, "profiler.freeze")
+        qtbot.mouseClick(freeze, LEFT)
+        assert studio.profiling.frozen
+        assert freeze.isChecked()
+        assert pane.note == "frozen"
+        rows = pane.table.kernels.rows
+        qtbot.wait(700)
+        assert pane.table.kernels.rows == rows
+        qtbot.mouseClick(freeze, LEFT)
+        assert pane.note == "live"
+        quiet = pane.findChild(QPushButton, "profiler.quiet")
+        gain = studio.profiling.quiet_gain
+        assert gain is not None
+        assert quiet.text().startswith("Quiet")
+        qtbot.mouseClick(quiet, LEFT)
+        assert studio.profiling.quiet
+        assert not studio.profiling.is_live
+        assert quiet.isChecked()
+        qtbot.mouseClick(quiet, LEFT)
+        assert not studio.profiling.quiet
+        studio.profiling.close()
