@@ -1,0 +1,85 @@
+"""The models joined: a project opens, compiles, trains and is closed, without any window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from studio.engine.core.errors import StudioError
+from studio.samples import open_copy
+from studio.ui.models import entities
+from studio.ui.models.places import Places
+from studio.ui.models.scheduling import ManualScheduler
+from studio.ui.models.studio import Studio
+
+
+class Bench:
+    """A studio and the clock that drives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = ManualScheduler()
+        self.studio = Studio(self.clock, Places.below(folder / "user"))
+        self.studio.preferences.set("backend", "cpu")
+
+    def until(self, wanted: Callable[[], object], seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while not wanted():
+            assert time.monotonic() < deadline, "it did not come about"
+            self.clock.advance(0.02)
+            time.sleep(0.002)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.studio.close()
+
+
+def test_a_sample_compiles_trains_and_leaves_a_run(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    path = open_copy("spirals", tmp_path)
+    studio.open(path)
+    bench.until(lambda: studio.compilation.result)
+    assert studio.problems.errors == 0
+    studio.bus.select([entities.node(list(studio.document.state.nodes)[1])])
+    assert studio.bus.path.instruction is not None
+    studio.training.start()
+    bench.until(lambda: studio.training.state == "finished")
+    assert studio.training.run is not None
+    assert studio.training.run.path.is_dir()
+    assert studio.live.resting is not None
+    assert studio.live.resting.step == studio.training.standing.steps > 0
+    assert [file.path for file in studio.recent.files] == [path.resolve()]
+
+
+def test_another_document_takes_the_place_of_the_first(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    studio.open(open_copy("digits-mlp", tmp_path))
+    bench.until(lambda: studio.compilation.result)
+    studio.training.start()
+    bench.until(lambda: studio.training.state == "running")
+    replaced: list[object] = []
+    keep = replaced.append
+    studio.document_replaced.connect(keep)
+    studio.new()
+    assert len(replaced) == 1
+    assert studio.document.state.nodes == {}
+    bench.until(lambda: not studio.training.is_busy)
+    assert studio.compilation.result is None
+
+
+def test_a_file_that_cannot_be_read_changes_nothing(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    before = studio.document
+    broken = tmp_path / "broken.glassbox"
+    broken.write_text("{")
+    with pytest.raises(StudioError):
+        studio.open(broken)
+    with pytest.raises(StudioError):
+        studio.open(tmp_path / "missing.glassbox")
+    assert studio.document is before
+    assert studio.recent.files == ()
