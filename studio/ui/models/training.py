@@ -45,6 +45,11 @@ class TrainingDocument(Protocol):
         ...
 
     @property
+    def path(self) -> Path | None:
+        """Its file, if it has one."""
+        ...
+
+    @property
     def report(self) -> _Report:
         """What checks say of it."""
         ...
@@ -187,7 +192,7 @@ class TrainingModel:
     def runs_path(self) -> Path:
         """The folder of the document's runs."""
         document = self._document()
-        return runs_folder(document.project(), self._data, document.uuid)
+        return runs_folder(document.path, self._data, document.uuid)
 
     # -- the weights and the canvas -------------------------------------------------------------
 
@@ -294,6 +299,10 @@ class TrainingModel:
         """End after the step that runs now; what was trained is kept."""
         self._with_session(lambda session: session.stop())
 
+    def run_moved(self, run: RunFolder) -> None:
+        """The folder of the last training lies elsewhere now."""
+        self._with_session(lambda session: session.run_moved(run))
+
     def set_learning_rate(self, rate: float) -> None:
         """Use another learning rate from the next step on.
 
@@ -308,7 +317,12 @@ class TrainingModel:
 
     def reset(self) -> None:
         """Forget the weights trained last; the run stays where it is recorded."""
-        if self.is_busy or self._session is None:
+        if not self.is_busy:
+            self.follow()
+
+    def follow(self) -> None:
+        """Another document is open: end what trains and forget its weights."""
+        if self._session is None:
             return
         close = self._leave()
         self._tasks.start("Close the network", lambda _: close(), _nothing, quiet=True)

@@ -66,10 +66,16 @@ class Prepared:
     project: Project
 
 
-def runs_folder(project: Project, data: Path, uuid: str) -> Path:
-    """Where the runs of a project are kept; those of one without a file, with the user's data."""
-    if project.path is not None:
-        return project.runs_path
+def runs_folder(path: Path | None, data: Path, uuid: str) -> Path:
+    """Where the runs of a project are kept.
+
+    Args:
+        path: the project's file; without one, its runs are kept with the user's data.
+        data: folder of the user's data.
+        uuid: names a project without a file.
+    """
+    if path is not None:
+        return path.with_suffix(".runs")
     return data / UNTITLED / uuid / f"{UNTITLED}.runs"
 
 

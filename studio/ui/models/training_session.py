@@ -11,6 +11,7 @@ from threading import Event, Lock
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.progress import Progress
+from studio.engine.train.runs import RunFolder
 from studio.engine.train.trainer import Trainer, TrainingResult
 from studio.ui.models.compilation_result import OpenData
 from studio.ui.models.curves import Mark, RunCurves, StepChunk
@@ -161,6 +162,11 @@ class TrainingSession:
         prepared = self.prepared
         if prepared is not None and self.state in BUSY:
             prepared.trainer.control.call(lambda: prepared.recorder.set_rate(rate))
+
+    def run_moved(self, run: RunFolder) -> None:
+        """The run's folder lies elsewhere now; not while it trains."""
+        if self.prepared is not None and self.state not in BUSY:
+            self.prepared = replace(self.prepared, run=run)
 
     # -- closing --------------------------------------------------------------------------------
 

@@ -1,0 +1,181 @@
+"""Columns of the table of runs: what each shows, how it sorts, and which are there at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from studio.ui.models.runs_records import RunRecord
+
+Kind: TypeAlias = Literal["text", "number", "share", "count", "duration", "date", "star"]
+Cell: TypeAlias = "str | float | int | bool | None"
+
+RATE = "learning_rate"
+
+
+@dataclass(frozen=True)
+class RunColumn:
+    """One column.
+
+    Attributes:
+        id: stable name.
+        title: heading.
+        kind: how its values are written.
+        value: what a run has there; None for nothing.
+        tip: one sentence about it.
+        shown: whether it is there at first.
+    """
+
+    id: str
+    title: str
+    kind: Kind
+    value: Callable[[RunRecord], Cell]
+    tip: str
+    shown: bool = True
+
+
+def _setting(name: str) -> Callable[[RunRecord], Cell]:
+    def value(run: RunRecord) -> Cell:
+        if run.project is None:
+            return None
+        found = getattr(run.project.training, name)
+        return found if isinstance(found, int | float | str) else str(found)
+
+    return value
+
+
+def _optimizer(run: RunRecord) -> Cell:
+    return None if run.project is None else type(run.project.training.optimizer).__name__
+
+
+def _rate(run: RunRecord) -> Cell:
+    return None if run.project is None else run.project.training.optimizer.rate(0)
+
+
+def _data(run: RunRecord) -> Cell:
+    if run.project is None or run.project.data is None:
+        return None
+    reference = run.project.data.reference
+    return str(reference.get("path") or reference.get("source"))
+
+
+def _started(run: RunRecord) -> Cell:
+    return None if run.started is None else run.started.timestamp()
+
+
+_BEFORE = (
+    RunColumn("star", "", "star", lambda run: run.notes.star, "Runs you marked."),
+    RunColumn("title", "Run", "text", lambda run: run.title, "Name, or when it began."),
+    RunColumn("state", "State", "text", lambda run: run.word, "How it ended."),
+    RunColumn("started", "Started", "date", _started, "When it began.", False),
+    RunColumn("epochs", "Epochs", "count", lambda run: run.epochs, "Epochs that are done."),
+)
+_AFTER = (
+    RunColumn("seconds", "Time", "duration", lambda run: run.seconds, "How long it trained."),
+    RunColumn("optimizer", "Optimiser", "text", _optimizer, "What changed the weights."),
+    RunColumn("rate", "Learning rate", "number", _rate, "Learning rate of the first step."),
+    RunColumn("batch_size", "Batch", "count", _setting("batch_size"), "Samples of a step."),
+    RunColumn("parameters", "Parameters", "count", lambda run: run.parameters,
+              "Numbers the network saves."),
+    RunColumn("seed", "Seed", "count", _setting("seed"), "Seed of weights and order.", False),
+    RunColumn("data", "Data", "text", _data, "Where the samples came from.", False),
+    RunColumn("device", "Device", "text", lambda run: run.device or None,
+              "Where it was trained."),
+    RunColumn("steps", "Steps", "count", lambda run: run.steps or None, "Steps done.", False),
+    RunColumn("tags", "Tags", "text", lambda run: ", ".join(run.notes.tags) or None,
+              "Words to find it by.", False),
+    RunColumn("notes", "Notes", "text", lambda run: run.notes.text.partition("\n")[0] or None,
+              "The first line of your notes.", False),
+)  # fmt: skip
+
+
+def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
+    """All columns there can be for some runs; those of metrics follow what the runs have."""
+    trained: dict[str, None] = {}
+    tested: dict[str, None] = {}
+    for run in runs:
+        trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
+        tested.update(dict.fromkeys(run.notes.test))
+    measured = [_metric(name) for name in sorted(trained, key=_metric_order)]
+    on_test = [_test_metric(name) for name in sorted(tested, key=_metric_order)]
+    return (*_BEFORE, *measured, *on_test, *_AFTER)
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a part of the whole, read in per cent."""
+    return any(mark in metric for mark in ("accuracy", "precision", "recall"))
+
+
+def _metric_order(name: str) -> tuple[bool, bool, str]:
+    plain = name.removeprefix("val_")
+    return (plain != "loss", name != plain, plain)
+
+
+def _metric(name: str) -> RunColumn:
+    plain = name.removeprefix("val_").replace("_", " ")
+    title = f"Val. {plain}" if name.startswith("val_") else plain.capitalize()
+    what = "validation" if name.startswith("val_") else "training"
+    return RunColumn(
+        f"metric.{name}", title, "share" if is_share(name) else "number",
+        lambda run: run.metrics.get(name), f"{plain.capitalize()} of the last epoch, {what} part.",
+        shown=name in ("loss", "val_loss", "val_accuracy"),
+    )  # fmt: skip
+
+
+def _test_metric(name: str) -> RunColumn:
+    plain = name.replace("_", " ")
+    return RunColumn(
+        f"test.{name}", f"Test {plain}", "share" if is_share(name) else "number",
+        lambda run: run.notes.test.get(name), f"{plain.capitalize()} on the test part.",
+        shown=name != "loss",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunArrangement:
+    """Which runs are listed, in which order.
+
+    Attributes:
+        text: words all of which a run must have somewhere.
+        starred: only those marked.
+        archived: those put away too.
+        column: id of the column they are sorted by.
+        descending: largest first.
+    """
+
+    text: str = ""
+    starred: bool = False
+    archived: bool = False
+    column: str = "started"
+    descending: bool = True
+
+    def arrange(
+        self, runs: Sequence[RunRecord], columns: Sequence[RunColumn]
+    ) -> tuple[RunRecord, ...]:
+        """The runs to list; those without a value in the column come last."""
+        words = self.text.casefold().split()
+        kept = [
+            run
+            for run in runs
+            if (self.archived or not run.notes.archived)
+            and (run.notes.star or not self.starred)
+            and all(word in _haystack(run, columns) for word in words)
+        ]
+        by = next((column for column in columns if column.id == self.column), None)
+        if by is None:
+            return tuple(kept)
+        having = [run for run in kept if by.value(run) is not None]
+        without = [run for run in kept if by.value(run) is None]
+        having.sort(key=lambda run: _sortable(by.value(run)), reverse=self.descending)
+        return (*having, *without)
+
+
+def _sortable(value: Cell) -> tuple[float, str]:
+    return (0.0, value.casefold()) if isinstance(value, str) else (float(value or 0), "")
+
+
+def _haystack(run: RunRecord, columns: Sequence[RunColumn]) -> str:
+    texts = [run.name, run.notes.text, *run.notes.tags]
+    texts += [str(c.value(run)) for c in columns if c.kind == "text" and c.value(run)]
+    return "\n".join(texts).casefold()

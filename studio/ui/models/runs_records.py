@@ -1,0 +1,269 @@
+"""One recorded run as the studio lists it: what was trained, how it went, what was noted."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from studio.engine.core.errors import ParameterError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
+from studio.engine.train.project import Project
+from studio.engine.train.runs import RunFolder
+from studio.ui.models.training_state import Standing
+
+_LOG = logging.getLogger(__name__)
+
+NOTES = "studio.json"
+MAX_TITLE = 200
+MAX_TEXT = 1 << 16
+MAX_TAGS = 32
+_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB)
+
+RunState: TypeAlias = Literal["running", "finished", "early", "stopped", "failed", "unfinished"]
+
+RUN_WORDS: Mapping[RunState, str] = {
+    "running": "Training",
+    "finished": "Finished",
+    "early": "Stopped early",
+    "stopped": "Stopped",
+    "failed": "Failed",
+    "unfinished": "Not ended",
+}
+
+
+@dataclass(frozen=True)
+class RunNotes:
+    """What the studio and its user wrote about a run.
+
+    Attributes:
+        title: what the user calls it, empty for its time.
+        star: whether it is marked.
+        archived: whether it is hidden from the list.
+        tags: words to find it by.
+        text: the user's own text.
+        test: what it reached on the test part, when that was measured.
+    """
+
+    title: str = ""
+    star: bool = False
+    archived: bool = False
+    tags: tuple[str, ...] = ()
+    text: str = ""
+    test: Mapping[str, float] = field(default_factory=dict)
+
+    def checked(self) -> RunNotes:
+        """The same, made fit to be written; ParameterError for a text that is too long."""
+        title = " ".join(self.title.split())
+        if len(title) > MAX_TITLE:
+            raise ParameterError(f"a name has at most {MAX_TITLE} characters", who="run")
+        if len(self.text) > MAX_TEXT:
+            raise ParameterError(f"notes have at most {MAX_TEXT} characters", who="run")
+        tags = tuple(dict.fromkeys(tag.strip()[:60] for tag in self.tags if tag.strip()))
+        if len(tags) > MAX_TAGS:
+            raise ParameterError(f"a run has at most {MAX_TAGS} tags", who="run")
+        return replace(self, title=title, tags=tags)
+
+    def to_json(self) -> dict[str, Plain]:
+        """Plain data for the file."""
+        return {
+            "title": self.title,
+            "star": self.star,
+            "archived": self.archived,
+            "tags": list(self.tags),
+            "text": self.text,
+            "test": {name: v for name, v in self.test.items() if math.isfinite(v)},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """A run.
+
+    Attributes:
+        folder: where it lies.
+        project: what was trained; None where that cannot be read.
+        problem: why it cannot, or empty.
+        state: how it ended.
+        reason: one sentence about that, or empty.
+        device: where it was trained.
+        epochs: epochs done.
+        steps: steps done.
+        seconds: how long it took.
+        metrics: the numbers of its last epoch.
+        parameters: numbers the network saves, where known.
+        has_weights: whether there is a checkpoint to use.
+        notes: what the user wrote about it.
+        stamp: changes when its files do.
+    """
+
+    folder: RunFolder
+    project: Project | None = None
+    problem: str = ""
+    state: RunState = "unfinished"
+    reason: str = ""
+    device: str = ""
+    epochs: int = 0
+    steps: int = 0
+    seconds: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    parameters: int | None = None
+    has_weights: bool = False
+    notes: RunNotes = field(default_factory=RunNotes)
+    stamp: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its identity: the name of its folder."""
+        return self.folder.name
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        started = self.started
+        if self.notes.title or started is None:
+            return self.notes.title or self.name
+        return started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+
+    @property
+    def started(self) -> datetime | None:
+        """When it began."""
+        try:
+            return datetime.strptime(self.name[:19], "%Y-%m-%d_%H-%M-%S").replace(tzinfo=UTC)
+        except ValueError:
+            return None
+
+    @property
+    def word(self) -> str:
+        """How it ended, as users read it."""
+        return RUN_WORDS[self.state]
+
+    def living(self, standing: Standing) -> RunRecord:
+        """The same as it stands while it trains."""
+        done = max(0, standing.epoch - 1)
+        return replace(
+            self, state="running", reason="", epochs=done, steps=standing.steps,
+            seconds=standing.elapsed, metrics={**self.metrics, **standing.metrics},
+        )  # fmt: skip
+
+
+def stamp_of(folder: RunFolder) -> tuple[int, ...]:
+    """Times of the files a record is made of."""
+    files = ("settings.json", "summary.json", "metrics.jsonl", NOTES, "checkpoints")
+    found = []
+    for name in files:
+        try:
+            found.append((folder.path / name).stat().st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return tuple(found)
+
+
+def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
+    """What a run's folder says; damage is said in ``problem``, never raised.
+
+    Args:
+        folder: of the run.
+        active: whether this window is training it.
+    """
+    stamp, summary = stamp_of(folder), folder.summary()
+    project, parameters, problem = None, None, ""
+    try:
+        project = folder.project()
+        parameters = project.graph.parameter_count()
+    except StudioError as error:
+        problem = str(error)
+    metrics = _numbers(summary.get("metrics"))
+    epochs = summary.get("epochs")
+    if not metrics or not isinstance(epochs, int):
+        metrics, epochs = _last_epoch(folder)
+    steps, seconds = summary.get("steps"), summary.get("seconds")
+    return RunRecord(
+        folder,
+        project,
+        problem,
+        _state(summary.get("state"), active),
+        _text(summary.get("reason")),
+        _text(summary.get("device")),
+        epochs,
+        steps if isinstance(steps, int) else 0,
+        float(seconds) if isinstance(seconds, int | float) else None,
+        metrics,
+        parameters,
+        folder.best_result() is not None,
+        read_notes(folder),
+        stamp,
+    )
+
+
+def read_notes(folder: RunFolder) -> RunNotes:
+    """What was noted about a run; a damaged file counts as none and is logged."""
+    path = folder.path / NOTES
+    if not path.is_file():
+        return RunNotes()
+    try:
+        found = load_json(path, _LIMITS)
+        if not isinstance(found, Mapping):
+            raise ParameterError("expected an object", who=str(path))
+        tags = found.get("tags")
+        return RunNotes(
+            _text(found.get("title")),
+            found.get("star") is True,
+            found.get("archived") is True,
+            tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+            _text(found.get("text")),
+            _numbers(found.get("test")),
+        ).checked()
+    except StudioError as error:
+        _LOG.warning("the notes of a run are left out: %s", error)
+        return RunNotes()
+
+
+def write_notes(folder: RunFolder, notes: RunNotes) -> None:
+    """Keep notes with a run.
+
+    Raises:
+        ParameterError: a text is too long.
+        FormatError: the file cannot be written.
+    """
+    folder.write_json(NOTES, notes.checked().to_json())
+
+
+def _last_epoch(folder: RunFolder) -> tuple[dict[str, float], int]:
+    try:
+        records = folder.metrics()
+    except StudioError as error:
+        _LOG.warning("the metrics of a run are left out: %s", error)
+        return {}, 0
+    if not records:
+        return {}, 0
+    last = records[-1]
+    return {name: value for name, value in last.items() if name != "epoch"}, int(last["epoch"]) + 1
+
+
+def _state(value: object, active: bool) -> RunState:
+    if active:
+        return "running"
+    found: dict[object, RunState] = {
+        "finished": "finished", "early": "early", "stopped": "stopped", "failed": "failed",
+    }  # fmt: skip
+    return found.get(value, "unfinished")
+
+
+def _numbers(value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {
+        str(name): float(number)
+        for name, number in value.items()
+        if isinstance(number, int | float) and not isinstance(number, bool)
+    }
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
