@@ -150,7 +150,6 @@ class RunList:
             for run in moved:
                 if run.name == self.active:
                     self.training.run_moved(run)
-            self._records = {}
             self.refresh()
 
         self._tasks.start(
