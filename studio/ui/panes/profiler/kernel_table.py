@@ -68,8 +68,10 @@ class KernelTable(QTableView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setShowGrid(False)
-        self.setStyleSheet("QTableView::item { padding: 0 6px; }")
+        self.setStyleSheet("QTableView::item { padding: 0 4px; }")
         self.setWordWrap(False)
+        # GRADS_CONV2D and GRADS_CONCAT differ at their ends.
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setSortingEnabled(True)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

@@ -243,7 +243,7 @@ class StepBarView(QWidget):
         painter.setFont(theme.font("numbers"))
         painter.setPen(theme.colour("error" if worrying else "text"))
         unseen = entry.part == "studio" and not bar.sees_studio
-        share = numbers.DASH if unseen else f"{bar.share(entry.part) * 100:.1f}{numbers.THIN}%"
+        share = numbers.DASH if unseen else _percent(bar.share(entry.part))
         painter.drawText(text, _RIGHT, share)
 
     def _colour(self, part: Part) -> QColor:
@@ -255,6 +255,12 @@ class StepBarView(QWidget):
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+def _percent(share: float) -> str:
+    """One decimal everywhere, so that the points stand below each other."""
+    sign = numbers.MINUS if share <= -0.0005 else ""
+    return f"{sign}{abs(share) * 100:.1f}{numbers.THIN}%"
 
 
 def _on(ground: QColor) -> QColor:
