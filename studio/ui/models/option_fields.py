@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from studio.engine.core.options import MAX_INTEGER, Option, OptionKind, Plain
@@ -260,17 +260,19 @@ class Row:
     Attributes:
         field: the option.
         value: its value as plain data; of the first where several are edited.
+        is_default: whether it is the default everywhere.
         is_mixed: whether several are edited and differ in it.
     """
 
     field: Field
     value: Plain
+    is_default: bool
     is_mixed: bool = False
 
-    @property
-    def is_default(self) -> bool:
-        """Whether it is the default everywhere."""
-        return not self.is_mixed and self.field.is_default(self.value)
+
+def row_of(field: Field, value: Plain) -> Row:
+    """A field and its value."""
+    return Row(field, value, field.is_default(value))
 
 
 def joined_rows(forms: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
@@ -280,9 +282,19 @@ def joined_rows(forms: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
     first, *others = forms
     found = []
     for row in first:
-        twins = [next((r for r in form if r.field == row.field), None) for form in others]
-        if any(twin is None for twin in twins):
+        twins = [next((r for r in form if _alike(r.field, row.field)), None) for form in others]
+        known = [twin for twin in twins if twin is not None]
+        if len(known) < len(twins):
             continue
-        differs = any(twin is not None and twin.value != row.value for twin in twins)
-        found.append(replace(row, is_mixed=differs))
+        differs = any(twin.value != row.value for twin in known)
+        default = row.is_default and all(twin.is_default for twin in known)
+        found.append(Row(row.field, row.value, default, differs))
     return tuple(found)
+
+
+def _alike(one: Field, other: Field) -> bool:
+    """Whether two fields mean the same, although their help may differ."""
+    return one is other or (
+        (one.name, one.editor, one.low, one.high, one.choices, one.optional)
+        == (other.name, other.editor, other.low, other.high, other.choices, other.optional)
+    )

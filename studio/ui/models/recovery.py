@@ -117,7 +117,8 @@ class Recovery:
     def follow(self, document: Document | None) -> tuple[Holder, ...]:
         """Write down another document from now on; other windows that have its file open.
 
-        What was followed before is closed: it was saved, or its user gave it up.
+        What was followed before is closed: it was saved, or its user gave it up, and then a copy
+        is kept among the autosaves.
         """
         self._leave()
         self._document = document
@@ -144,6 +145,10 @@ class Recovery:
     def _leave(self) -> None:
         before = self._document
         if before is not None:
+            if before.dirty:
+                # Given up on purpose or not: what was not saved can still be found.
+                with suppress(StudioError):
+                    self.keep_copy(before)
             before.changed.disconnect(self._document_changed)
             before.saved.disconnect(self._document_saved)
             before.history.changed.disconnect(self._history_changed)

@@ -1,0 +1,212 @@
+"""What the inspector shows and changes: options of the selected layers, or settings of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from studio.engine.core.options import Plain
+from studio.engine.core.signal import Signal
+from studio.engine.layers.catalog import layer_class
+from studio.engine.train.settings import TrainingSettings
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.bypassing import bypass
+from studio.graph_editor.model.edits.layers import freeze, rename, set_option, set_preview
+from studio.graph_editor.model.edits.sections import (
+    set_name,
+    set_notes,
+    set_training,
+    training_of,
+)
+from studio.graph_editor.model.layer_types import is_known, layer_at
+from studio.graph_editor.model.report import Fix
+from studio.graph_editor.model.state import CanvasNode, DocumentState, PreviewMode
+from studio.ui.models.compilation import Compilation
+from studio.ui.models.entities import Entity
+from studio.ui.models.inspector_facts import GraphFacts, NodeFacts, graph_facts, node_facts
+from studio.ui.models.option_fields import Field, Row, joined_rows, label_of, row_of
+from studio.ui.models.option_specs import fields_of
+from studio.ui.models.selection import Selection, SelectionBus
+
+
+class InspectorModel:
+    """Follows the selection and the document.
+
+    Args:
+        document: gives the document.
+        bus: says what is selected.
+        compilation: gives costs, and the layer behind an instruction or tensor.
+    """
+
+    def __init__(
+        self, document: Callable[[], Document], bus: SelectionBus, compilation: Compilation
+    ) -> None:
+        self.selection_changed: Signal[[]] = Signal()
+        self._document = document
+        self._bus = bus
+        self._compilation = compilation
+        self._pinned = False
+        self._ids: tuple[str, ...] = ()
+        bus.selected.connect(self._selected)
+
+    @property
+    def document(self) -> Document:
+        """The document."""
+        return self._document()
+
+    @property
+    def nodes(self) -> tuple[CanvasNode, ...]:
+        """The layers whose options are shown; none for the settings of all."""
+        found = (self.document.state.nodes.get(i) for i in self._ids)
+        return tuple(node for node in found if node is not None and node.is_layer)
+
+    def set_pinned(self, on: bool) -> None:
+        """Keep the layers shown now, or follow the selection again."""
+        self._pinned = on
+        if not on:
+            self._selected(self._bus.selection, "")
+
+    def show(self, ids: Iterable[str]) -> None:
+        """Show these layers."""
+        found = tuple(ids)
+        if found != self._ids:
+            self._ids = found
+            self.selection_changed.emit()
+
+    def _selected(self, selection: Selection, _source: str) -> None:
+        if not self._pinned:
+            self.show(self._nodes_of(selection.entities))
+
+    def _nodes_of(self, entities: tuple[Entity, ...]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for entity in entities:
+            if entity.kind == "node":
+                found[entity.key] = None
+            elif entity.kind != "wire":
+                related = self._compilation.provenance.related(entity, "node")
+                found.update((each.key, None) for each in related)
+        return tuple(found)
+
+    # -- layers ---------------------------------------------------------------------------------
+
+    def rows(self) -> tuple[Row, ...]:
+        """The options of the layers shown, or those they have in common."""
+        known = [node for node in self.nodes if is_known(node.type_name)]
+        return joined_rows([_rows_of(node) for node in known])
+
+    def facts(self) -> NodeFacts | None:
+        """What is known of the only layer shown."""
+        nodes = self.nodes
+        if len(nodes) != 1:
+            return None
+        return node_facts(self.document, self._compilation, nodes[0])
+
+    def set_value(self, name: str, value: Plain, merge_key: str = "") -> None:
+        """Set an option of all layers shown; one undo step.
+
+        ``None`` sets an optional option to none, and takes the default of any other. Raises
+        StudioError, the layer's own sentence, where one of them refuses; nothing changes then.
+        """
+        self._each(
+            f"Change {label_of(name).lower()}",
+            lambda state, node: set_option(state, node.id, name, value),
+            merge_key,
+        )
+
+    def reset(self, name: str) -> None:
+        """Take the default of an option again."""
+        self._each(
+            f"Reset {label_of(name).lower()}", lambda state, node: _without(state, node, name)
+        )
+
+    def rename(self, name: str) -> None:
+        """Give the only layer shown another name; StudioError where it is wrong or taken."""
+        nodes = self.nodes
+        if len(nodes) == 1 and name != nodes[0].name:
+            self._apply("Rename", rename(self.document.state, nodes[0].id, name))
+
+    def set_frozen(self, on: bool) -> None:
+        """Keep the parameters of the layers as they are in training, or train them."""
+        ids = [node.id for node in self.nodes]
+        self._apply("Freeze" if on else "Unfreeze", freeze(self.document.state, ids, on))
+
+    def set_bypassed(self, on: bool) -> None:
+        """Let data pass the layers unchanged, or not; StudioError where that does not fit."""
+        ids = [node.id for node in self.nodes]
+        self._apply("Bypass" if on else "Do not bypass", bypass(self.document.state, ids, on))
+
+    def set_preview(self, mode: PreviewMode) -> None:
+        """Choose what the layers show of their output."""
+        ids = [node.id for node in self.nodes]
+        self._apply("Change preview", set_preview(self.document.state, ids, mode))
+
+    def take_fix(self, fix: Fix) -> None:
+        """Carry out a repair; one undo step."""
+        self._apply(fix.text, fix.apply(self.document.state))
+
+    def _each(
+        self,
+        text: str,
+        edit: Callable[[DocumentState, CanvasNode], DocumentState],
+        merge_key: str = "",
+    ) -> None:
+        state = self.document.state
+        for node in self.nodes:
+            if not node.shares or node.shares not in self._ids:
+                state = edit(state, node)
+        self._apply(text, state, merge_key)
+
+    # -- settings of all ------------------------------------------------------------------------
+
+    def graph_facts(self) -> GraphFacts:
+        """Totals of the network."""
+        return graph_facts(self.document, self._compilation)
+
+    def training_rows(self) -> tuple[Row, ...]:
+        """The training settings."""
+        settings = training_of(self.document.state)
+        return tuple(
+            row_of(field, _plain(settings, field)) for field in fields_of(TrainingSettings)
+        )
+
+    def set_training(self, name: str, value: Plain, merge_key: str = "") -> None:
+        """Change a training setting; one undo step. StudioError where it is refused."""
+        field = next(f for f in fields_of(TrainingSettings) if f.name == name)
+        chosen = field.default if value is None and not field.optional else value
+        state = set_training(self.document.state, {name: chosen})
+        self._apply(f"Change {field.label.lower()}", state, merge_key)
+
+    def reset_training(self, name: str) -> None:
+        """Take the default of a training setting again."""
+        field = next(f for f in fields_of(TrainingSettings) if f.name == name)
+        state = set_training(self.document.state, {name: field.default})
+        self._apply(f"Reset {field.label.lower()}", state)
+
+    def set_notes(self, text: str) -> None:
+        """Change the notes of the project; what is typed without a pause is one step."""
+        self._apply("Edit notes", set_notes(self.document.state, text), "notes")
+
+    def set_project_name(self, name: str) -> None:
+        """Give the project another name."""
+        self._apply("Rename project", set_name(self.document.state, name))
+
+    def _apply(self, text: str, state: DocumentState, merge_key: str = "") -> None:
+        self.document.apply(text, state, merge_key)
+
+
+def _rows_of(node: CanvasNode) -> tuple[Row, ...]:
+    layer = layer_at(node)
+    return tuple(
+        row_of(field, option.plain(layer.option_values[field.name]))
+        for field, option in zip(fields_of(layer_class(node.type_name)), layer.options, strict=True)
+    )
+
+
+def _plain(settings: TrainingSettings, field: Field) -> Plain:
+    option = next(o for o in settings.options if o.name == field.name)
+    return option.plain(settings.option_values[field.name])
+
+
+def _without(state: DocumentState, node: CanvasNode, name: str) -> DocumentState:
+    """The layer with the default of an option; one without a default keeps what it has."""
+    field = next(f for f in fields_of(layer_class(node.type_name)) if f.name == name)
+    return state if field.required else set_option(state, node.id, name, field.default)
