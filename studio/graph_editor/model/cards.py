@@ -8,7 +8,7 @@ from studio.graph_editor.model.card_lines import CardLine, card_lines, shape_lab
 from studio.graph_editor.model.families import Family, family_of
 from studio.graph_editor.model.ports import has_output, input_count
 from studio.graph_editor.model.report import NodeCondition, NodeStatus, Report
-from studio.graph_editor.model.state import CanvasNode, DocumentState
+from studio.graph_editor.model.state import CanvasNode, DocumentState, Wire
 
 
 @dataclass(frozen=True)
@@ -106,3 +106,30 @@ def _condition_text(condition: NodeCondition, message: str) -> str:
     if condition == "ok":
         return "no errors"
     return f"{condition}: {message}" if message else condition
+
+
+@dataclass(frozen=True)
+class WireCard:
+    """A wire as the canvas draws it.
+
+    Attributes:
+        condition: ``error`` where what flows does not fit, ``waiting`` where nothing flows yet.
+        shape: of what flows, as text; empty while unknown.
+    """
+
+    condition: NodeCondition
+    shape: str
+
+
+def wire_card(report: Report, wire: Wire) -> WireCard:
+    """What a wire shows."""
+    start, end = report.status(wire.source), report.status(wire.target)
+    shape = "" if start.shape is None else shape_label(start.shape)
+    if end.state == "error" and any(
+        p.port in (None, wire.slot) and p.id.startswith("shape")
+        for p in report.problems_of(wire.target)
+    ):
+        return WireCard("error", shape)
+    if start.shape is None:
+        return WireCard("waiting", shape)
+    return WireCard("unreached" if end.state == "unreached" else "ok", shape)

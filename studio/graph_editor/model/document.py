@@ -14,6 +14,7 @@ from studio.graph_editor.model.errors import ReadOnlyError
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.history import History
 from studio.graph_editor.model.project_file import project_of_state, state_of_project
+from studio.graph_editor.model.repairs.search import with_fixes
 from studio.graph_editor.model.report import DataFacts, Report
 from studio.graph_editor.model.rescue import rescue
 from studio.graph_editor.model.state import DocumentState
@@ -113,7 +114,8 @@ class Document:
     def report(self) -> Report:
         """What checks say of the state now."""
         if self._report is None:
-            self._report = validate(self.state, self._facts)
+            found = validate(self.state, self._facts)
+            self._report = with_fixes(found, self.state, self._facts)
         return self._report
 
     @property

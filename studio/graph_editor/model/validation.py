@@ -27,7 +27,8 @@ def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
         statuses[node_id] = status
         if problem is not None:
             problems.append(problem)
-    problems += network_problems(state, resolved)
+    broken = {problem.node for problem in problems}
+    problems += (p for p in network_problems(state, resolved) if p.node not in broken)
     problems += (p for p in shared_problems(state, flow) if p.node in resolved.reached)
     totals = _totals(state, flow, resolved)
     if facts is not None:

@@ -5,6 +5,7 @@ Everything a view shows hangs here; no view is known here, and nothing of Qt.
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
@@ -13,7 +14,10 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
+from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.document import Change, Document
+from studio.graph_editor.model.palette_file import load_palette, save_palette
+from studio.graph_editor.model.quick_add import QuickAdd
 from studio.ui.models import entities, graph_actions, listing_actions, profiling_actions
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.compilation import Compilation
@@ -37,6 +41,8 @@ from studio.ui.models.theme import Theme
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_device import ContextFactory
 from studio.ui.models.training_state import Ending
+
+_LOG = logging.getLogger(__name__)
 
 DECLARED: tuple[tuple[ActionSpec, ...], ...] = (
     graph_actions.ACTIONS,
@@ -85,6 +91,8 @@ class Studio:
         scheduler, tasks = self.scheduler, self.tasks
         datasets = DatasetCache()
         self.data = DataModel(self._document, tasks, datasets)
+        self.quick_add = QuickAdd(ConnectionHistory(self.places.state / "connections.json"))
+        self.palette = load_palette(self.places.state / "palette.json")
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
             self._document,
@@ -169,6 +177,11 @@ class Studio:
         self.compilation.follow(None)
         self.recovery.close()
         self.tasks.close()
+        try:
+            save_palette(self.palette, self.places.state / "palette.json")
+            self.quick_add.history.save()
+        except StudioError as error:
+            _LOG.warning("what was used last is not kept: %s", error)
         self.log.close()
 
     # -- joints ---------------------------------------------------------------------------------

@@ -1,0 +1,109 @@
+"""Where a wire that is being drawn may end, and why not elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.edits.wires import connect, move_outputs
+from studio.graph_editor.model.errors import InputTaken
+from studio.graph_editor.model.flow import downstream, upstream
+from studio.graph_editor.model.layer_types import is_input
+from studio.graph_editor.model.state import DocumentState
+
+
+@dataclass(frozen=True)
+class LinkOffer:
+    """What would come of ending a wire at a layer or dot.
+
+    Attributes:
+        slot: the input it would take; None when it is refused.
+        replacing: the wire that is there gives way.
+        reason: why it is refused; empty when it may be drawn.
+    """
+
+    slot: int | None = None
+    replacing: bool = False
+    reason: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the wire may be drawn."""
+        return self.slot is not None
+
+
+def link_offer(
+    state: DocumentState, source: str, target: str, slot: int | None = None
+) -> LinkOffer:
+    """What would come of a wire from ``source`` to ``target``.
+
+    A free input is taken first. Where there is none, the wire that is in ``slot`` gives way, or
+    that of the only input.
+    """
+    node = state.node(target)
+    taken = slot is not None and slot < len(node.inputs)
+    try:
+        if not taken:
+            connect(state, source, target)
+            return LinkOffer(len(node.inputs))
+    except InputTaken as error:
+        if slot is not None or len(node.inputs) != 1:
+            return LinkOffer(reason=error.message)
+    except StudioError as error:
+        return LinkOffer(reason=error.message)
+    place = slot if slot is not None else 0
+    try:
+        connect(state, source, target, place, replacing=True)
+    except StudioError as error:
+        return LinkOffer(reason=error.message)
+    return LinkOffer(place, replacing=True)
+
+
+def offers_from(state: DocumentState, source: str) -> dict[str, LinkOffer]:
+    """The offer of every layer and dot for a wire that leaves ``source``."""
+    before = upstream(state, [source])
+    return {
+        node.id: _loop(state, node.id, source) if node.id in before
+        else link_offer(state, source, node.id)
+        for node in state.nodes.values()
+        if node.flows and node.id != source
+    }  # fmt: skip
+
+
+def offers_into(state: DocumentState, target: str, slot: int | None) -> dict[str, LinkOffer]:
+    """The offer of every layer and dot to feed an input of ``target``."""
+    behind = downstream(state, [target])
+    return {
+        node.id: _loop(state, target, node.id) if node.id in behind
+        else link_offer(state, node.id, target, slot)
+        for node in state.nodes.values()
+        if node.flows and node.id != target
+    }  # fmt: skip
+
+
+def offers_to_move(state: DocumentState, source: str) -> dict[str, LinkOffer]:
+    """The offer of every layer and dot to feed all that ``source`` feeds."""
+    found = {}
+    for node in state.nodes.values():
+        if node.flows and node.id != source:
+            try:
+                move_outputs(state, source, node.id)
+                found[node.id] = LinkOffer(0)
+            except StudioError as error:
+                found[node.id] = LinkOffer(reason=error.message)
+    return found
+
+
+def linked(state: DocumentState, source: str, target: str, offer: LinkOffer) -> DocumentState:
+    """The state with the wire that an offer is about; raises as `connect` does."""
+    slot = offer.slot if offer.replacing else None
+    return connect(state, source, target, slot, replacing=offer.replacing)
+
+
+def _loop(state: DocumentState, target: str, source: str) -> LinkOffer:
+    if is_input(state.nodes[target]):
+        return LinkOffer(reason="data enters here, it takes no wire")
+    names = state.nodes[target].name, state.nodes[source].name
+    return LinkOffer(
+        reason=f"the wire would close a loop: {names[0]!r} already leads to {names[1]!r}"
+    )

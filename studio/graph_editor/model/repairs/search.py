@@ -1,0 +1,169 @@
+"""Finding repairs: candidates are tried on a copy, and only those that help are offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.flow import downstream, flow_of
+from studio.graph_editor.model.repairs import (
+    data_repairs,
+    link_repairs,
+    merge_repairs,
+    shape_repairs,
+)
+from studio.graph_editor.model.repairs.candidate import (
+    INSERT,
+    NEWEST,
+    Broken,
+    Candidate,
+    shape_list,
+)
+from studio.graph_editor.model.report import DataFacts, Fix, Problem, Report
+from studio.graph_editor.model.rule_checks import input_shapes
+from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.validation import validate
+
+Generator: TypeAlias = Callable[[Broken], Iterator[Candidate]]
+
+MOST_FIXES = 6
+MOST_TRIED = 60
+
+GENERATORS: Mapping[str, Generator] = {
+    "link.missing": link_repairs.missing_repairs,
+    "link.unfed": link_repairs.unfed_repairs,
+    "layer.shared_sizes": link_repairs.shared_repairs,
+    "network.no_input": link_repairs.no_input_repairs,
+    "network.no_layers": link_repairs.nothing_follows_repairs,
+    "network.several_ends": link_repairs.several_ends_repairs,
+    "shape.rank": shape_repairs.rank_repairs,
+    "shape.window": shape_repairs.window_repairs,
+    "shape.axis": shape_repairs.axis_repairs,
+    "shape.reshape": shape_repairs.reshape_repairs,
+    "shape.size": shape_repairs.size_repairs,
+    "shape.merge": merge_repairs.merge_repairs,
+    "shape.concat": merge_repairs.concat_repairs,
+    "data.input_shape": data_repairs.input_shape_repairs,
+    "data.several_inputs": link_repairs.several_inputs_repairs,
+    "data.several_outputs": link_repairs.several_outputs_repairs,
+    "data.augment": data_repairs.augment_repairs,
+    "output.classes": data_repairs.width_repairs,
+    "output.more_than_classes": data_repairs.width_repairs,
+    "output.rank": data_repairs.rank_repairs,
+    "output.targets": data_repairs.targets_repairs,
+    "output.softmax_of_one": data_repairs.softmax_of_one_repairs,
+    "loss.softmax_twice": data_repairs.twice_repairs,
+    "loss.sigmoid_twice": data_repairs.twice_repairs,
+    "loss.no_shares": data_repairs.no_shares_repairs,
+    "loss.needs_classes": data_repairs.loss_repairs,
+    "metrics.form": data_repairs.metrics_repairs,
+    "training.class_weights": data_repairs.class_weights_repairs,
+    "training.nothing_to_train": data_repairs.train_again_repairs,
+}
+"""What may repair each problem, by its id."""
+
+
+def with_fixes(report: Report, state: DocumentState, facts: DataFacts | None) -> Report:
+    """The report, its problems able to look for their repairs when they are asked."""
+    search = partial(find_fixes, state, facts, report)
+    return replace(report, problems=tuple(replace(p, search=search) for p in report.problems))
+
+
+def find_fixes(
+    state: DocumentState, facts: DataFacts | None, report: Report, problem: Problem
+) -> tuple[Fix, ...]:
+    """Repairs of a problem that make the network valid, or move the error strictly downstream.
+
+    Those that make it valid come first, then those that change least, then those that add fewest
+    parameters.
+    """
+    generator = GENERATORS.get(problem.id)
+    if generator is None:
+        return ()
+    found: list[tuple[tuple[bool, int, int, int], Fix]] = []
+    seen: set[str] = set()
+    for index, candidate in enumerate(generator(Broken(state, facts, problem))):
+        if index == MOST_TRIED:
+            break
+        tried = _tried(state, facts, report, problem, candidate)
+        if tried is not None and candidate.text not in seen:
+            seen.add(candidate.text)
+            after = tried[1]
+            size = (after.parameters or 0) if candidate.rank == INSERT else 0
+            cost = (not after.is_valid, candidate.rank, size, index)
+            found.append((cost, tried[0]))
+    found.sort(key=lambda item: item[0])
+    return tuple(fix for _, fix in found[:MOST_FIXES])
+
+
+def _tried(
+    state: DocumentState,
+    facts: DataFacts | None,
+    report: Report,
+    problem: Problem,
+    candidate: Candidate,
+) -> tuple[Fix, Report] | None:
+    """The candidate as a fix, and what checks say then; None when it does not help."""
+    try:
+        after = candidate.apply(state)
+    except StudioError:
+        return None
+    if after == state:
+        return None
+    found = validate(after, facts)
+    if not _helps(state, report, problem, after, found):
+        return None
+    effect = candidate.effect or _effect(state, after, found, candidate.about or problem.node)
+    return Fix(candidate.text, effect, candidate.apply), found
+
+
+def _helps(
+    state: DocumentState, report: Report, problem: Problem, after: DocumentState, found: Report
+) -> bool:
+    """Whether the problem is gone, and new ones are strictly downstream of it."""
+    before = {(p.id, p.node) for p in report.problems}
+    fresh = [p for p in found.problems if (p.id, p.node) not in before]
+    if any((p.id, p.node) == (problem.id, problem.node) for p in found.problems):
+        return False
+    if problem.severity == "error":
+        fresh = [p for p in fresh if p.severity == "error"]
+    if not fresh:
+        return True
+    if not problem.node or problem.severity == "warning":
+        return False
+    beyond = downstream(state, [problem.node])
+    if problem.node in after.nodes:
+        beyond |= downstream(after, [problem.node])
+    return all(p.node in beyond - {problem.node} for p in fresh)
+
+
+def _effect(before: DocumentState, after: DocumentState, found: Report, about: str) -> str:
+    """What comes of a repair, in numbers."""
+    added = [i for i in after.nodes if i not in before.nodes]
+    about = (added[-1] if added else "") if about == NEWEST else about
+    flow, parts = flow_of(after), []
+    node, outcome = after.nodes.get(about), flow.outcomes.get(about)
+    if node is not None and outcome is not None and outcome.shape is not None:
+        shapes = input_shapes(node, flow)
+        if len(shapes) == 1 and len(shapes[0]) == 1:
+            count = shapes[0][0]
+            parts.append(f"{node.name} gets {count:,} input{'' if count == 1 else 's'}")
+        elif shapes:
+            parts.append(f"{node.name} gets {' and '.join(map(shape_list, shapes))}")
+        else:
+            parts.append(f"{node.name} gives {shape_list(outcome.shape)}")
+        if outcome.parameters and not node.bypassed:
+            parts.append(f"{outcome.parameters:,} parameters")
+    new = sum(flow.outcomes[i].parameters or 0 for i in added if i in flow.outcomes and i != about)
+    if new:
+        parts.append(f"{new:,} new parameters")
+    if not parts and found.parameters is not None:
+        parts.append(f"the network has {found.parameters:,} parameters")
+    if not found.is_valid:
+        left = found.errors[0]
+        name = after.nodes[left.node].name if left.node in after.nodes else "network"
+        parts.append(f"then {name}: {left.message}")
+    return ", ".join(parts)

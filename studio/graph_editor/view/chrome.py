@@ -1,0 +1,77 @@
+"""What lies over the canvas and keeps its place: map, find bar, what an empty canvas shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QWidget
+
+from studio.graph_editor.view.empty_canvas import EmptyCanvas
+from studio.graph_editor.view.find_bar import FindBar
+from studio.graph_editor.view.minimap import Minimap
+from studio.graph_editor.view.navigation import Navigation
+from studio.graph_editor.view.scene import GraphScene
+from studio.ui.kit import binding
+from studio.ui.models.preferences import Preferences
+from studio.ui.models.selection import SelectionBus
+
+_MARGIN = 12
+
+
+class Chrome:
+    """Makes them, shows them when they are of use, puts them where they belong.
+
+    Args:
+        canvas: what they lie over.
+        graph: the drawing.
+        navigation: where the canvas looks.
+        bus: the one selection.
+        preferences: whether the map is wanted.
+        add: opens the search for a layer.
+    """
+
+    def __init__(
+        self,
+        canvas: QWidget,
+        graph: GraphScene,
+        navigation: Navigation,
+        bus: SelectionBus,
+        preferences: Preferences,
+        add: Callable[[], object],
+    ) -> None:
+        self._canvas = canvas
+        self._graph = graph
+        self._preferences = preferences
+        self.minimap = Minimap(graph, navigation, canvas)
+        self.find_bar = FindBar(graph, bus, navigation, canvas)
+        self.empty = EmptyCanvas(add, canvas)
+        self._deliveries = [
+            binding.connect(canvas, signal, self._changed)
+            for signal in (graph.redrawn, navigation.moved)
+        ]
+        self._deliveries.append(binding.connect(canvas, navigation.zoomed, self._zoomed))
+        self._deliveries.append(binding.connect(canvas, preferences.changed, self._preferred))
+
+    def arrange(self) -> None:
+        """Put everything where it belongs, after the canvas got another size."""
+        room = self._canvas.rect()
+        small = self.minimap
+        small.move(room.width() - small.width() - _MARGIN, room.height() - small.height() - _MARGIN)
+        bar = self.find_bar
+        bar.adjustSize()
+        bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
+        empty = self.empty
+        empty.move((room.width() - empty.width()) // 2, (room.height() - empty.height()) // 2)
+        self._changed()
+
+    def _changed(self) -> None:
+        wanted = self._preferences.flag("minimap") and self.minimap.is_needed()
+        roomy = self._canvas.width() > 2 * self.minimap.width()
+        self.minimap.setVisible(wanted and roomy)
+        self.empty.setVisible(not self._graph.nodes)
+
+    def _zoomed(self, _zoom: float) -> None:
+        self._changed()
+
+    def _preferred(self, _name: str) -> None:
+        self._changed()

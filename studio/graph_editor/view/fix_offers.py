@@ -1,0 +1,119 @@
+"""Offers repairs on the canvas: chips under a layer with an error, a ghost of what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.report import Fix, Problem
+from studio.graph_editor.model.validation import validate
+from studio.graph_editor.view.fix_chips import MOST_CHIPS, FixChip
+from studio.graph_editor.view.overlay import Overlay
+from studio.graph_editor.view.scene import GraphScene
+from studio.ui.models.scheduling import Debounce, Scheduler
+
+_REST_SECONDS = 0.15
+_MOST_LAYERS = 4
+
+
+class FixOffers:
+    """Keeps the chips in step with the problems of a document.
+
+    Args:
+        graph: where they are drawn.
+        overlay: shows the ghosts.
+        document: the document open now.
+        failed: hears why a repair could not be made.
+        scheduler: repairs are looked for when the document has rested.
+    """
+
+    def __init__(
+        self,
+        graph: GraphScene,
+        overlay: Overlay,
+        document: Callable[[], Document],
+        failed: Callable[[StudioError], object],
+        scheduler: Scheduler,
+    ) -> None:
+        self._graph = graph
+        self._overlay = overlay
+        self._document = document
+        self._failed = failed
+        self._rested = Debounce(scheduler, _REST_SECONDS, self.show)
+        self._chips: list[FixChip] = []
+        self._hovered: FixChip | None = None
+
+    @property
+    def chips(self) -> tuple[FixChip, ...]:
+        """The chips that are shown."""
+        return tuple(self._chips)
+
+    def ask(self) -> None:
+        """The document changed: take the chips away, look for new ones when it rests."""
+        self.clear()
+        self._rested.ask()
+
+    def clear(self) -> None:
+        """Take the chips away."""
+        self.hover(None)
+        for chip in self._chips:
+            self._graph.removeItem(chip)
+        self._chips.clear()
+
+    def show(self) -> None:
+        """Show the repairs of the layers with errors."""
+        self.clear()
+        offered: set[str] = set()
+        for problem in self._document().report.errors:
+            if problem.node in self._graph.nodes and problem.node not in offered:
+                offered.add(problem.node)
+                self._offer(problem)
+            if len(offered) == _MOST_LAYERS:
+                return
+
+    def place(self) -> None:
+        """Stay under the layers after they moved."""
+        for chip in self._chips:
+            if chip.node_id in self._graph.nodes:
+                chip.put_below(self._graph.nodes[chip.node_id].scene_area)
+
+    def show_colours(self) -> None:
+        """Paint with the colours the drawing has now."""
+        for chip in self._chips:
+            chip.show_colours(self._graph.colours)
+
+    def hover(self, chip: FixChip | None) -> None:
+        """Show what a repair would do, while the pointer is on it."""
+        if chip is self._hovered:
+            return
+        if self._hovered is not None:
+            self._hovered.set_hovered(False)
+            self._overlay.hide_ghost()
+        self._hovered = chip
+        if chip is None:
+            return
+        chip.set_hovered(True)
+        document = self._document()
+        try:
+            after = chip.fix.apply(document.state)
+        except StudioError:
+            return
+        self._overlay.show_ghost(document.state, after, validate(after, document.data_facts))
+
+    def apply(self, node_id: str, fix: Fix) -> None:
+        """Make the repair, as one step."""
+        document = self._document()
+        self.clear()
+        try:
+            document.apply(fix.text, fix.apply(document.state))
+        except StudioError as error:
+            self._failed(error)
+
+    def _offer(self, problem: Problem) -> None:
+        area = self._graph.nodes[problem.node].scene_area
+        for number, fix in enumerate(problem.fixes[:MOST_CHIPS]):
+            chip = FixChip(problem.node, fix, number, self._graph.colours)
+            chip.put_below(area)
+            self._chips.append(chip)
+            self._graph.addItem(chip)

@@ -1,0 +1,76 @@
+"""Keeps the drawing in step with the document that is open, its checks, theme and preferences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from studio.graph_editor.model.change import Change
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.view.colours import CanvasColours
+from studio.ui.kit import binding, theme
+
+if TYPE_CHECKING:
+    from studio.graph_editor.view.canvas import CanvasView
+
+
+class Following:
+    """Hears the models for a canvas.
+
+    Args:
+        canvas: what shows them.
+    """
+
+    def __init__(self, canvas: CanvasView) -> None:
+        self._canvas = canvas
+        self._changes: binding.Delivery | None = None
+        self._reports: binding.Delivery | None = None
+        self._document: Document | None = None
+        studio = canvas.studio
+        binding.connect(canvas, studio.document_replaced, self._replaced)
+        binding.connect(canvas, studio.compilation.changed, self._compiled)
+        binding.connect(canvas, studio.preferences.changed, self._preferred)
+        binding.connect(canvas, theme.changed, self._themed)
+        canvas.graph.set_wire_style(studio.preferences.text("wire_style"))
+        self._replaced(studio.document)
+
+    def _replaced(self, document: Document) -> None:
+        canvas = self._canvas
+        canvas.cancel_gesture()
+        if self._document is not None and self._changes is not None and self._reports is not None:
+            self._document.changed.disconnect(self._changes.hear)
+            self._document.report_changed.disconnect(self._reports.hear)
+        self._document = document
+        self._changes = binding.connect(canvas, document.changed, self._changed)
+        self._reports = binding.connect(canvas, document.report_changed, self._reported)
+        canvas.graph.show_state(document.state, document.report)
+        canvas.linking.refresh()
+        canvas.fixes.ask()
+        canvas.show_all()
+
+    def _changed(self, change: Change) -> None:
+        canvas = self._canvas
+        canvas.graph.apply(change)
+        canvas.fixes.place()
+        if change.added or change.removed:
+            canvas.linking.refresh()
+        canvas.studio.actions.refresh("edit.undo", "edit.redo")
+
+    def _reported(self) -> None:
+        canvas = self._canvas
+        canvas.graph.show_report(canvas.document.report)
+        canvas.fixes.ask()
+
+    def _compiled(self) -> None:
+        self._canvas.linking.refresh()
+
+    def _preferred(self, name: str) -> None:
+        if name == "wire_style":
+            self._canvas.graph.set_wire_style(self._canvas.studio.preferences.text(name))
+
+    def _themed(self) -> None:
+        canvas = self._canvas
+        colours = CanvasColours(theme.current())
+        canvas.graph.show_colours(colours)
+        canvas.overlay.show_colours(colours)
+        canvas.fixes.show_colours()
+        canvas.viewport().update()

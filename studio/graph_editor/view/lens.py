@@ -1,0 +1,108 @@
+"""A magnified look at what flows where the pointer is, for as long as its key is held."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from studio.graph_editor.view.node_item import PictureOf
+from studio.graph_editor.view.picking import Target
+from studio.graph_editor.view.scene import GraphScene
+from studio.ui.kit import theme
+
+_SIZE = QSize(260, 290)
+_CAPTION = 42.0
+_AWAY = QPointF(20, 20)
+
+
+class Lens(QWidget):
+    """Shows the preview of what feeds the wire, or of the layer, under the pointer.
+
+    A click while the key is held keeps it; another click puts it away.
+
+    Args:
+        graph: the drawing.
+        picture_of: the preview of a layer's output, by id.
+        parent: the canvas.
+    """
+
+    def __init__(self, graph: GraphScene, picture_of: PictureOf, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("lens")
+        self.setAccessibleName("Magnified tensor")
+        self.setFixedSize(_SIZE)
+        self._graph = graph
+        self._picture_of = picture_of
+        self._node = ""
+        self._kept = False
+        self.hide()
+
+    @property
+    def node(self) -> str:
+        """The layer whose output is shown; empty for none."""
+        return self._node if self.isVisible() else ""
+
+    def show_at(self, target: Target, at: QPointF) -> None:
+        """Show what flows at a place."""
+        node = target.wire.source if target.wire is not None else target.node
+        item = self._graph.nodes.get(node)
+        if self._kept or item is None or not item.node.flows:
+            return
+        self._node = node
+        parent = self.parentWidget()
+        place = at + _AWAY
+        if parent is not None:
+            place.setX(min(place.x(), parent.width() - self.width() - 4))
+            place.setY(min(place.y(), parent.height() - self.height() - 4))
+        self.move(place.toPoint())
+        self.show()
+        self.raise_()
+        self.update()
+
+    def put_away(self) -> None:
+        """Show nothing any more, unless it was pinned."""
+        if not self._kept:
+            self._node = ""
+            self.hide()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+        self._kept = not self._kept
+        self.put_away()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        item = self._graph.nodes.get(self._node)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.colour("accent" if self._kept else "outline"), 1.5))
+        painter.setBrush(theme.colour("dock"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 8, 8)
+        if item is not None:
+            self._paint_picture(painter)
+            caption = QRectF(10, self.height() - _CAPTION, self.width() - 20, _CAPTION - 4)
+            painter.setPen(theme.colour("text"))
+            painter.setFont(theme.font("ui"))
+            flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            painter.drawText(caption, flags, f"Output of {item.card.title}")
+            painter.setPen(theme.colour("text2"))
+            painter.setFont(theme.font("numbers"))
+            flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+            painter.drawText(caption, flags, item.card.shape or "shape not known yet")
+        painter.end()
+
+    def _paint_picture(self, painter: QPainter) -> None:
+        area = QRectF(10, 10, self.width() - 20, self.height() - _CAPTION - 14)
+        painter.fillRect(area, theme.colour("canvas"))
+        picture = self._picture_of(self._node)
+        if picture is None or picture.isNull():
+            painter.setPen(theme.colour("text3"))
+            painter.setFont(theme.font("ui"))
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "No picture of it yet")
+            return
+        ratio = min(area.width() / picture.width(), area.height() / picture.height())
+        width, height = picture.width() * ratio, picture.height() * ratio
+        middle = area.center()
+        place = QRectF(middle.x() - width / 2, middle.y() - height / 2, width, height)
+        painter.drawImage(place, picture)

@@ -1,0 +1,155 @@
+"""Moving over the canvas: zoom at the pointer, pan, frame what is asked for, slide there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEasingCurve, QPoint, QPointF, QRectF, QVariantAnimation
+from PySide6.QtGui import QTransform
+from PySide6.QtWidgets import QGraphicsView
+
+from studio.engine.core.signal import Signal
+
+SMALLEST, LARGEST = 0.1, 4.0
+NOTCH = 1.1
+"""What one notch of the wheel multiplies the zoom by, on the canvas and on the minimap."""
+
+NOTCH_DEGREES = 120
+_SLIDE_MS = 140
+_MARGIN = 48.0
+
+
+class Navigation:
+    """Where the canvas looks, and every way to change it.
+
+    Args:
+        view: the canvas.
+        still: whether places change at once instead of by sliding.
+    """
+
+    def __init__(self, view: QGraphicsView, still: Callable[[], bool]) -> None:
+        self.moved: Signal[[]] = Signal()
+        self.zoomed: Signal[[float]] = Signal()
+        self._view = view
+        self._still = still
+        self._slide: QVariantAnimation | None = None
+
+    @property
+    def zoom(self) -> float:
+        """How large the graph is drawn; 1 is 100 %."""
+        return float(self._view.transform().m11())
+
+    @property
+    def visible(self) -> QRectF:
+        """The part of the graph in sight."""
+        area = self._view.viewport().rect()
+        return QRectF(
+            self._view.mapToScene(area.topLeft()), self._view.mapToScene(area.bottomRight())
+        )
+
+    @property
+    def centre(self) -> QPointF:
+        """The point of the graph in the middle of the canvas."""
+        return self.visible.center()
+
+    def wheel(self, degrees: float, at: QPointF | None = None) -> None:
+        """Zoom by a turn of the wheel (eighths of a degree), keeping a place, or the middle."""
+        self.zoom_to(self.zoom * NOTCH ** (degrees / NOTCH_DEGREES), at)
+
+    def zoom_to(self, zoom: float, at: QPointF | None = None) -> None:
+        """Zoom, keeping the point at ``at`` of the viewport (its middle by default) in place."""
+        self.stop()
+        place = at if at is not None else QPointF(self._view.viewport().rect().center())
+        kept = self.scene_at(place)
+        self._set_zoom(zoom)
+        self._bring(kept, place)
+
+    def step(self, notches: int) -> None:
+        """Zoom by some notches about the middle."""
+        self.zoom_to(self.zoom * NOTCH**notches)
+
+    def pan(self, by: QPoint) -> None:
+        """Move the graph by pixels."""
+        self.stop()
+        across, down = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
+        across.setValue(across.value() - by.x())
+        down.setValue(down.value() - by.y())
+        self.moved.emit()
+
+    def look_at(self, centre: QPointF) -> None:
+        """Put a point of the graph in the middle, at once."""
+        self.stop()
+        self._view.centerOn(centre)
+        self.moved.emit()
+
+    def actual_size(self) -> None:
+        """Zoom to 100 %."""
+        self._go(self.centre, 1.0)
+
+    def frame(self, area: QRectF, largest: float = 1.0) -> None:
+        """Bring an area into sight, no larger than ``largest``."""
+        if area.isEmpty():
+            return
+        view = self._view.viewport().rect()
+        wide = max(1.0, view.width() - 2 * _MARGIN) / area.width()
+        high = max(1.0, view.height() - 2 * _MARGIN) / area.height()
+        self._go(area.center(), min(wide, high, largest))
+
+    def reveal(self, area: QRectF) -> None:
+        """Scroll, without zooming, if an area is out of sight: to the middle third then."""
+        if not self.visible.contains(area):
+            self._go(area.center(), self.zoom)
+
+    def scene_at(self, place: QPointF) -> QPointF:
+        """The point of the graph at a place of the viewport, to parts of a pixel."""
+        back, _ = self._view.viewportTransform().inverted()
+        return back.map(place)
+
+    def stop(self) -> None:
+        """End a slide where it is."""
+        if self._slide is not None:
+            self._slide.stop()
+            self._slide = None
+
+    def _go(self, centre: QPointF, zoom: float) -> None:
+        zoom = _clamped(zoom)
+        self.stop()
+        if self._still() or not self._view.isVisible():
+            self._look(centre, zoom)
+            return
+        begin, from_zoom = self.centre, self.zoom
+
+        def slide(share: object) -> None:
+            at = float(share)  # type: ignore[arg-type]
+            self._look(begin + (centre - begin) * at, from_zoom * (zoom / from_zoom) ** at)
+
+        self._slide = QVariantAnimation(self._view)
+        self._slide.setDuration(_SLIDE_MS)
+        self._slide.setStartValue(0.0)
+        self._slide.setEndValue(1.0)
+        self._slide.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self._slide.valueChanged.connect(slide)
+        self._slide.start()
+
+    def _look(self, centre: QPointF, zoom: float) -> None:
+        self._set_zoom(zoom)
+        self._view.centerOn(centre)
+        self.moved.emit()
+
+    def _set_zoom(self, zoom: float) -> None:
+        zoom = _clamped(zoom)
+        if zoom != self.zoom:
+            self._view.setTransform(QTransform.fromScale(zoom, zoom))
+            self.zoomed.emit(zoom)
+
+    def _bring(self, point: QPointF, place: QPointF) -> None:
+        """Scroll until a point of the graph is at a place of the viewport."""
+        away = self._view.viewportTransform().map(point) - place
+        across, down = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
+        across.setValue(across.value() + round(away.x()))
+        down.setValue(down.value() + round(away.y()))
+        self.moved.emit()
+
+
+def _clamped(zoom: float) -> float:
+    return min(LARGEST, max(SMALLEST, zoom))

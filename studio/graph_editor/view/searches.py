@@ -1,0 +1,92 @@
+"""Opens the search field on the canvas, for the place that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF
+
+from studio.graph_editor.model.quick_add import NOWHERE, Place
+from studio.graph_editor.model.state import Wire
+from studio.graph_editor.view.choosing import AddChooser, SwitchChooser
+from studio.graph_editor.view.marks import PortKey
+from studio.graph_editor.view.quick_add import QuickAddPopup
+from studio.ui.models import entities
+
+if TYPE_CHECKING:
+    from studio.graph_editor.view.canvas import CanvasView
+
+_BESIDE = QPointF(16, -14)
+
+
+class Searches:
+    """The ways to the search field.
+
+    Args:
+        canvas: where it opens.
+    """
+
+    def __init__(self, canvas: CanvasView) -> None:
+        self._canvas = canvas
+        self.popup = QuickAddPopup(
+            lambda: canvas.document, canvas.overlay, canvas.studio.fail, canvas
+        )
+
+    def add_by_keys(self) -> None:
+        """Add after the selected layer, on the selected wire, or at the pointer."""
+        canvas = self._canvas
+        place = self._place_of_selection()
+        if place == NOWHERE:
+            at = canvas.pointer_or_middle()
+            self._open(place, canvas.navigation.scene_at(at), at)
+            return
+        if place.wire is not None:
+            middle = canvas.graph.wires[place.wire].middle()
+            self._open(place, None, canvas.view_point(middle) + _BESIDE)
+            return
+        canvas.navigation.reveal(canvas.graph.area_of([place.source]))
+        corner = canvas.graph.area_of([place.source]).topRight()
+        self._open(place, None, canvas.view_point(corner) + _BESIDE)
+
+    def add_at(self, at: QPointF) -> None:
+        """Add a layer by itself at a point of the canvas."""
+        self._open(NOWHERE, at, self._canvas.view_point(at))
+
+    def add_from_port(self, at: QPointF, node_id: str, key: PortKey) -> None:
+        """Add a layer whose port is to lie at a point, connected to a port."""
+        before, behind = Place(source=node_id), Place(target=node_id, slot=key.slot)
+        place = before if key.side == "out" else behind
+        self._open(place, at, self._canvas.view_point(at) + _BESIDE)
+
+    def switch_selected(self) -> None:
+        """Give the selected layer another type."""
+        canvas = self._canvas
+        nodes = canvas.document.state.nodes
+        layers = [i for i in canvas.selected_ids() if nodes[i].is_layer]
+        if layers:
+            corner = canvas.graph.area_of(layers[-1:]).topRight()
+            at = canvas.view_point(corner) + _BESIDE
+            self.popup.open(SwitchChooser(canvas.document, layers[-1]), at.toPoint())
+
+    def _open(self, place: Place, at: QPointF | None, seen: QPointF) -> None:
+        canvas = self._canvas
+        chooser = AddChooser(canvas.document, canvas.studio.quick_add, place, at, self._added)
+        self.popup.open(chooser, seen.toPoint())
+
+    def _added(self, ids: Sequence[str], type_name: str) -> None:
+        """The last new layer becomes the selection, so that the next one follows it."""
+        canvas = self._canvas
+        canvas.studio.palette.used(type_name)
+        canvas.bus.select([entities.node(ids[-1])], source=canvas.source)
+        canvas.navigation.reveal(canvas.graph.area_of(ids[-1:]))
+
+    def _place_of_selection(self) -> Place:
+        primary = self._canvas.bus.selection.primary
+        if primary is not None and primary.kind == "wire":
+            wire = Wire(*entities.wire_ends(primary))
+            return Place(wire=wire) if wire in self._canvas.graph.wires else NOWHERE
+        nodes = self._canvas.document.state.nodes
+        if primary is not None and primary.key in nodes and nodes[primary.key].flows:
+            return Place(source=primary.key)
+        return NOWHERE

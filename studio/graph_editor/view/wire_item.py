@@ -1,0 +1,178 @@
+"""A wire on the canvas, and the shape written on it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
+
+from studio.graph_editor.model.state import Wire
+from studio.graph_editor.view.colours import CanvasColours
+from studio.graph_editor.view.items import WIRE_LEVEL
+from studio.graph_editor.view.wire_paths import distance, samples, wire_path
+
+CHIP_ZOOM = 0.6
+"""From this zoom on wires carry their shape."""
+
+_CHIP_HEIGHT = 15.0
+_CHIP_SIDE = 5.0
+
+
+class WireItem(QGraphicsPathItem):
+    """A wire, drawn by Qt itself; its path is made anew only when an end moves.
+
+    Args:
+        wire: which wire it is.
+        colours: what it paints with.
+    """
+
+    def __init__(self, wire: Wire, colours: CanvasColours) -> None:
+        super().__init__()
+        self.wire = wire
+        self.colours = colours
+        self.chip = ShapeChip(colours)
+        self.marked = ""
+        self._state = "ok"
+        self._points: list[QPointF] | None = None
+        self._ends: tuple[QPointF, QPointF, str, float | None] | None = None
+        self.setZValue(WIRE_LEVEL)
+        self.setPen(colours.wire_pen)
+
+    def route(self, start: QPointF, end: QPointF, style: str, below: float | None) -> None:
+        """Lead from one port to another."""
+        ends = (start, end, style, below)
+        if ends == self._ends:
+            return
+        self._ends = ends
+        path = wire_path(start, end, style, below)
+        self._points = None
+        self.setPath(path)
+        self.chip.place(path, end.x() - start.x())
+
+    def show_state(self, state: str, shape: str) -> None:
+        """Show what flows: its shape, or that an end is wrong or waits."""
+        self.chip.show_text(shape)
+        if state != self._state:
+            self._state = state
+            self._choose_pen()
+
+    def mark(self, marked: str) -> None:
+        """Show that it is hovered, selected, linked, cut or where something would be inserted."""
+        if marked != self.marked:
+            self.marked = marked
+            self.chip.set_forced(marked in ("hover", "selected", "target"))
+            self.setZValue(WIRE_LEVEL + (1 if marked else 0))
+            self._choose_pen()
+
+    def show_colours(self, colours: CanvasColours) -> None:
+        """Paint with other colours."""
+        self.colours = self.chip.colours = colours
+        self._choose_pen()
+        self.chip.update()
+
+    def points(self) -> list[QPointF]:
+        """Points along the wire."""
+        if self._points is None:
+            self._points = samples(self.path())
+        return self._points
+
+    def distance_to(self, at: QPointF) -> float:
+        """How far a point of the canvas is from the wire."""
+        return distance(self.points(), at)
+
+    def middle(self) -> QPointF:
+        """The point half way along."""
+        return self.path().pointAtPercent(0.5)
+
+    def _choose_pen(self) -> None:
+        colours = self.colours
+        pens = {
+            "hover": colours.wire_hover_pen,
+            "selected": colours.wire_selected_pen,
+            "cut": colours.wire_cut_pen,
+            "target": colours.wire_target_pen,
+        }
+        if self.marked.startswith("linked:"):
+            self.setPen(colours.wire_linked_pen(self.marked.partition(":")[2]))
+        elif self.marked in pens:
+            self.setPen(pens[self.marked])
+        elif self._state == "error":
+            self.setPen(colours.wire_error_pen)
+        elif self._state in ("waiting", "unreached"):
+            self.setPen(colours.wire_waiting_pen)
+        else:
+            self.setPen(colours.wire_pen)
+
+
+class ShapeChip(QGraphicsItem):
+    """The shape of what flows through a wire, on its middle; hidden where it would not fit.
+
+    Args:
+        colours: what it paints with.
+    """
+
+    def __init__(self, colours: CanvasColours) -> None:
+        super().__init__()
+        self.colours = colours
+        self.setZValue(WIRE_LEVEL + 2)
+        self._text = ""
+        self._width = 0.0
+        self._room = 0.0
+        self._forced = False
+        self._near = True
+        self.setVisible(False)
+
+    def place(self, path: QPainterPath, room: float) -> None:
+        """Stand on the middle of a wire with ``room`` between its ends."""
+        self.setPos(path.pointAtPercent(0.5))
+        self._room = room
+        self._show()
+
+    def show_text(self, text: str) -> None:
+        """Say something else."""
+        if text != self._text:
+            self.prepareGeometryChange()
+            self._text = text
+            metrics = QFontMetricsF(self.colours.small_font)
+            self._width = metrics.horizontalAdvance(text) + 2 * _CHIP_SIDE
+            self._show()
+            self.update()
+
+    def set_near(self, near: bool) -> None:
+        """Whether the canvas is seen from near enough to read it."""
+        self._near = near
+        self._show()
+
+    def set_forced(self, forced: bool) -> None:
+        """Be visible in any case, as under the pointer."""
+        self._forced = forced
+        self.setZValue(WIRE_LEVEL + (40 if forced else 2))
+        self._show()
+
+    def boundingRect(self) -> QRectF:
+        return QRectF(
+            -self._width / 2 - 1, -_CHIP_HEIGHT / 2 - 1, self._width + 2, _CHIP_HEIGHT + 2
+        )
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        area = self._area()
+        painter.setPen(QPen(self.colours.hairline, 1.0))
+        painter.setBrush(self.colours.canvas)
+        painter.drawRoundedRect(area, 7, 7)
+        painter.setPen(self.colours.text if self._forced else self.colours.text2)
+        painter.setFont(self.colours.small_font)
+        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._text)
+
+    def _area(self) -> QRectF:
+        return QRectF(-self._width / 2, -_CHIP_HEIGHT / 2, self._width, _CHIP_HEIGHT)
+
+    def _show(self) -> None:
+        fits = self._width + 12 <= abs(self._room)
+        self.setVisible(bool(self._text) and (self._forced or (self._near and fits)))
