@@ -12,8 +12,8 @@ from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.switching import switch_type
 from studio.graph_editor.model.edits.wires import disconnect
 from studio.graph_editor.model.repairs.candidate import (
-    REBUILD,
     GIVE_UP,
+    REBUILD,
     WIRE,
     Broken,
     Candidate,
