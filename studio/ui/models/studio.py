@@ -18,7 +18,14 @@ from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.document import Change, Document
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import QuickAdd
-from studio.ui.models import entities, graph_actions, listing_actions, profiling_actions
+from studio.ui.models import (
+    data_actions,
+    entities,
+    export_actions,
+    graph_actions,
+    listing_actions,
+    profiling_actions,
+)
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.data import DataModel
@@ -46,7 +53,9 @@ _LOG = logging.getLogger(__name__)
 
 DECLARED: tuple[tuple[ActionSpec, ...], ...] = (
     graph_actions.ACTIONS,
+    data_actions.ACTIONS,
     listing_actions.ACTIONS,
+    export_actions.ACTIONS,
     profiling_actions.ACTIONS,
 )
 """The action tables of the parts, in menu order; the window adds its own."""
@@ -116,6 +125,8 @@ class Studio:
     def _join(self) -> None:
         self.log.follow_notices(self.notices)
         self.log.follow_logging()
+        data_actions.bind_data(self.actions, self.data)
+        export_actions.bind_exports(self.actions, self.exporting)
         profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
         profiling_actions.bind_problems(self.actions, self.problems)
         self.compilation.changed.connect(self._compiled)

@@ -1,0 +1,52 @@
+"""What can be done to take a network out of the studio."""
+
+from __future__ import annotations
+
+from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.exporting import ExportModel
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        "export.dialog", "Export…",
+        "Write the trained network, its program or a picture of the graph to a file, and prove "
+        "that the file is the same model.",
+        ("Ctrl+E",), "File", aliases=("save as", "weights", "safetensors", "npz", "gbi", "picture",
+                                      "svg", "png"), group="export",
+    ),
+    ActionSpec(
+        "export.again", "Export again",
+        "Write what was exported last to the same file, with the weights as they are now.",
+        ("Ctrl+Shift+E",), "File", aliases=("repeat export", "write again"), group="export",
+    ),
+)  # fmt: skip
+
+
+class ExportActions:
+    """Carries out those actions that need no window; the registry keeps it.
+
+    Args:
+        actions: the action table.
+        exports: what can be exported.
+    """
+
+    def __init__(self, actions: ActionRegistry, exports: ExportModel) -> None:
+        self._actions = actions
+        self._exports = exports
+        actions.bind("export.again", exports.again, self._why_not)
+        exports.changed.connect(self._refresh)
+
+    def _refresh(self) -> None:
+        self._actions.refresh("export.again")
+
+    def _why_not(self) -> str:
+        last = self._exports.last
+        if last is None:
+            return "nothing has been exported of this project yet"
+        if self._exports.task is not None:
+            return "an export is running"
+        return self._exports.why_not(last[0])
+
+
+def bind_exports(actions: ActionRegistry, exports: ExportModel) -> None:
+    """Carry out those actions that need no window."""
+    ExportActions(actions, exports)
