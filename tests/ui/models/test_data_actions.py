@@ -47,7 +47,8 @@ def test_data_is_chosen_fitted_and_removed_by_actions(desk: ActionDesk) -> None:
     assert desk.actions.why_not("data.remove") == data_actions.NO_DATA
     assert desk.actions.why_not("data.fit_input") == "no data is open"
     told: list[str] = []
-    desk.actions.changed.connect(told.append)
+    hear = told.append
+    desk.actions.changed.connect(hear)
     assert desk.actions.trigger("data.use_spirals")
     desk.settle()
     assert "data.fit_input" in told
