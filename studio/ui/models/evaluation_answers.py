@@ -1,0 +1,45 @@
+"""What a network says about rows of the user's own: shares of classes, or numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from studio.engine.train.task import Task
+from studio.ui.models.evaluation_measures import Array, class_shares, has_logits
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer about some rows.
+
+    Attributes:
+        names: what each row is called.
+        rows: the rows as the network was given them.
+        classes: the classes; empty where it predicts numbers.
+        values: [rows, classes] shares, or [rows, numbers].
+    """
+
+    names: tuple[str, ...]
+    rows: Array
+    classes: tuple[str, ...]
+    values: Array
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The likeliest class of each row; nothing for numbers."""
+        if not self.classes:
+            return ()
+        found = np.where(np.isnan(self.values), -1.0, self.values)
+        return tuple(self.classes[index] for index in found.argmax(axis=1))
+
+
+def answer(task: Task, names: tuple[str, ...], rows: Array, outputs: Array) -> Answer:
+    """The answer in a network's outputs."""
+    if task.class_names:
+        logits = has_logits(task.losses)
+        values = class_shares(outputs, len(task.class_names), logits=logits)
+    else:
+        values = outputs.reshape(len(outputs), -1).astype(np.float64)
+    return Answer(names, rows, task.class_names, values)

@@ -1,0 +1,209 @@
+"""What can be done with trainings, plots, runs and the test page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.evaluation import EvaluationModel
+from studio.ui.models.training import TrainingModel
+
+ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        "train.start",
+        "Train",
+        "Train the network from fresh weights, or go on after a pause.",
+        keys=("F5", "Ctrl+Return"),
+        menu="Train",
+        aliases=("run", "fit", "play", "continue"),
+        group="transport",
+    ),
+    ActionSpec(
+        "train.pause",
+        "Pause",
+        "Stand still after the step that runs now, or go on.",
+        keys=("F8",),
+        menu="Train",
+        aliases=("hold", "resume", "break"),
+        checkable=True,
+        group="transport",
+    ),
+    ActionSpec(
+        "train.step_batch",
+        "Step one batch",
+        "Train on one batch and stand still.",
+        menu="Train",
+        aliases=("single step", "one step"),
+        group="transport",
+    ),
+    ActionSpec(
+        "train.step_epoch",
+        "Step one epoch",
+        "Train to the end of the epoch and stand still.",
+        menu="Train",
+        aliases=("one epoch",),
+        group="transport",
+    ),
+    ActionSpec(
+        "train.stop",
+        "Stop",
+        "End the training after the step that runs now; what was trained is kept.",
+        keys=("Shift+F5",),
+        menu="Train",
+        aliases=("end", "cancel", "abort"),
+        group="transport",
+    ),
+    ActionSpec(
+        "train.continue",
+        "Continue training",
+        "Go on with the last training: to the epochs that were planned, or for as many again.",
+        menu="Train",
+        aliases=("more epochs", "resume", "extend"),
+        group="after",
+    ),
+    ActionSpec(
+        "train.reset",
+        "Forget weights",
+        "Begin from fresh weights; the run stays in the list.",
+        menu="Train",
+        aliases=("reset", "clear"),
+        group="after",
+    ),
+    ActionSpec(
+        "train.test",
+        "Test the network",
+        "Measure the network on the test part and show what it gets wrong.",
+        menu="Train",
+        aliases=("evaluate", "accuracy", "confusion matrix"),
+        group="after",
+    ),
+)
+
+PLOT_ACTIONS: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        "plots.follow",
+        "Follow the training",
+        "Show everything and keep up with what is added.",
+        keys=("A",),
+        context="plot",
+        aliases=("fit", "autoscale", "zoom out"),
+        checkable=True,
+        group="view",
+    ),
+    ActionSpec(
+        "plots.log_y",
+        "Logarithmic values",
+        "Show values by their magnitude; those at or below zero get a zone of their own.",
+        keys=("Y",),
+        context="plot",
+        aliases=("log scale",),
+        checkable=True,
+        group="view",
+    ),
+    ActionSpec(
+        "plots.outliers",
+        "Leave outliers out of the range",
+        "Fit the vertical range to most of the points, so that a few do not press the rest flat.",
+        keys=("O",),
+        context="plot",
+        aliases=("clip", "percentile"),
+        checkable=True,
+        group="view",
+    ),
+    ActionSpec(
+        "plots.smoother",
+        "Smooth more",
+        "Average over more steps.",
+        keys=("]",),
+        context="plot",
+        group="smoothing",
+    ),
+    ActionSpec(
+        "plots.rougher",
+        "Smooth less",
+        "Average over fewer steps.",
+        keys=("[",),
+        context="plot",
+        group="smoothing",
+    ),
+    ActionSpec(
+        "plots.copy",
+        "Copy picture",
+        "Copy the plot as it is shown.",
+        keys=("Ctrl+C",),
+        context="plot",
+        aliases=("screenshot", "image"),
+        group="export",
+    ),
+    ActionSpec(
+        "plots.export_csv",
+        "Export numbers…",
+        "Write every point of the curves shown to a CSV file, nothing thinned.",
+        context="plot",
+        aliases=("csv", "save data"),
+        group="export",
+    ),
+)
+
+
+def bind_training(
+    actions: ActionRegistry,
+    training: TrainingModel,
+    evaluation: EvaluationModel,
+    show: Callable[[str], object],
+) -> None:
+    """Carry out those actions that need no window.
+
+    Args:
+        actions: the action table.
+        training: trains.
+        evaluation: tests.
+        show: shows a pane, by the id of the action that does.
+    """
+
+    def start() -> None:
+        # A graph that cannot be trained shows why, as a broken arrow does.
+        if training.is_busy or not training.why_not_start():
+            training.start()
+        else:
+            show("view.problems")
+
+    def why_not_pause() -> str:
+        return "" if training.state in ("preparing", "running", "pausing", "paused") else IDLE
+
+    def why_not_step() -> str:
+        if training.is_busy:
+            return "" if training.state != "stopping" else "the training is stopping"
+        return training.why_not_start()
+
+    def why_not_stop() -> str:
+        return "" if training.is_busy and training.state != "stopping" else IDLE
+
+    def why_not_reset() -> str:
+        if training.is_busy:
+            return "a training is under way"
+        return "" if training.trainer is not None else "nothing was trained yet"
+
+    def test() -> None:
+        show("view.testing")
+        evaluation.measure()
+
+    actions.bind("train.start", start, lambda: _why_not_start(training))
+    actions.bind(
+        "train.pause", training.toggle_pause, why_not_pause,
+        lambda: training.state in ("pausing", "paused"),
+    )  # fmt: skip
+    actions.bind("train.step_batch", training.step_batch, why_not_step)
+    actions.bind("train.step_epoch", training.step_epoch, why_not_step)
+    actions.bind("train.stop", training.stop, why_not_stop)
+    actions.bind("train.continue", training.go_on, training.why_not_go_on)
+    actions.bind("train.reset", training.reset, why_not_reset)
+    actions.bind("train.test", test, evaluation.why_not)
+
+
+IDLE = "no training is under way"
+
+
+def _why_not_start(training: TrainingModel) -> str:
+    """Only while it runs already: everything else is shown where it can be mended."""
+    return "the training runs already" if training.state in ("preparing", "running") else ""
