@@ -264,10 +264,9 @@ class ProfilingModel:
     # -- inside ---------------------------------------------------------------------------------
 
     def _named(self, rows: tuple[KernelRow, ...]) -> tuple[KernelRow, ...]:
-        return tuple(
-            replace(row, owners=tuple(SYNTHETIC.get(o) or self._name_of(o) for o in row.owners))
-            for row in rows
-        )
+        owners = {owner for row in rows for owner in row.owners}
+        names = {owner: SYNTHETIC.get(owner) or self._name_of(owner) for owner in owners}
+        return tuple(replace(row, owners=tuple(names[o] for o in row.owners)) for row in rows)
 
     def _wants_live(self) -> bool:
         return not self._quiet and self._preferences.flag("profile_live")

@@ -140,7 +140,8 @@ class KernelTimes:
             groups.setdefault(_GROUP_KEYS[by](event), []).append(column)
         whole = float(self._sums.sum()) or 1.0
         latest = self._latest()
-        rows = [self._row(name, at, whole, latest, peaks) for name, at in groups.items()]
+        high = np.percentile(latest, 95, axis=0)
+        rows = [self._row(name, at, whole, latest, high, peaks) for name, at in groups.items()]
         return tuple(sorted(rows, key=lambda row: -row.total_ms))
 
     def _latest(self) -> Floats:
@@ -150,7 +151,13 @@ class KernelTimes:
         return np.roll(self._ring, -(self.samples % RING), axis=0)
 
     def _row(
-        self, name: str, at: list[int], whole: float, latest: Floats, peaks: Peaks | None
+        self,
+        name: str,
+        at: list[int],
+        whole: float,
+        latest: Floats,
+        high: Floats,
+        peaks: Peaks | None,
     ) -> KernelRow:
         events = [self.events[column] for column in at]
         total = float(self._sums[at].sum())
@@ -159,6 +166,7 @@ class KernelTimes:
         flops, traffic = sum(e.flops for e in events), sum(e.traffic_bytes for e in events)
         bound, utilisation = _roofline(events, self._sums[at], seconds, peaks)
         each = latest[:, at]
+        p95 = high[at[0]] if len(at) == 1 else np.percentile(each, 95)
         return KernelRow(
             id=name,
             indices=tuple(e.index for e in events),
@@ -169,7 +177,7 @@ class KernelTimes:
             calls=self.samples * len(at),
             total_ms=total * 1e-3,
             mean_us=step / len(at),
-            p95_us=float(np.percentile(each, 95)),
+            p95_us=float(p95),
             min_us=float(self._least[at].min()),
             max_us=float(self._most[at].max()),
             share=total / whole,
