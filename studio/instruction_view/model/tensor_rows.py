@@ -161,10 +161,10 @@ def _by_need(plan: MemoryPlan, storages: Sequence[Storage]) -> list[Storage]:
     return sorted(storages, key=lambda storage: (plan.slots[storage].first, storage))
 
 
-def kept_bytes(found: Sequence[TensorRow]) -> dict[TensorRole, int]:
-    """Bytes kept between runs, by role, the largest first."""
+def bytes_by_role(found: Sequence[TensorRow], *, kept: bool) -> dict[TensorRole, int]:
+    """Bytes by role of what is kept between runs, or of what a run needs; the largest first."""
     sums: dict[TensorRole, int] = {}
     for row in found:
-        if row.kept and row.nbytes is not None:
+        if row.kept == kept and row.nbytes is not None:
             sums[row.role] = sums.get(row.role, 0) + row.nbytes
     return dict(sorted(sums.items(), key=lambda item: -item[1]))

@@ -160,9 +160,9 @@ class LineTable(QTreeView):
         )
 
     def is_row_visible(self, place: int) -> bool:
-        """Whether a line is in sight, whole."""
+        """Whether a line is in sight, whole but for a pixel of rounding."""
         top = place * ROW - self.verticalScrollBar().value()
-        return top >= 0 and top + ROW <= self.viewport().height()
+        return top >= -1 and top + ROW <= self.viewport().height() + 1
 
     def set_stale(self, is_stale: bool) -> None:
         """Hatch the gutter where the document has gone on since."""

@@ -120,6 +120,9 @@ class ListingPane(PaneFrame):
         self._take_times()
 
     def _build(self) -> None:
+        self._pages = QStackedLayout()
+        self._pages.addWidget(self.view)
+        self._pages.addWidget(self.passes)
         self._modes = Segments(self._actions, MODES, self)
         self._levels = Segments(self._actions, LEVEL_BUTTONS, self)
         self._age = QLabel(self)
@@ -139,9 +142,6 @@ class ListingPane(PaneFrame):
         tools.addStretch(1)
         tools.addWidget(self._age)
         tools.addWidget(self._menu)
-        self._pages = QStackedLayout()
-        self._pages.addWidget(self.view)
-        self._pages.addWidget(self.passes)
         body = QWidget(self)
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
@@ -352,14 +352,15 @@ class ListingPane(PaneFrame):
     # -- pop-ups --------------------------------------------------------------------------------
 
     def _show_tip(self, at: QPoint, spot: Spot) -> None:
-        text = self._tip(spot)
+        text = self.tip_of(spot)
         if text:
             area = self.view.spot_rect(spot.place, spot.operand)
             QToolTip.showText(at, text, self.view.viewport(), area)
         else:
             QToolTip.hideText()
 
-    def _tip(self, spot: Spot) -> str:
+    def tip_of(self, spot: Spot) -> str:
+        """What a card says of a spot; empty for nothing."""
         rows = self.listing.rows
         if rows is None or spot.place < 0:
             return ""

@@ -11,7 +11,7 @@ from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program, Storage
 from studio.instruction_view.model.memory_picture import MemoryPicture
-from studio.instruction_view.model.tensor_rows import TensorRow, kept_bytes, tensor_rows
+from studio.instruction_view.model.tensor_rows import TensorRow, bytes_by_role, tensor_rows
 from tests.instruction_view.corpus import BUILDERS, program_of
 from tests.instruction_view.programs import BATCH, SAMPLES, rows_from, rows_of, sample_program
 
@@ -100,13 +100,15 @@ def test_statistics_of_a_batch_are_no_gradient() -> None:
 def test_kept_bytes_are_summed_by_role() -> None:
     program = sample_program("digits-cnn")
     _, found = planned(program)
-    sums = kept_bytes(found)
+    sums = bytes_by_role(found, kept=True)
     parameters = sum(
         t.numel(BATCH) * 4 for t in program.tensors.values() if t.role.value == "param"
     )
     assert sums["parameter"] == parameters
     assert sums["slot"] == 2 * parameters
     assert list(sums.values()) == sorted(sums.values(), reverse=True)
+    plan, _ = planned(program)
+    assert sum(bytes_by_role(found, kept=False).values()) == plan.sum_bytes
 
 
 def test_a_place_in_the_picture_finds_its_box() -> None:

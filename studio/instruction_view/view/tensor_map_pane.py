@@ -1,0 +1,145 @@
+"""The tensor map: the arena as a picture, and every tensor in a table, linked both ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QSplitter, QToolTip, QVBoxLayout, QWidget
+
+from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.tensor_rows import TensorRole, TensorRow
+from studio.instruction_view.view.memory_view import MemoryView
+from studio.instruction_view.view.role_legend import RoleLegend
+from studio.instruction_view.view.tensor_links import TensorLinks
+from studio.instruction_view.view.tensor_table import TensorTable
+from studio.instruction_view.view.tips import register_tip
+from studio.ui.kit import binding, contexts
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame
+
+if TYPE_CHECKING:
+    from studio.ui.models.studio import Studio
+
+_WIDE = 1.3
+"""Picture and table stand side by side in a pane this much wider than high."""
+
+_PICTURE_SHARE = 62
+
+
+class TensorMapPane(PaneFrame):
+    """Shows where the tensors of the program lie, and for how long.
+
+    Args:
+        studio: the models.
+        parent: owner in Qt.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Tensor map", "tensor-map", linkable=True, parent=parent)
+        self.setObjectName("tensor_map")
+        self._compilation = studio.compilation
+        self._by_ref: dict[Ref, TensorRow] = {}
+        self.links = TensorLinks(studio.bus, lambda: self._compilation.provenance)
+        self.legend = RoleLegend(self)
+        self.picture = MemoryView(self.links, self)
+        self.table = TensorTable(self.links, self)
+        contexts.register("table", self.table)
+        self._build()
+        self.table.installEventFilter(self)
+        binding.connect(self, studio.compilation.changed, self._take_program)
+        binding.connect(self, studio.compilation.stale_changed, self._show_note)
+        binding.connect(self, self.links.marked, self._marked)
+        binding.connect(self, self.links.wanted, self._show_register)
+        self.pin_changed.connect(self.links.set_pinned)
+        self.legend.chosen.connect(self._choose_roles)
+        self.picture.tip_wanted.connect(self._show_tip)
+        self.table.tip_wanted.connect(self._show_tip)
+        self.table.take_seen({})
+        self._take_program()
+
+    def _build(self) -> None:
+        self._split = QSplitter(Qt.Orientation.Vertical, self)
+        self._split.setObjectName("tensor_map.split")
+        self._split.addWidget(self.picture)
+        self._split.addWidget(self.table)
+        self._split.setChildrenCollapsible(False)
+        self._split.setStretchFactor(0, 3)
+        self._split.setStretchFactor(1, 2)
+        body = QWidget(self)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.legend)
+        column.addWidget(self._split, 1)
+        body.setFocusProxy(self.picture)
+        self.set_body(body)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Stand side by side where the pane is wide."""
+        super().resizeEvent(event)
+        is_wide = self.width() > _WIDE * self.height()
+        wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
+        if self._split.orientation() is not wanted:
+            self._split.setOrientation(wanted)
+            self._split.setSizes([_PICTURE_SHARE, 100 - _PICTURE_SHARE])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy the rows chosen."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.table.copied())
+            return
+        super().keyPressEvent(event)
+
+    # -- hearing the models ---------------------------------------------------------------------
+
+    def _take_program(self) -> None:
+        shown = self._compilation.shown
+        if shown is None:
+            self._by_ref = {}
+            self.picture.take(None, None)
+            self.table.take(())
+            self.links.use_rows(None)
+            self.show_empty(EmptyState("tensor-map", "Appears with the program", _explained()))
+            return
+        self._by_ref = {row.ref: row for row in shown.tensors}
+        self.picture.take(shown.picture, shown.rows)
+        self.table.take(shown.tensors)
+        self.legend.take(shown.tensors)
+        self.show_empty(None)
+        self.links.use_rows(shown.rows)
+        self._show_note()
+
+    def _marked(self, may_scroll: bool) -> None:
+        self.table.mark(may_scroll=may_scroll)
+        if may_scroll:
+            self.picture.show_register(self.links.primary)
+        self.picture.update()
+        self._show_note()
+
+    def _show_register(self, ref: Ref) -> None:
+        self.picture.show_register(ref)
+        index = self.table.row_of(ref)
+        if index.isValid() and not self.table.is_in_sight(index):
+            self.table.scrollTo(index, TensorTable.ScrollHint.PositionAtCenter)
+
+    def _show_note(self) -> None:
+        stale = "of the program before" if self._compilation.is_stale else ""
+        self.set_note("  ".join(part for part in (self.links.note(), stale) if part))
+
+    def _choose_roles(self, roles: frozenset[TensorRole]) -> None:
+        self.picture.show_roles(roles)
+        self.table.show_roles(roles)
+
+    def _show_tip(self, at: QPoint, ref: Ref | None) -> None:
+        row = None if ref is None else self._by_ref.get(ref)
+        if row is None:
+            QToolTip.hideText()
+            return
+        names = {found: each.key for found, each in self._by_ref.items()}
+        QToolTip.showText(at, register_tip(row, names), self)
+
+
+def _explained() -> str:
+    return "Where every tensor lies in memory, from which instruction to which"

@@ -1,0 +1,330 @@
+"""The tensor map as a sorted and filtered table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    QSortFilterProxyModel,
+    Qt,
+)
+from PySide6.QtCore import Signal as QtSignal
+from PySide6.QtGui import QFontMetricsF, QHelpEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.tensor_columns import (
+    TENSOR_COLUMNS,
+    Extremes,
+    TensorColumn,
+    tensor_cell,
+    tensor_order,
+)
+from studio.instruction_view.model.tensor_rows import TensorRole, TensorRow
+from studio.instruction_view.view.inks import Inks
+from studio.instruction_view.view.role_colours import role_colour
+from studio.instruction_view.view.tensor_links import TensorLinks
+from studio.ui.kit import binding, theme
+
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+_CHIP = 8
+_PADDING = 16
+_BYTES = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "bytes")
+
+
+class TensorTableModel(QAbstractTableModel):
+    """One line for each storage, in the order of the tensor map.
+
+    Args:
+        links: what is lit.
+        parent: owner in Qt.
+    """
+
+    def __init__(self, links: TensorLinks, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.found: tuple[TensorRow, ...] = ()
+        self.seen: Mapping[str, Extremes] = {}
+        self._links = links
+        self._inks = Inks()
+
+    def take(self, found: tuple[TensorRow, ...]) -> None:
+        """Show other rows."""
+        self.beginResetModel()
+        self.found = found
+        self.endResetModel()
+
+    def take_seen(self, seen: Mapping[str, Extremes]) -> None:
+        """What was last seen of some tensors, by key."""
+        self.seen = seen
+        self.repaint()
+
+    def restyle(self) -> None:
+        """Colours have changed."""
+        self._inks = Inks()
+        self.repaint()
+
+    def repaint(self) -> None:
+        """Something about the rows has changed, not which there are."""
+        if self.found:
+            last = self.index(len(self.found) - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:
+        """Storages."""
+        return 0 if parent.isValid() else len(self.found)
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:
+        """Columns."""
+        return 0 if parent.isValid() else len(TENSOR_COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        """Titles of columns."""
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        column = TENSOR_COLUMNS[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return column.tip
+        return _alignment(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Text, order, colours and alignment of a cell."""
+        if not index.isValid():
+            return None
+        row, column = self.found[index.row()], TENSOR_COLUMNS[index.column()]
+        seen = self.seen.get(row.key)
+        if role == Qt.ItemDataRole.DisplayRole:
+            text = tensor_cell(row, column.key, seen)
+            # Numbers keep away from what stands left-aligned in the next column.
+            return f"{text} " if column.is_number else text
+        if role == Qt.ItemDataRole.DecorationRole and column.key == "role":
+            return role_colour(row.role)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(column)
+        if role == Qt.ItemDataRole.BackgroundRole and row.ref in self._links.glow:
+            is_own = self._links.glow[row.ref] == "solid"
+            return self._inks.stripes["solid" if is_own else "striped"]
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._ink(row, column, seen)
+        if role == Qt.ItemDataRole.FontRole and column.key != "role":
+            return self._inks.font
+        return None
+
+    def _ink(self, row: TensorRow, column: TensorColumn, seen: Extremes | None) -> object:
+        if column.key == "register":
+            return self._inks.accent
+        if column.key == "nan" and seen is not None and seen.nan:
+            return self._inks.error
+        return self._inks.text if column.key == "name" else self._inks.text2
+
+
+def _alignment(column: TensorColumn) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class _Ordered(QSortFilterProxyModel):
+    """Sorts by what cells mean, and leaves roles out."""
+
+    def __init__(self, source: TensorTableModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows = source
+        self._roles: frozenset[TensorRole] = frozenset()
+        self.setSourceModel(source)
+
+    def show_roles(self, roles: frozenset[TensorRole]) -> None:
+        """Keep only some roles; none for all."""
+        self._roles = roles
+        self.invalidateRowsFilter()
+
+    def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
+        return not self._roles or self._rows.found[source_row].role in self._roles
+
+    def lessThan(self, source_left: Index, source_right: Index) -> bool:
+        key = TENSOR_COLUMNS[source_left.column()].key
+        rows, seen = self._rows.found, self._rows.seen
+        left, right = rows[source_left.row()], rows[source_right.row()]
+        one = tensor_order(left, key, seen.get(left.key))
+        return one < tensor_order(right, key, seen.get(right.key))
+
+
+class TensorTable(QTableView):
+    """The tensor map as a table.
+
+    Args:
+        links: what is lit and marked, and where choices go.
+        parent: owner in Qt.
+    """
+
+    tip_wanted = QtSignal(object, object)
+    """The pointer rests: its place on the screen, and the register there."""
+
+    def __init__(self, links: TensorLinks, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("tensor_map.table")
+        self.setAccessibleName("Tensors of the program")
+        self._links = links
+        self._settling = False
+        self._has_seen: bool | None = None
+        self._rows = TensorTableModel(links, self)
+        self._ordered = _Ordered(self._rows, self)
+        self.setModel(self._ordered)
+        self._set_up()
+        self.selectionModel().selectionChanged.connect(self._selection_changed)
+        self.doubleClicked.connect(self._opened)
+        self.activated.connect(self._opened)
+        binding.connect(self, links.lit, self._rows.repaint)
+        binding.connect(self, theme.changed, self._restyle)
+        self._restyle()
+
+    def _set_up(self) -> None:
+        self.setMouseTracking(True)
+        self.setSortingEnabled(True)
+        self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setIconSize(QSize(_CHIP, _CHIP))
+        self.setCornerButtonEnabled(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        heights = self.verticalHeader()
+        heights.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        heights.setDefaultSectionSize(theme.COMPACT_ROW)
+        heights.hide()
+        header = self.horizontalHeader()
+        header.setObjectName("tensor_map.header")
+        header.setSectionsMovable(True)
+        header.setHighlightSections(False)
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    @property
+    def shown(self) -> tuple[TensorRow, ...]:
+        """The rows in the order shown."""
+        places = (self._ordered.index(row, 0) for row in range(self._ordered.rowCount()))
+        return tuple(self._row(place) for place in places)
+
+    def take(self, found: tuple[TensorRow, ...]) -> None:
+        """Show other rows."""
+        bar = self.verticalScrollBar()
+        value = bar.value()
+        self._settling = True
+        self._rows.take(found)
+        self._settling = False
+        bar.setValue(value)
+
+    def take_seen(self, seen: Mapping[str, Extremes]) -> None:
+        """Show what was last seen of some tensors; those columns are hidden without any."""
+        self._rows.take_seen(seen)
+        if bool(seen) != self._has_seen:
+            self._has_seen = bool(seen)
+            for place, column in enumerate(TENSOR_COLUMNS):
+                if column.is_live:
+                    self.setColumnHidden(place, not seen)
+
+    def show_roles(self, roles: frozenset[TensorRole]) -> None:
+        """Keep only some roles; none for all."""
+        self._settling = True
+        self._ordered.show_roles(roles)
+        self._settling = False
+        self.mark(may_scroll=False)
+
+    def mark(self, *, may_scroll: bool) -> None:
+        """Select the rows of what is marked; scroll to the primary one if it is out of sight."""
+        self._settling = True
+        chosen = QItemSelection()
+        primary = QModelIndex()
+        for place in range(self._ordered.rowCount()):
+            index = self._ordered.index(place, 0)
+            ref = self._row(index).ref
+            if ref in self._links.marks:
+                chosen.select(index, index)
+            if ref == self._links.primary:
+                primary = index
+        flags = QItemSelectionModel.SelectionFlag
+        model = self.selectionModel()
+        model.select(chosen, flags.ClearAndSelect | flags.Rows)
+        if primary.isValid():
+            model.setCurrentIndex(primary, flags.NoUpdate)
+            if may_scroll and not self.is_in_sight(primary):
+                self.scrollTo(primary, QAbstractItemView.ScrollHint.PositionAtCenter)
+        self._settling = False
+
+    def is_in_sight(self, index: QModelIndex) -> bool:
+        """Whether a row is in sight, whole."""
+        area = self.visualRect(index)
+        return area.top() >= 0 and area.bottom() <= self.viewport().height()
+
+    def row_of(self, ref: Ref) -> QModelIndex:
+        """Where a register is; an invalid place where it is left out."""
+        places = (self._ordered.index(row, 0) for row in range(self._ordered.rowCount()))
+        return next((place for place in places if self._row(place).ref == ref), QModelIndex())
+
+    def copied(self) -> str:
+        """The selected rows, or all, as a table with tabs; bytes exact."""
+        places = sorted(index.row() for index in self.selectionModel().selectedRows())
+        lines = ["\t".join(column.title for column in TENSOR_COLUMNS)]
+        for place in places or range(self._ordered.rowCount()):
+            row = self._row(self._ordered.index(place, 0))
+            seen = self._rows.seen.get(row.key)
+            cells = [tensor_cell(row, column.key, seen) for column in TENSOR_COLUMNS]
+            cells[_BYTES] = "" if row.nbytes is None else str(row.nbytes)
+            lines.append("\t".join(cells))
+        return "\n".join([*lines, ""])
+
+    def _row(self, index: QModelIndex) -> TensorRow:
+        return self._rows.found[self._ordered.mapToSource(index).row()]
+
+    def _restyle(self) -> None:
+        self._rows.restyle()
+        char = QFontMetricsF(theme.font("mono")).horizontalAdvance("0")
+        for place, column in enumerate(TENSOR_COLUMNS):
+            self.setColumnWidth(place, round(column.chars * char) + _PADDING)
+
+    # -- what the user does ---------------------------------------------------------------------
+
+    def _selection_changed(self, _now: QItemSelection, _before: QItemSelection) -> None:
+        if self._settling:
+            return
+        chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
+        refs = tuple(self._row(self._ordered.index(place, 0)).ref for place in chosen)
+        current = self.currentIndex()
+        self._links.choose(refs, self._row(current).ref if current.isValid() else None)
+
+    def _opened(self, index: QModelIndex) -> None:
+        self._links.reveal(self._row(index).ref)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Light the register under the pointer."""
+        super().mouseMoveEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        self._links.hover(self._row(index).ref if index.isValid() else None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """The pointer has left: nothing is lit any more."""
+        super().leaveEvent(event)
+        self._links.hover(None)
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Ask for a card where the pointer rests."""
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            index = self.indexAt(event.pos())
+            ref = self._row(index).ref if index.isValid() else None
+            self.tip_wanted.emit(event.globalPos(), ref)
+            return True
+        return super().viewportEvent(event)
