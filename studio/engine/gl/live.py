@@ -34,8 +34,11 @@ from studio.engine.runtime.live_sheet import Sheet
 if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.gl.buffers import PoolBuffer, Slice
+    from studio.engine.gl.device import DeviceInfo
     from studio.engine.gl.device_work import DeviceWork
 
+SHARED = "shared with the window"
+"""How a context was made in which the window's own contexts see buffers; see ``DeviceInfo``."""
 _POLL_SECONDS = 0.002
 
 Array = npt.NDArray[Any]
@@ -67,6 +70,11 @@ class GlSnapshot(Snapshot):
         self._tap = tap
         self._kept = False
         self._drawn: deque[int] = deque()
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The device the buffer is on."""
+        return self._tap.work.engine.info
 
     def drawn(self, fence: int) -> None:
         """Tell that somebody drew from the buffer, and the fence behind that.

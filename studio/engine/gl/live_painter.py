@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -62,6 +62,11 @@ class View:
     low: float = 0.0
     high: float = 1.0
     choice: int = 0
+
+    def scaled(self, factor: float) -> View:
+        """The same on a target of so many pixels to one of this."""
+        cell = (self.cell[0] * factor, self.cell[1] * factor)
+        return replace(self, left=self.left * factor, top=self.top * factor, cell=cell)
 
 
 @dataclass(frozen=True)

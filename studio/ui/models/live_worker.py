@@ -175,7 +175,7 @@ class Channel:
         live, name, grad = trainer.network.live, self.name, self.grad
         try:
             future = trainer.control.call(lambda: live.read(name, grad=grad)).result(_READ_SECONDS)
-            array = np.ascontiguousarray(future.result(_READ_SECONDS))
+            array = np.asarray(future.result(_READ_SECONDS), order="C")
         except (StudioError, TimeoutError):
             if self._snapshot is None:
                 self._say(Status("waiting", "Appears with the next step", "Run a step to see it"))
@@ -201,7 +201,7 @@ class Channel:
             return None
         self._text = resting.label
         return ArraySnapshot(
-            self.name, np.ascontiguousarray(array), False, Moment(resting.step, -1)
+            self.name, np.asarray(array, order="C"), False, Moment(resting.step, -1)
         )
 
     def _replace(self, found: Snapshot) -> None:

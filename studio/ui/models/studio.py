@@ -25,6 +25,7 @@ from studio.ui.models import (
     graph_actions,
     listing_actions,
     profiling_actions,
+    tensor_view_actions,
 )
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.compilation import Compilation
@@ -44,6 +45,7 @@ from studio.ui.models.recovery import Recovery
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.selection import SelectionBus
 from studio.ui.models.tasks import TaskList
+from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.theme import Theme
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_device import ContextFactory
@@ -57,6 +59,7 @@ DECLARED: tuple[tuple[ActionSpec, ...], ...] = (
     listing_actions.ACTIONS,
     export_actions.ACTIONS,
     profiling_actions.ACTIONS,
+    tensor_view_actions.ACTIONS,
 )
 """The action tables of the parts, in menu order; the window adds its own."""
 
@@ -119,6 +122,7 @@ class Studio:
             self._name_of,
         )  # fmt: skip
         self.live = LiveTensors(scheduler, tasks)
+        self.picks = SharedPick()
         memory = self.places.state / "exports.json"
         self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)
 

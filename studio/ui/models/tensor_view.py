@@ -17,10 +17,10 @@ from studio.engine.runtime.live_statistics import Statistics
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.live import LiveTensors, LiveView
-from studio.ui.models.live_frames import Frame, HeldTensor, Status
+from studio.ui.models.live_frames import INTERVAL, Frame, HeldTensor, Status
 from studio.ui.models.tasks import TaskHandle, TaskList
 from studio.ui.models.tensor_view_colours import Choice
-from studio.ui.models.tensor_view_layout import Placed, Region
+from studio.ui.models.tensor_view_layout import Kind, Placed, Region
 from studio.ui.models.tensor_view_look import Look, Slider
 from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.tensor_view_picture import Picture, make_picture
@@ -73,6 +73,7 @@ class TensorViewModel:
         self._view: LiveView | None = None
         self._active = False
         self._from_device = False
+        self._interval = INTERVAL
         self._picture: tuple[object, Picture] | None = None
         self.pointing = Pointing(self, picks or SharedPick(), self._reveal)
         self.pointing.changed.connect(self._pointed)
@@ -98,6 +99,11 @@ class TensorViewModel:
     def statistics(self) -> Statistics | None:
         """Of what is shown."""
         return None if self.frame is None else self.frame.statistics
+
+    @property
+    def kind(self) -> Kind:
+        """What the picture is: a number, bars, cells."""
+        return "map" if self.shape is None else self.look.layout(self.shape)[1].kind
 
     @property
     def placed(self) -> Placed | None:
@@ -164,6 +170,11 @@ class TensorViewModel:
             self._active = active
             self._want()
 
+    def set_rate(self, pictures: float) -> None:
+        """So many pictures a second at most; more than ten are not made."""
+        self._interval = max(INTERVAL, 1.0 / pictures)
+        self._want()
+
     def draw_from_device(self, on: bool) -> None:
         """Make statistics only, because the picture is drawn where the tensor lies."""
         if on != self._from_device:
@@ -172,8 +183,8 @@ class TensorViewModel:
 
     @property
     def drawn_from_device(self) -> bool:
-        """Whether no tiles are made."""
-        return self._from_device
+        """Whether cells are drawn where the tensor lies; bars and numbers never are."""
+        return self._from_device and self.kind not in ("number", "bars")
 
     def close(self) -> None:
         """Look no more."""
@@ -366,7 +377,8 @@ class TensorViewModel:
             element=self.pointing.index,
             minus=held.snapshot if self.comparing and held is not None else None,
             held=held if is_held else None,
-            from_device=self._from_device,
+            from_device=self.drawn_from_device,
+            interval=self._interval,
         )
 
     def _set_look(self, look: Look) -> None:
@@ -401,6 +413,8 @@ class TensorViewModel:
             self.colours = self.colours.seen(frame.statistics)
             self._note(frame)
         self.pointing.adopt()
+        if self._view is not None and self._view.wish.from_device != self.drawn_from_device:
+            self._want()
         self.changed.emit()
 
     def _note(self, frame: Frame) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal, TypeAlias
 
@@ -99,6 +99,7 @@ class Placed:
         top: pixel where it begins.
         cell: pixels of a cell.
         pages: how many pages of tiles there are.
+        first: number of the first tile of this page.
     """
 
     sheet: Sheet
@@ -107,6 +108,7 @@ class Placed:
     top: float
     cell: float
     pages: int = 1
+    first: int = 0
 
     @property
     def tiles(self) -> int:
@@ -181,7 +183,7 @@ def place(
         _narrow(picks, layout.columns, region.column, region.columns)
     rows = 1 if layout.rows is None else picks[layout.rows].count
     columns = 1 if layout.columns is None else picks[layout.columns].count
-    pages = 1
+    pages, first = 1, 0
     if layout.tiles is not None:
         fitting = int(width // SMALLEST_TILE) * int(height // SMALLEST_TILE)
         most = max(1, min(MOST_TILES, fitting))
@@ -201,7 +203,8 @@ def place(
         block = max(1, ceil(columns / width))
         cells = ceil(columns / block) or 1
         return Placed(sheet.with_block(1, block), 1, 0.0, 0.0, width / cells)
-    return _fitted(sheet, (rows, columns, tiles), (width, height), pages)
+    placed = _fitted(sheet, (rows, columns, tiles), (width, height), pages)
+    return replace(placed, first=first)
 
 
 def _fitted(

@@ -99,10 +99,10 @@ class Picture:
         exact = self.tile.values is not None and self.tile.values.shape[-1] == 1
         return exact and self.placed.cell >= NUMBER_CELL
 
-    def number_at(self, tile: int, row: int, column: int) -> str:
-        """The number to write in a cell."""
+    def number_at(self, tile: int, row: int, column: int, digits: int = 3) -> str:
+        """The number to write in a cell, with at most so many digits."""
         values = self.tile.values
-        return "" if values is None else short_number(values[tile, row, column, 0])
+        return "" if values is None else short_number(values[tile, row, column, 0], digits)
 
 
 def make_picture(
@@ -162,8 +162,8 @@ def shown_value(tile: Tile, cell: tuple[int, int, int], choice: Choice) -> float
     return float(standing_for(tile, choice)[(*cell, 0)])
 
 
-def short_number(value: Any) -> str:
-    """A number with three or four digits, for a cell; whole numbers are written out."""
+def short_number(value: Any, digits: int = 3) -> str:
+    """A number with that many digits; whole numbers are written out."""
     array = np.asarray(value)
     if array.dtype.kind in "iu":
         return str(int(array))
@@ -174,7 +174,7 @@ def short_number(value: Any) -> str:
         return "NaN"
     if math.isinf(number):
         return "+Inf" if number > 0 else "\N{MINUS SIGN}Inf"
-    text = f"{number:.3g}" if abs(number) < 1e4 else f"{number:.2g}"
+    text = f"{number:.{digits}g}" if abs(number) < 1e4 else f"{number:.{min(digits, 2)}g}"
     if "e" in text:
         mantissa, _, exponent = text.partition("e")
         text = f"{mantissa}e{int(exponent)}"

@@ -53,7 +53,7 @@ def statistics_text(found: Statistics | None) -> str:
     """Range, mean, spread and the counts that matter, in one line."""
     if found is None:
         return ""
-    parts = [f"{_count(found.count)} elements"]
+    parts = [f"{_count(found.count)} element{'' if found.count == 1 else 's'}"]
     if found.finite:
         parts += [
             f"min {short_number(found.low)}",

@@ -14,10 +14,14 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext, QSurfaceFormat
 
 from studio.engine.gl.context import REQUIRED_VERSION, DeviceContext, StandaloneProvider
+from studio.engine.gl.live import SHARED
 from studio.engine.gl.preflight import software_renderer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from studio.engine.gl.context import ContextProvider
+    from studio.ui.models.preferences import Preferences
 
 _RENDERER = 0x1F01
 
@@ -34,6 +38,16 @@ def prepare_sharing() -> None:
     """Let all OpenGL contexts of Qt share; to be called before the application object is made."""
     QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
     QSurfaceFormat.setDefaultFormat(surface_format())
+
+
+def context_factory(preferences: Preferences) -> Callable[[], QtSharedProvider | None]:
+    """What makes the provider of each backend, on the window's thread, as the user wants it."""
+
+    def make() -> QtSharedProvider | None:
+        wanted = preferences.text("shared_views")
+        return None if wanted == "never" else QtSharedProvider(software_too=wanted == "always")
+
+    return make
 
 
 class QtSharedProvider:
@@ -121,7 +135,7 @@ class _SharedContext:
 
     @property
     def origin(self) -> str:
-        return "shared with the window"
+        return SHARED
 
     @property
     def renderer(self) -> str:

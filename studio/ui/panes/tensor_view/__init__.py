@@ -1,0 +1,1 @@
+"""The tensor view: any tensor as picture, bars or number, live while a training runs."""

@@ -1,0 +1,432 @@
+"""The tensor view: picture, histogram, slice and numbers of one tensor, live while it trains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QHBoxLayout,
+    QInputDialog,
+    QLineEdit,
+    QMenu,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import binding, contexts, icons, menus, theme
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.gl_sheet_view import is_shared
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.provenance import Provenance
+from studio.ui.models.selection import Selection
+from studio.ui.models.studio import Studio
+from studio.ui.models.tensor_view import TensorViewModel, tensor_choices
+from studio.ui.models.tensor_view_actions import bind_view
+from studio.ui.models.tensor_view_colours import CHOICES
+from studio.ui.models.tensor_view_picture import exact_number
+from studio.ui.models.tensor_view_words import pick_text, statistics_text
+from studio.ui.panes.tensor_view.histogram_view import HistogramView
+from studio.ui.panes.tensor_view.sheet_view import SheetView
+from studio.ui.panes.tensor_view.slice_controls import SliceControls
+
+if TYPE_CHECKING:
+    from studio.engine.core.tensor import Tensor
+    from studio.engine.isa.program import Program
+
+VIEW = "tensor_view"
+"""How this pane names itself on the selection bus."""
+
+_MENU: tuple[menus.Entry, ...] = (
+    "tensor.live", "tensor.after", "tensor.hold", "tensor.compare", None,
+    "tensor.fit_range", "tensor.follow_range", "tensor.colour", None,
+    "tensor.previous_slice", "tensor.next_slice", "tensor.channel_all", None,
+    "tensor.go_to", "tensor.copy_value",
+)  # fmt: skip
+_CHOICES = {
+    "largest": "A cell shows the largest in size",
+    "greatest": "A cell shows the greatest",
+    "least": "A cell shows the least",
+}
+
+
+class TensorViewPane(PaneFrame):
+    """Shows the tensor that is selected, or one that is pinned."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Tensor", "tensor", linkable=True, parent=parent)
+        self.setObjectName("tensor_view_pane")
+        self._live = studio.live
+        self._actions = studio.actions
+        self._bus = studio.bus
+        self._compilation = studio.compilation
+        self._preferences = studio.preferences
+        self._notify = studio.notify
+        self._fail = studio.fail
+        self._device_refused = False
+        self._choices: tuple[Entity, ...] = ()
+        self.view = TensorViewModel(
+            studio.live, studio.tasks, self._tensor_of, studio.picks, _ground
+        )
+        self._chooser = QComboBox(self)
+        self._typing = QLineEdit(self._chooser)
+        self._sheet = SheetView(self.view, self)
+        self._histogram = HistogramView(self)
+        self._slices = SliceControls(self.view, self)
+        self._status = ElidedLabel(self)
+        self._statistics = ElidedLabel(self)
+        self._pick = ElidedLabel(self)
+        self._nothing = EmptyState(
+            "tensor", "No tensor is chosen", "Select a layer, a wire or a row of the listing.",
+            parent=self,
+        )  # fmt: skip
+        self._build()
+        self._bind()
+        self._programs_changed()
+        self._selected(self._bus.selection, "")
+        self._refresh()
+
+    # -- building -------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        shown = QWidget(self)
+        column = QVBoxLayout(shown)
+        column.setContentsMargins(8, 6, 8, 6)
+        column.setSpacing(6)
+        self._chooser.setObjectName("tensor_chooser")
+        self._chooser.setAccessibleName("Tensor to show")
+        self._chooser.setLineEdit(self._typing)
+        self._chooser.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._chooser.setMinimumContentsLength(10)
+        self._chooser.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        completer = QCompleter(self._chooser.model(), self)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._chooser.setCompleter(completer)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self._chooser, 1)
+        column.addLayout(row)
+        column.addWidget(self._sheet, 1)
+        for label, name in (
+            (self._status, "tensor_status"),
+            (self._statistics, "tensor_statistics"),
+            (self._pick, "tensor_pick"),
+        ):
+            label.setObjectName(name)
+            label.setFont(theme.font("small"))
+        self._statistics.setProperty("role", "soft")
+        self._pick.setFont(theme.font("mono"))
+        self._pick.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column.addWidget(self._status)
+        column.addWidget(self._histogram)
+        column.addWidget(self._statistics)
+        column.addWidget(self._pick)
+        column.addWidget(self._slices)
+        self.set_body(shown)
+        self.setFocusProxy(self._sheet)
+        for tool in self._tools_made():
+            self.add_tool(tool)
+
+    def _tools_made(self) -> tuple[QToolButton, ...]:
+        self._buttons = tuple(
+            self._button(action_id, icon)
+            for action_id, icon in (
+                ("tensor.fit_range", "fit"),
+                ("tensor.hold", "camera"),
+                ("tensor.compare", "compare"),
+            )
+        )
+        more = QToolButton(self)
+        more.setObjectName("tensor.more")
+        more.setAccessibleName("More of the tensor view")
+        more.setToolTip("Moment, colours, slices, pointing")
+        more.setFixedSize(theme.HIT, theme.HIT)
+        icons.keep(more, "more")
+        more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(more.rect().bottomLeft())))
+        return (*self._buttons, more)
+
+    def _button(self, action_id: str, icon: str) -> QToolButton:
+        spec = self._actions.spec(action_id)
+        made = QToolButton(self)
+        made.setObjectName(action_id)
+        made.setAccessibleName(spec.text)
+        made.setCheckable(spec.checkable)
+        made.setFixedSize(theme.HIT, theme.HIT)
+        icons.keep(made, icon)
+        made.clicked.connect(lambda: self._trigger(action_id))
+        return made
+
+    def _bind(self) -> None:
+        bind_view(self._actions, self.view, self._instruction, self._fail)
+        self._actions.bind("tensor.go_to", self._ask_index, self._why_not_point)
+        self._actions.bind("tensor.copy_value", self._copy, self._why_no_value)
+        contexts.register("tensor", self._sheet)
+        self._histogram.low_moved.connect(lambda value: self.view.move_range(low=value))
+        self._histogram.high_moved.connect(lambda value: self.view.move_range(high=value))
+        self._sheet.broke.connect(self._device_broke)
+        self._chooser.activated.connect(self._chosen)
+        self._typing.editingFinished.connect(self._typed)
+        binding.connect(self, self._bus.selected, self._selected)
+        binding.connect(self, self._bus.revealed, self._revealed)
+        binding.connect(self, self._compilation.changed, self._programs_changed)
+        binding.connect(self, self._live.changed, self._programs_changed)
+        binding.connect(self, self.view.changed, self._seen)
+        binding.connect(self, self._preferences.changed, self._preferred)
+        binding.refresh(
+            self, self._refresh, self.view.changed, theme.changed, rate=30, when_visible=True
+        )
+        self._preferred("live_rate")
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    @property
+    def sheet(self) -> SheetView:
+        """The picture."""
+        return self._sheet
+
+    @property
+    def histogram(self) -> HistogramView:
+        """The histogram with its handles."""
+        return self._histogram
+
+    @property
+    def slices(self) -> SliceControls:
+        """The slice field and the sliders."""
+        return self._slices
+
+    def show_tensor(self, entity: Entity | None) -> None:
+        """Look at a tensor."""
+        self.view.show(entity)
+        self._show_choice()
+
+    def close_view(self) -> None:
+        """Look no more, and give back what the device has lent."""
+        self._sheet.close_surface()
+        self.view.close()
+
+    def _refresh(self) -> None:
+        view = self.view
+        self.show_empty(None if view.entity is not None else self._nothing)
+        self.set_note("" if view.entity is None else view.entity.key)
+        self._sheet.refresh()
+        self._histogram.show_values(view.statistics, view.colours)
+        self._histogram.setVisible(view.kind != "number")
+        self._statistics.set_text(self._numbers())
+        self._pick.set_text(pick_text(view.pointing.index, view.pointing.value))
+        self._slices.refresh()
+        self._show_status()
+        for button in self._buttons:
+            self._show_button(button)
+
+    def _numbers(self) -> str:
+        view = self.view
+        text = statistics_text(view.statistics)
+        picture = None if view.drawn_from_device else view.picture()
+        for count, what in (
+            (0 if picture is None else picture.over, "above the range"),
+            (0 if picture is None else picture.under, "below the range"),
+        ):
+            text += f" · {count} {what}" if count else ""
+        return text
+
+    def _show_status(self) -> None:
+        status, current = self.view.status, not self.view.is_stale and self.view.frame is not None
+        self._status.setVisible(not current)
+        text = f"{status.text}. {status.hint}" if status.hint else status.text
+        self._status.set_text(text)
+        role = "error" if status.state == "missing" else "warning" if self.view.is_stale else "soft"
+        if self._status.property("role") != role:
+            self._status.setProperty("role", role)
+            self._status.style().unpolish(self._status)
+            self._status.style().polish(self._status)
+
+    def _show_button(self, button: QToolButton) -> None:
+        action_id = button.objectName()
+        reason = self._actions.why_not(action_id)
+        button.setEnabled(not reason)
+        button.setChecked(self._actions.is_checked(action_id))
+        spec = self._actions.spec(action_id)
+        key = f" ({spec.keys[0]})" if spec.keys else ""
+        tip = f"{spec.text}{key}\n{spec.tip}"
+        button.setToolTip(f"{tip}\nNot now: {reason}." if reason else tip)
+
+    # -- events ---------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.view.set_active(True)
+        super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self.view.set_active(False)
+        super().hideEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self._menu().popup(event.globalPos())
+
+    # -- following ------------------------------------------------------------------------------
+
+    def _program(self) -> Program | None:
+        """The program that trains, else the one that is shown."""
+        trainer = self._live.trainer
+        if trainer is not None:
+            return trainer.network.program("train")
+        shown = self._compilation.shown
+        return None if shown is None else shown.program
+
+    def _provenance(self) -> Provenance:
+        return self._compilation.provenance
+
+    def _tensor_of(self, name: str) -> Tensor | None:
+        program = self._program()
+        if program is None or not program.tensors.has_name(name):
+            return None
+        return program.tensors.named(name)
+
+    def _programs_changed(self) -> None:
+        program = self._program()
+        found = (
+            () if program is None
+            else tuple(tensor_choices(tuple(program.tensors.values()), program.gradients()))
+        )  # fmt: skip
+        if found != self._choices:
+            self._choices = found
+            with QSignalBlocker(self._chooser):
+                self._chooser.clear()
+                self._chooser.addItems([entity.key for entity in found])
+        self._show_choice()
+
+    def _show_choice(self) -> None:
+        key = "" if self.view.entity is None else self.view.entity.key
+        with QSignalBlocker(self._chooser):
+            self._chooser.setCurrentIndex(self._chooser.findText(key))
+            if not self._typing.hasFocus():
+                self._chooser.setEditText(key)
+
+    def _chosen(self, place: int) -> None:
+        if 0 <= place < len(self._choices):
+            entity = self._choices[place]
+            self.show_tensor(entity)
+            self._bus.select((entity,), source=VIEW)
+
+    def _typed(self) -> None:
+        place = self._chooser.findText(self._typing.text())
+        if place >= 0 and self._choices[place] != self.view.entity:
+            self._chosen(place)
+        elif place < 0:
+            self._show_choice()
+
+    def _selected(self, selection: Selection, source: str) -> None:
+        if self.pinned or source == VIEW or selection.primary is None:
+            return
+        found = self._tensor_behind(selection.primary)
+        if found is not None:
+            self.show_tensor(found)
+
+    def _revealed(self, entity: Entity, source: str) -> None:
+        if source != VIEW and entity.kind == "tensor":
+            self.show_tensor(entity)
+
+    def _tensor_behind(self, entity: Entity) -> Entity | None:
+        """The tensor a selected thing stands for."""
+        if entity.kind == "tensor":
+            return entity
+        provenance = self._provenance()
+        if entity.kind == "wire":
+            entity = entities.node(entities.wire_ends(entity)[0])
+        if entity.kind == "node":
+            own = provenance.tensors_of(entity.key)
+            return entities.tensor(own[0]) if own else None
+        return provenance.path(entity, self._bus.path).tensor
+
+    def _instruction(self) -> str:
+        found = self._bus.path.instruction
+        return "" if found is None else found.key
+
+    def _preferred(self, name: str) -> None:
+        if name == "live_rate":
+            self.view.set_rate(self._preferences.number("live_rate"))
+        elif name == "shared_views":
+            self._device_refused = False
+            self._seen()
+
+    # -- the device -----------------------------------------------------------------------------
+
+    def _seen(self) -> None:
+        """At once: what lies on the device no longer must not be drawn from it."""
+        self.view.draw_from_device(self._draws_from_device())
+        self._sheet.forget_device()
+
+    def _draws_from_device(self) -> bool:
+        wanted = self._preferences.text("shared_views")
+        frame = self.view.frame
+        if wanted == "never" or self._device_refused or frame is None:
+            return False
+        return is_shared(frame.snapshot)
+
+    def _device_broke(self, why: str) -> None:
+        if not self._device_refused:
+            self._device_refused = True
+            self._notify(f"Tensors are shown from copies: {why}", "warning")
+            self.view.draw_from_device(False)
+
+    # -- doing ----------------------------------------------------------------------------------
+
+    def _trigger(self, action_id: str) -> None:
+        self._actions.trigger(action_id)
+        self._refresh()
+
+    def _menu(self) -> QMenu:
+        menu = menus.menu_of(self._actions, _MENU, self)
+        menu.addSeparator()
+        for choice in CHOICES:
+            action = menu.addAction(_CHOICES[choice])
+            action.setObjectName(f"choose.{choice}")
+            action.setCheckable(True)
+            action.setChecked(choice == self.view.choice)
+            action.triggered.connect(lambda _=False, chosen=choice: self.view.choose(chosen))
+        return menu
+
+    def _why_not_point(self) -> str:
+        return "" if self.view.shape is not None else "there is no picture yet"
+
+    def _ask_index(self) -> None:
+        asked = QInputDialog(self)
+        asked.setObjectName("go_to_index")
+        asked.setWindowTitle("Go to index")
+        shape = self.view.shape or ()
+        asked.setLabelText(f"Index into {list(shape)}, one number for each axis")
+        now = self.view.pointing.index
+        asked.setTextValue("" if now is None else ", ".join(map(str, now)))
+        asked.textValueSelected.connect(self._go_to)
+        asked.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        asked.open()
+
+    def _go_to(self, text: str) -> None:
+        try:
+            self.view.pointing.go_to(text)
+        except StudioError as error:
+            self._fail(error)
+
+    def _why_no_value(self) -> str:
+        return "" if self.view.pointing.value is not None else "nothing is pointed at"
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(exact_number(self.view.pointing.value))
+
+
+def _ground() -> tuple[int, int, int]:
+    """The colour behind a picture."""
+    found = theme.colour("canvas")
+    return found.red(), found.green(), found.blue()

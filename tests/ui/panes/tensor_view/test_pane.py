@@ -1,0 +1,327 @@
+"""The tensor view as a person meets it: what it shows, points at, and does when things change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtWidgets import QApplication, QInputDialog, QSlider
+
+from studio.ui.kit import contexts
+from studio.ui.models import entities
+from studio.ui.models.actions import ActionRegistry
+from studio.ui.models.live_resting import HeldWeights
+from studio.ui.models.studio import DECLARED
+from studio.ui.models.tensor_view_colours import colour_map
+from studio.ui.panes.tensor_view.pane import TensorViewPane
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from studio.ui.models.studio import Studio
+
+HEAD = 24
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, studio: Studio) -> Iterator[TensorViewPane]:
+    made = TensorViewPane(studio)
+    qtbot.addWidget(made)
+    made.resize(420, 620)
+    made.show()
+    yield made
+    made.close_view()
+
+
+def show(qtbot: QtBot, studio: Studio, pane: TensorViewPane, array: np.ndarray) -> None:
+    studio.live.rest_on(HeldWeights("a test", lambda: {"t": array}))
+    pane.show_tensor(entities.tensor("t"))
+    settle(qtbot, pane)
+
+
+def settle(qtbot: QtBot, pane: TensorViewPane) -> None:
+    def is_there() -> bool:
+        view = pane.view
+        frame, placed = view.frame, view.placed
+        return (
+            frame is not None
+            and frame.tile is not None
+            and placed is not None
+            and frame.tile.sheet == placed.sheet
+            and frame.place == view.pointing.index
+        )
+
+    qtbot.waitUntil(is_there, timeout=20000)
+    QApplication.processEvents()
+
+
+def pixels(pane: TensorViewPane) -> QImage:
+    return pane.sheet.grab().toImage()
+
+
+def centre(pane: TensorViewPane, row: int, column: int) -> QPoint:
+    placed = pane.view.placed
+    assert placed is not None
+    left, top = placed.tile_at(0)
+    return QPoint(
+        round(left + (column + 0.5) * placed.cell), round(HEAD + top + (row + 0.5) * placed.cell)
+    )
+
+
+def test_nothing_chosen_says_what_to_do(pane: TensorViewPane) -> None:
+    assert pane.is_empty
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (9,), (5, 6), (3, 4, 5), (2, 3, 4, 5), (2, 2, 3, 4, 3), (2, 1, 2, 3, 2, 3),
+              (0,), (0, 3)],
+    ids=str,
+)  # fmt: skip
+def test_every_rank_is_painted(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, shape: tuple[int, ...],
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
+    array = np.asarray(rng.standard_normal(shape)).astype(np.float32)
+    show(qtbot, studio, pane, array)
+    assert not pane.is_empty
+    image = pixels(pane)
+    colours = {image.pixel(x, y) for x in range(0, image.width(), 7) for y in range(30, 300, 7)}
+    assert len(colours) > 1 or array.size < 2
+
+
+def test_cells_have_the_colours_of_numpy(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
+) -> None:
+    array = rng.uniform(-1, 1, (20, 24)).astype(np.float32)
+    show(qtbot, studio, pane, array)
+    image = pixels(pane)
+    reach = float(np.abs(array).max())
+    table = colour_map("diverging")
+    for row in range(20):
+        for column in range(24):
+            share = (float(array[row, column]) + reach) / (2 * reach)
+            wanted = table[int(np.floor(share * 255 + 0.5))]
+            found = QColor(image.pixel(centre(pane, row, column)))
+            apart = np.abs(np.array(found.getRgb()[:3]) - wanted.astype(int)).max()
+            assert apart <= 2
+
+
+def test_nan_and_infinities_are_painted_in_their_own_colours(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    array = np.zeros((12, 16), np.float32)
+    array[2, 3], array[5, 5], array[8, 9] = np.nan, np.inf, -np.inf
+    show(qtbot, studio, pane, array)
+    image = pixels(pane)
+    placed = pane.view.placed
+    assert placed is not None
+    half = placed.cell / 2
+    middle = centre(pane, 2, 3)
+    seen = {
+        image.pixelColor(middle + QPoint(dx, dy)).name() for dx in range(-4, 5)
+        for dy in range(-4, 5)
+    }  # fmt: skip
+    assert seen == {"#ff00ff", "#4a004a"}
+    up, down = centre(pane, 5, 5), centre(pane, 8, 9)
+    near = round(half) - 2
+    assert image.pixelColor(up + QPoint(0, near)).name() == "#ffffff"
+    assert image.pixelColor(up + QPoint(-near, -near)).name() == "#18181c"
+    assert image.pixelColor(down + QPoint(0, -near)).name() == "#d8d8d8"
+    assert image.pixelColor(down + QPoint(near, near)).name() == "#18181c"
+
+
+def test_a_click_points_and_the_element_is_read_out(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    array = np.arange(30, dtype=np.float32).reshape(5, 6) / 7
+    show(qtbot, studio, pane, array)
+    qtbot.mouseClick(pane.sheet, Qt.MouseButton.LeftButton, pos=centre(pane, 3, 2))
+    settle(qtbot, pane)
+    assert pane.view.pointing.index == (3, 2)
+    qtbot.waitUntil(lambda: "[3, 2] = 2.857143" in pane._pick.whole)
+    studio.actions.trigger("tensor.pick_right")
+    settle(qtbot, pane)
+    assert pane.view.pointing.index == (3, 3)
+    studio.actions.trigger("tensor.copy_value")
+    assert QGuiApplication.clipboard().text() == "3.0"
+
+
+def test_the_wheel_goes_nearer_and_the_middle_button_moves(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    array = np.arange(4000 * 3000, dtype=np.float32).reshape(4000, 3000)
+    show(qtbot, studio, pane, array)
+    assert pane.view.placed is not None
+    assert not pane.view.placed.sheet.exact
+    at = QPointF(centre(pane, 20, 30))
+    for _ in range(40):
+        wheel = QWheelEvent(
+            at, pane.sheet.mapToGlobal(at), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(pane.sheet, wheel)
+        if pane.view.placed.sheet.exact:
+            break
+    settle(qtbot, pane)
+    assert pane.view.placed.sheet.exact
+    region = pane.view.look.region
+    assert region is not None
+    start = centre(pane, 5, 5)
+    qtbot.mousePress(pane.sheet, Qt.MouseButton.MiddleButton, pos=start)
+    far = start - QPoint(120, 0)
+    qtbot.mouseMove(pane.sheet, far)
+    moved = pane.view.look.region
+    qtbot.mouseRelease(pane.sheet, Qt.MouseButton.MiddleButton, pos=far)
+    assert moved is not None
+    assert moved.column > region.column
+    assert moved.rows == region.rows
+
+
+def test_a_double_click_opens_a_tile_and_goes_back(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
+) -> None:
+    show(qtbot, studio, pane, rng.standard_normal((6, 8, 8)).astype(np.float32))
+    placed = pane.view.placed
+    assert placed is not None
+    left, top = placed.tile_at(4)
+    at = QPoint(round(left + placed.cell), round(top + HEAD + placed.cell))
+    qtbot.mouseDClick(pane.sheet, Qt.MouseButton.LeftButton, pos=at)
+    settle(qtbot, pane)
+    assert pane.view.look.tile == 4
+    qtbot.waitUntil(lambda: pane.findChild(QSlider, "tensor_axis_0") is not None)
+    slider = pane.findChild(QSlider, "tensor_axis_0")
+    assert slider is not None
+    assert (slider.value(), slider.maximum()) == (4, 5)
+    slider.setValue(1)
+    assert pane.view.look.tile == 1
+    qtbot.mouseDClick(pane.sheet, Qt.MouseButton.LeftButton, pos=QPoint(60, 60))
+    assert pane.view.look.tile is None
+
+
+def test_a_typed_slice_is_taken_and_a_wrong_one_is_told_in_its_place(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
+) -> None:
+    array = rng.standard_normal((4, 6, 7)).astype(np.float32)
+    show(qtbot, studio, pane, array)
+    field = pane.slices.field
+    field.setFocus()
+    qtbot.keyClicks(field, "[2, ::2]")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    settle(qtbot, pane)
+    assert pane.view.frame is not None
+    assert pane.view.frame.tile is not None
+    np.testing.assert_array_equal(pane.view.frame.tile.low[0, :, :, 0], array[2, ::2])
+    field.clear()
+    qtbot.keyClicks(field, "[9]")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: pane.slices._error.text() == "axis 0 has 4 indices, got 9")
+    assert field.property("wrong")
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not pane.slices._error.text())
+    assert field.text() == "[2, ::2]"
+
+
+def test_handles_over_the_histogram_move_the_range(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    array = np.linspace(0, 10, 100, dtype=np.float32).reshape(10, 10)
+    show(qtbot, studio, pane, array)
+    bar = pane.histogram
+    qtbot.waitUntil(lambda: "to 10" in bar.toolTip())
+    start = QPoint(round(bar.position_of(10.0)), 20)
+    end = QPoint(round(bar.position_of(5.0)), 20)
+    qtbot.mousePress(bar, Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(bar, end)
+    qtbot.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=end)
+    assert pane.view.colours.high == pytest.approx(5.0, abs=0.2)
+    assert not pane.view.colours.follows
+    qtbot.waitUntil(lambda: "above the range" in pane._statistics.whole)
+    studio.actions.trigger("tensor.fit_range")
+    assert pane.view.colours.high == 10.0
+
+
+def test_an_index_is_asked_for_and_gone_to(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    show(qtbot, studio, pane, np.zeros((3, 4), np.float32))
+    studio.actions.trigger("tensor.go_to")
+    dialog = pane.findChild(QInputDialog, "go_to_index")
+    assert dialog is not None
+    dialog.setTextValue("2, -1")
+    dialog.accept()
+    assert pane.view.pointing.index == (2, 3)
+    studio.actions.trigger("tensor.go_to")
+    dialog = next(d for d in pane.findChildren(QInputDialog) if d.isVisible())
+    dialog.setTextValue("7, 7")
+    dialog.accept()
+    assert "axis 0 has 3" in studio.notices.all[-1].text
+
+
+def test_a_hidden_pane_asks_for_nothing(qtbot: QtBot, studio: Studio, pane: TensorViewPane) -> None:
+    show(qtbot, studio, pane, np.zeros((3, 4), np.float32))
+    (live,) = studio.live.views
+    assert live.wish.active
+    pane.hide()
+    assert not live.wish.active
+    pane.show()
+    assert live.wish.active
+
+
+def test_the_pane_follows_the_selection_unless_pinned(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    arrays = {name: np.zeros((2, 2), np.float32) for name in ("a", "b")}
+    studio.live.rest_on(HeldWeights("a test", lambda: arrays))
+    studio.bus.select((entities.tensor("a"),), source="listing")
+    assert pane.view.entity == entities.tensor("a")
+    pane.set_pinned(True)
+    studio.bus.select((entities.tensor("b"),), source="listing")
+    assert pane.view.entity == entities.tensor("a")
+    pane.set_pinned(False)
+    studio.bus.select((entities.tensor("a"),), source="listing")
+    studio.bus.select((entities.tensor("b"),), source="listing")
+    assert pane.view.entity == entities.tensor("b")
+    assert pane.note == "" or pane.note == "b"
+
+
+def test_both_themes_are_painted_on_their_own_ground(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    show(qtbot, studio, pane, np.zeros((2, 9), np.float32))
+    for mode in ("dark", "light"):
+        studio.theme.choose(mode)
+        qtbot.waitUntil(
+            lambda: pixels(pane).pixelColor(2, HEAD + 2) == QColor(studio.theme.colour("canvas"))
+        )
+
+
+def test_keys_of_the_view_clash_with_no_other(studio: Studio) -> None:
+    registry = ActionRegistry()
+    for table in DECLARED:
+        registry.declare(table)
+    mine = [found for found in registry.conflicts() if "tensor." in found[1] + found[2]]
+    assert mine == []
+
+
+def test_the_picture_is_where_the_keys_work(studio: Studio, pane: TensorViewPane) -> None:
+    assert contexts.context_of(pane.sheet) == "tensor"
+    assert contexts.context_of(pane.slices.field) == "window"
+
+
+def test_every_action_is_bound(studio: Studio, pane: TensorViewPane) -> None:
+    unbound = [
+        spec.id
+        for spec in studio.actions
+        if spec.id.startswith("tensor.") and studio.actions.why_not(spec.id) == "not available here"
+    ]
+    assert unbound == []
+
+
+def test_everything_has_a_name_for_those_who_do_not_see(pane: TensorViewPane) -> None:
+    for widget in (pane.sheet, pane.histogram, pane.slices.field, pane._chooser, *pane.tools):
+        assert widget.accessibleName()
+        assert widget.objectName()
