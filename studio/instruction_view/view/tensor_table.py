@@ -147,7 +147,7 @@ class _Ordered(QSortFilterProxyModel):
     def show_roles(self, roles: frozenset[TensorRole]) -> None:
         """Keep only some roles; none for all."""
         self._roles = roles
-        self.invalidateRowsFilter()
+        self.invalidate()
 
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
         return not self._roles or self._rows.found[source_row].role in self._roles
@@ -260,7 +260,9 @@ class TensorTable(QTableView):
         model = self.selectionModel()
         model.select(chosen, flags.ClearAndSelect | flags.Rows)
         if primary.isValid():
+            self.setAutoScroll(False)
             model.setCurrentIndex(primary, flags.NoUpdate)
+            self.setAutoScroll(True)
             if may_scroll and not self.is_in_sight(primary):
                 self.scrollTo(primary, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._settling = False

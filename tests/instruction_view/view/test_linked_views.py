@@ -1,0 +1,122 @@
+"""Selecting in any view marks in the others, and scrolls none where the target is in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.document import Document
+from studio.instruction_view.view.listing_pane import ListingPane
+from studio.instruction_view.view.path_bar import PathBar
+from studio.instruction_view.view.tensor_map_pane import TensorMapPane
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.studio import Studio
+
+Open = Callable[[str], Document]
+
+
+@dataclass
+class Views:
+    """All views of the program over one selection."""
+
+    studio: Studio
+    listing: ListingPane
+    tensors: TensorMapPane
+    path: PathBar
+
+    def scrolls(self) -> tuple[float, ...]:
+        """Where every view is scrolled to."""
+        axes = self.tensors.picture.axes
+        return (
+            self.listing.view.verticalScrollBar().value(),
+            self.tensors.table.verticalScrollBar().value(),
+            axes.left,
+            axes.bottom,
+        )
+
+    def in_sight(self) -> None:
+        """Scroll every view to what is selected, so that it need not move again."""
+        self.listing.view.show_place(
+            self.listing.listing.arrangement.place_of(self.listing.links.primary_row)
+        )
+        self.tensors.table.mark(may_scroll=True)
+        self.tensors.picture.show_register(self.tensors.links.primary)
+
+
+@pytest.fixture
+def views(studio: Studio, opened: Open, qtbot: QtBot) -> Views:
+    opened("digits-resnet")
+    made = Views(studio, ListingPane(studio), TensorMapPane(studio), PathBar(studio))
+    for widget in (made.listing, made.tensors, made.path):
+        qtbot.addWidget(widget)
+        widget.resize(900, 500)
+        widget.show()
+        qtbot.waitExposed(widget)
+    return made
+
+
+def things(studio: Studio) -> list[Entity]:
+    """One of every kind, spread over the program."""
+    provenance = studio.compilation.provenance
+    found = [entities.node("block1_conv2"), entities.node("block2_silu2")]
+    for index in range(0, len(provenance), 7):
+        line = entities.instruction(provenance.key_of(index))
+        found += [line, *provenance.related(line, "kernel"), *provenance.related(line, "tensor")]
+    return list(dict.fromkeys(found))
+
+
+def test_a_selection_is_marked_everywhere(views: Views) -> None:
+    studio = views.studio
+    provenance = studio.compilation.provenance
+    for entity in things(studio):
+        studio.bus.select([entity], source="canvas")
+        lines = provenance.related(entity, "instruction")
+        rows = {provenance.index_of(line.key) for line in lines}
+        assert rows <= set(views.listing.links.marked_rows)
+        assert views.listing.links.primary_row >= 0
+        path = studio.bus.path
+        if path.tensor is not None:
+            assert views.tensors.links.primary is not None
+            assert views.tensors.links.marks
+        assert views.path.texts
+        for kind in ("node", "instruction", "tensor", "kernel"):
+            part = views.path.part(kind)  # type: ignore[arg-type]
+            assert part.isEnabled() == (path.at(kind) is not None)  # type: ignore[arg-type]
+
+
+def test_nothing_scrolls_where_the_target_is_in_sight(views: Views) -> None:
+    for entity in things(views.studio):
+        views.studio.bus.select([], source="canvas")
+        views.studio.bus.select([entity], source="canvas")
+        views.in_sight()
+        before = views.scrolls()
+        views.studio.bus.select([], source="canvas")
+        views.studio.bus.select([entity], source="inspector")
+        assert views.scrolls() == before
+
+
+@pytest.mark.parametrize("source", ["listing", "tensor_map", "path_bar"])
+def test_the_view_that_selects_stays_where_it_is(views: Views, source: str) -> None:
+    for entity in things(views.studio):
+        before = views.scrolls()
+        views.studio.bus.select([entity], source=source)
+        after = views.scrolls()
+        if source == "listing":
+            assert after[0] == before[0]
+        if source == "tensor_map":
+            assert after[1:] == before[1:]
+
+
+def test_hovering_anything_scrolls_and_selects_nothing(views: Views) -> None:
+    before = views.scrolls()
+    for entity in things(views.studio):
+        views.studio.bus.hover(entity, "canvas")
+        assert views.scrolls() == before
+        assert views.studio.bus.selection.entities == ()
+    views.studio.bus.hover(None, "canvas")
+    assert views.listing.links.light.rows == {}
+    assert views.tensors.links.glow == {}

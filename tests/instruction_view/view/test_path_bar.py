@@ -1,0 +1,111 @@
+"""The path bar: one thing at four levels, each of which leads back to the same path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.layers import rename
+from studio.instruction_view.view.path_bar import LEVELS, PathBar
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.studio import Studio
+
+Open = Callable[[str], Document]
+
+
+@pytest.fixture
+def document(opened: Open) -> Document:
+    return opened("digits-cnn")
+
+
+@pytest.fixture
+def bar(studio: Studio, document: Document, qtbot: QtBot) -> PathBar:
+    made = PathBar(studio)
+    qtbot.addWidget(made)
+    made.resize(1000, 28)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_a_layer_is_spelled_at_every_level(studio: Studio, bar: PathBar) -> None:
+    assert bar.texts == ()
+    studio.bus.select([entities.node("conv1")], source="canvas")
+    provenance = studio.compilation.provenance
+    row = next(
+        i for i in provenance.instructions_of("conv1")
+        if provenance.instruction_at(i).mnemonic == "CONV2D"
+    )  # fmt: skip
+    ref = provenance.program.tensors.named("conv1/linear").ref
+    assert bar.texts == ("conv1", f"#{row} CONV2D", f"{ref} [N,8,8,16]", "conv2d + relu")
+
+
+def test_what_does_not_exist_is_said(studio: Studio, bar: PathBar) -> None:
+    studio.bus.select([entities.node("flatten")], source="canvas")
+    ref = studio.compilation.provenance.program.tensors.named("flatten/output").ref
+    assert bar.texts == ("flatten", "no instruction", f"{ref} [N,512]", "no kernel")
+    assert not bar.part("kernel").isEnabled()
+    assert studio.actions.why_not("go.kernel") == "the selection has none"
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _, _ in LEVELS])
+def test_every_part_selects_its_level_and_keeps_the_others(
+    studio: Studio, bar: PathBar, kind: str
+) -> None:
+    studio.bus.select([entities.tensor("conv2/output", grad=True)], source="listing")
+    texts, path = bar.texts, studio.bus.path
+    QTest.mouseClick(bar.part(kind), Qt.MouseButton.LeftButton)  # type: ignore[arg-type]
+    assert studio.bus.selection.primary == path.at(kind)  # type: ignore[arg-type]
+    assert studio.bus.path == path
+    assert bar.texts == texts
+
+
+def test_pointing_at_a_part_lights_it(studio: Studio, bar: PathBar) -> None:
+    studio.bus.select([entities.node("conv2")], source="canvas")
+    at = QPointF(4, 4)
+    QApplication.sendEvent(bar.part("tensor"), QEnterEvent(at, at, at))
+    assert studio.bus.hover_entity == studio.bus.path.tensor
+    QApplication.sendEvent(bar.part("tensor"), QEvent(QEvent.Type.Leave))
+    assert studio.bus.hover_entity is None
+
+
+def test_actions_jump_to_a_level(studio: Studio, bar: PathBar) -> None:
+    revealed: list[Entity] = []
+    listener = lambda entity, _source: revealed.append(entity)  # noqa: E731
+    studio.bus.revealed.connect(listener)
+    assert studio.actions.why_not("go.layer") == "nothing is selected"
+    studio.bus.select([entities.tensor("pool/output")], source="tensor_map")
+    path = studio.bus.path
+    for kind, word, _ in LEVELS:
+        assert studio.actions.trigger(f"go.{word}")
+        assert studio.bus.selection.primary == path.at(kind)
+        assert studio.bus.path == path
+    assert revealed == [path.at(kind) for kind, _, _ in LEVELS]
+
+
+def test_layers_are_called_as_the_user_calls_them(
+    studio: Studio, document: Document, bar: PathBar, settled: Callable[[], None]
+) -> None:
+    studio.bus.select([entities.node("conv1")], source="canvas")
+    document.apply("Rename", rename(document.state, "conv1", "edges"))
+    settled()
+    assert bar.texts[0] == "edges"
+    assert studio.bus.selection.primary == entities.node("conv1")
+
+
+def test_a_path_outlives_an_edit_elsewhere(
+    studio: Studio, document: Document, bar: PathBar, settled: Callable[[], None]
+) -> None:
+    studio.bus.select([entities.node("conv2")], source="canvas")
+    before = bar.texts
+    document.apply("Rename", rename(document.state, "digit", "answer"))
+    settled()
+    assert bar.texts == before

@@ -1,0 +1,263 @@
+"""The tensor map through real events: picture and table, linked both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.removal import delete
+from studio.instruction_view.model.memory_picture import Box
+from studio.instruction_view.view.tensor_map_pane import TensorMapPane
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.studio import Studio
+
+Open = Callable[[str], Document]
+NONE = Qt.KeyboardModifier.NoModifier
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def document(opened: Open) -> Document:
+    return opened("digits-cnn")
+
+
+@pytest.fixture
+def pane(studio: Studio, document: Document, qtbot: QtBot) -> TensorMapPane:
+    made = TensorMapPane(studio)
+    qtbot.addWidget(made)
+    made.resize(900, 800)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def box_of(pane: TensorMapPane, name: str, *, grad: bool = False) -> Box:
+    assert pane.picture.picture is not None
+    key = f"{name}.grad" if grad else name
+    return next(box for box in pane.picture.picture.boxes if box.key == key)
+
+
+def middle(pane: TensorMapPane, box: Box) -> QPoint:
+    return pane.picture.axes.rect_of(box).center().toPoint()
+
+
+def send_move(pane: TensorMapPane, at: QPoint, pressed: Qt.MouseButton) -> None:
+    spot = QPointF(at)
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, spot, QPointF(pane.picture.mapToGlobal(at)),
+        Qt.MouseButton.NoButton, pressed, NONE,
+    )  # fmt: skip
+    QApplication.sendEvent(pane.picture, event)
+
+
+def turn_wheel(pane: TensorMapPane, at: QPoint, notches: int, held: Qt.KeyboardModifier) -> None:
+    event = QWheelEvent(
+        QPointF(at), QPointF(pane.picture.mapToGlobal(at)), QPoint(), QPoint(0, 120 * notches),
+        Qt.MouseButton.NoButton, held, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(pane.picture, event)
+
+
+def test_boxes_lie_where_the_plan_says(studio: Studio, pane: TensorMapPane) -> None:
+    shown = studio.compilation.shown
+    assert shown is not None
+    axes = pane.picture.axes
+    assert axes.is_fitted
+    for storage, slot in shown.plan.slots.items():
+        box = next(b for b in shown.picture.boxes if b.ref == (storage.root, storage.grad))
+        rect = axes.rect_of(box)
+        share = axes.area.width() / len(shown.program)
+        assert rect.left() == pytest.approx(axes.area.left() + slot.first * share)
+        assert rect.right() == pytest.approx(axes.area.left() + (slot.last + 1) * share)
+        height = axes.area.height() / shown.plan.total_bytes
+        assert rect.bottom() == pytest.approx(axes.area.bottom() - slot.offset * height)
+        assert rect.height() == pytest.approx(slot.nbytes * height)
+
+
+def test_pointing_at_a_box_lights_its_tensor(studio: Studio, pane: TensorMapPane) -> None:
+    box = box_of(pane, "conv2/output")
+    send_move(pane, middle(pane, box), Qt.MouseButton.NoButton)
+    assert studio.bus.hover_entity == entities.tensor("conv2/output")
+    assert pane.links.glow == {box.ref: "solid"}
+    QApplication.sendEvent(pane.picture, QEvent(QEvent.Type.Leave))
+    assert studio.bus.hover_entity is None
+    assert pane.links.glow == {}
+
+
+def test_a_gradient_lights_its_forward_tensor_too(studio: Studio, pane: TensorMapPane) -> None:
+    studio.bus.hover(entities.tensor("conv2/output", grad=True), "listing")
+    box = box_of(pane, "conv2/output")
+    assert pane.links.glow == {box.ref.gradient: "solid", box.ref: "dashed"}
+
+
+def test_a_click_selects_and_marks_in_the_table(studio: Studio, pane: TensorMapPane) -> None:
+    box = box_of(pane, "conv1/output")
+    QTest.mouseClick(pane.picture, LEFT, NONE, middle(pane, box))
+    assert studio.bus.selection.entities == (entities.tensor("conv1/output"),)
+    chosen = pane.table.selectionModel().selectedRows()
+    assert [pane.table.model().index(i.row(), 0).data() for i in chosen] == [str(box.ref)]
+
+
+def test_a_row_selects_and_marks_in_the_picture(studio: Studio, pane: TensorMapPane) -> None:
+    box = box_of(pane, "pool/output")
+    index = pane.table.row_of(box.ref)
+    pane.table.scrollTo(index)
+    at = pane.table.visualRect(index).center()
+    QTest.mouseClick(pane.table.viewport(), LEFT, NONE, at)
+    assert studio.bus.selection.primary == entities.tensor("pool/output")
+    assert pane.links.primary == box.ref
+    QTest.keyClick(pane.table, Qt.Key.Key_Down)
+    assert studio.bus.selection.primary != entities.tensor("pool/output")
+    assert len(studio.bus.selection.entities) == 1
+
+
+def test_a_selection_elsewhere_is_brought_into_sight_only_when_it_is_not(
+    studio: Studio, pane: TensorMapPane
+) -> None:
+    bar = pane.table.verticalScrollBar()
+    studio.bus.select([entities.tensor("conv1/kernel")], source="canvas")
+    assert bar.value() == 0
+    studio.bus.select([entities.tensor("digit/bias/v")], source="canvas")
+    assert bar.value() > 0
+    assert pane.table.is_in_sight(pane.table.currentIndex())
+
+
+def test_the_instruction_of_the_path_has_its_column(studio: Studio, pane: TensorMapPane) -> None:
+    provenance = studio.compilation.provenance
+    studio.bus.select([entities.instruction(provenance.key_of(12))], source="listing")
+    assert pane.links.row == 12
+    rows = studio.compilation.shown
+    assert rows is not None
+    assert pane.links.marks == {*rows.rows.written(12), *rows.rows.read(12)}
+    assert pane.note.endswith(f"of {len(pane.links.marks)}")
+
+
+def test_the_wheel_zooms_at_the_pointer_and_a_double_click_shows_all(pane: TensorMapPane) -> None:
+    axes = pane.picture.axes
+    at = middle(pane, box_of(pane, "conv2/output"))
+    row, byte = axes.row_at(at.x()), axes.byte_at(at.y())
+    turn_wheel(pane, at, 8, NONE)
+    assert axes.shown_rows < axes.rows
+    assert axes.row_at(at.x()) == pytest.approx(row)
+    assert axes.shown_bytes == axes.nbytes
+    turn_wheel(pane, at, 4, Qt.KeyboardModifier.ShiftModifier)
+    assert axes.shown_bytes < axes.nbytes
+    assert axes.byte_at(at.y()) == pytest.approx(byte)
+    empty = QPoint(int(axes.area.left()) + 3, 4)
+    QTest.mouseDClick(pane.picture, LEFT, NONE, empty)
+    assert axes.is_fitted
+
+
+def test_dragging_pans_and_selects_nothing(studio: Studio, pane: TensorMapPane) -> None:
+    axes = pane.picture.axes
+    at = middle(pane, box_of(pane, "conv2/output"))
+    turn_wheel(pane, at, 8, NONE)
+    left = axes.left
+    QTest.mousePress(pane.picture, LEFT, NONE, at)
+    for step in range(1, 5):
+        send_move(pane, at + QPoint(-20 * step, 0), LEFT)
+    QTest.mouseRelease(pane.picture, LEFT, NONE, at + QPoint(-80, 0))
+    assert axes.left == pytest.approx(left + 80 / axes.row_width)
+    assert studio.bus.selection.entities == ()
+
+
+def test_arrows_walk_the_boxes_and_enter_reveals(studio: Studio, pane: TensorMapPane) -> None:
+    revealed: list[Entity] = []
+    listener = lambda entity, _source: revealed.append(entity)  # noqa: E731
+    studio.bus.revealed.connect(listener)
+    QTest.mouseClick(pane.picture, LEFT, NONE, middle(pane, box_of(pane, "conv2/output")))
+    pane.picture.setFocus()
+    QTest.keyClick(pane.picture, Qt.Key.Key_Right)
+    caret = pane.picture.caret
+    assert caret is not None
+    assert caret.key != "conv2/output"
+    assert studio.bus.selection.primary == Entity("tensor", caret.key)
+    QTest.keyClick(pane.picture, Qt.Key.Key_Up)
+    assert pane.picture.caret is not None
+    assert pane.picture.caret.offset > caret.offset
+    QTest.keyClick(pane.picture, Qt.Key.Key_Plus)
+    assert not pane.picture.axes.is_fitted
+    QTest.keyClick(pane.picture, Qt.Key.Key_Home)
+    assert pane.picture.axes.is_fitted
+    QTest.keyClick(pane.picture, Qt.Key.Key_Return)
+    assert revealed == [Entity("tensor", pane.picture.caret.key)]
+
+
+def test_the_legend_keeps_one_role(studio: Studio, pane: TensorMapPane) -> None:
+    shown = studio.compilation.shown
+    assert shown is not None
+    everything = len(pane.table.shown)
+    assert everything == len(shown.tensors)
+    QTest.mouseClick(pane.legend.buttons["gradient"], LEFT)
+    assert {row.role for row in pane.table.shown} == {"gradient"}
+    QTest.mouseClick(pane.legend.buttons["gradient"], LEFT)
+    assert len(pane.table.shown) == everything
+    transient = sum(row.nbytes or 0 for row in shown.tensors if not row.kept)
+    assert transient == shown.plan.sum_bytes
+
+
+def test_columns_sort_by_what_they_mean(pane: TensorMapPane) -> None:
+    columns = {
+        pane.table.model().headerData(c, Qt.Orientation.Horizontal): c
+        for c in range(pane.table.model().columnCount())
+    }
+    pane.table.sortByColumn(columns["Bytes"], Qt.SortOrder.DescendingOrder)
+    sizes = [row.nbytes for row in pane.table.shown if row.nbytes is not None]
+    assert sizes == sorted(sizes, reverse=True)
+    pane.table.sortByColumn(columns["Register"], Qt.SortOrder.AscendingOrder)
+    refs = [row.ref for row in pane.table.shown]
+    assert refs == sorted(refs)
+    pane.table.sortByColumn(columns["Name"], Qt.SortOrder.AscendingOrder)
+    names = [row.key for row in pane.table.shown]
+    assert names == sorted(names)
+
+
+def test_a_copied_table_has_exact_bytes(pane: TensorMapPane) -> None:
+    lines = pane.table.copied().splitlines()
+    assert len(lines) == 1 + len(pane.table.shown)
+    place = lines[0].split("\t").index("Bytes")
+    for line, row in zip(lines[1:], pane.table.shown, strict=True):
+        assert line.split("\t")[place] == ("" if row.nbytes is None else str(row.nbytes))
+
+
+def test_an_edit_draws_the_new_plan(
+    studio: Studio, document: Document, pane: TensorMapPane, settled: Callable[[], None]
+) -> None:
+    before = pane.picture.picture
+    document.apply("Delete", delete(document.state, ["dropout1"]))
+    assert pane.note.endswith("of the program before")
+    settled()
+    assert pane.note == ""
+    assert pane.picture.picture is not before
+    assert studio.compilation.shown is not None
+    assert pane.picture.picture is studio.compilation.shown.picture
+    assert "dropout1/output" not in {row.key for row in pane.table.shown}
+
+
+def test_a_pinned_map_keeps_its_own_selection(studio: Studio, pane: TensorMapPane) -> None:
+    QTest.mouseClick(pane.picture, LEFT, NONE, middle(pane, box_of(pane, "conv2/output")))
+    pane.set_pinned(True)
+    marks = pane.links.marks
+    studio.bus.select([entities.tensor("digit/output")], source="canvas")
+    studio.bus.hover(entities.tensor("digit/output"), "canvas")
+    assert pane.links.marks == marks
+    assert pane.links.glow == {}
+
+
+def test_without_a_program_it_says_so(studio: Studio, opened: Open, qtbot: QtBot) -> None:
+    opened("iris")
+    studio.replace(Document.new("empty"))
+    pane = TensorMapPane(studio)
+    qtbot.addWidget(pane)
+    empty = pane.findChild(EmptyState)
+    assert empty is not None
+    assert empty.accessibleName() == "Appears with the program"
