@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 
+import shiboken6
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.signal import Signal
@@ -25,7 +26,7 @@ def register(context: Context, widget: QWidget) -> None:
 
 def members(context: Context) -> tuple[QWidget, ...]:
     """The widgets of a context that are alive."""
-    return tuple(_members.get(context, ()))
+    return tuple(each for each in _members.get(context, ()) if shiboken6.isValid(each))
 
 
 def context_of(widget: QWidget | None) -> Context:
