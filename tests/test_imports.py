@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 QT = {"PySide6", "shiboken6", "pyqtgraph"}
 # What only the window imports, which stands on this engine in a package of its own.
-FOR_THE_WINDOW = {"pyside6-essentials", "pyqtgraph"}
+FOR_THE_WINDOW = {"pyside6-essentials", "shiboken6", "pyqtgraph"}
 OPENGL = {"moderngl", "glcontext"}
 
 # Imports the modules one by one and answers, for each watched package, who first brought it in.
@@ -55,6 +55,13 @@ def brought_in(modules: list[str], watched: set[str]) -> dict[str, str]:
     )
     assert answer.returncode == 0, answer.stderr
     return dict(json.loads(answer.stdout))
+
+
+@pytest.mark.parametrize(
+    "package", ["studio.ui.models", "studio.graph_editor.model", "studio.instruction_view.model"]
+)
+def test_importing_the_models_loads_no_qt(package: str) -> None:
+    assert brought_in(modules_below(package), QT) == {}
 
 
 def test_importing_the_engine_loads_neither_qt_nor_opengl() -> None:
