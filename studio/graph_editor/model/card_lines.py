@@ -15,11 +15,8 @@ from studio.graph_editor.model.state import CanvasNode
 MOST_LINES = 3
 TIMES = "\u00d7"
 
-ALWAYS = (
-    "shape", "units", "filters", "kernel_size", "pool_size", "target_shape", "rate", "scale",
-    "activation",
-)  # fmt: skip
-"""Options shown whatever their value, in this order; then those that are not default."""
+ALWAYS = ("pool_size", "activation")
+"""Options shown whatever their value, behind those a layer requires; then what was changed."""
 
 _NEVER = ("data_format", "seed", "groups")
 
@@ -60,9 +57,10 @@ def shape_label(shape: Sequence[int]) -> str:
 @lru_cache(maxsize=20_000)
 def _lines(type_name: str, config: FrozenConfig) -> tuple[CardLine, ...]:
     layer = layer_of(type_name, config)
-    options = {option.name: option for option in layer_class(type_name).options}
-    shown = [options[name] for name in ALWAYS if name in options]
-    shown += [o for name, o in options.items() if name not in ALWAYS and _stands_out(o, config)]
+    options = layer_class(type_name).options
+    shown = [o for o in options if o.required]
+    shown += [o for o in options if o.name in ALWAYS and not o.required]
+    shown += [o for o in options if o not in shown and _stands_out(o, config)]
     return tuple(
         CardLine(o.name, o.name.replace("_", " "), value_text(o.plain(layer.option_values[o.name])))
         for o in shown[:MOST_LINES]

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -28,6 +32,7 @@ from studio.graph_editor.view.canvas_menu import entries_for, open_canvas_menu
 from studio.graph_editor.view.chrome import Chrome
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.commands import CanvasCommands
+from studio.graph_editor.view.drops import Drops
 from studio.graph_editor.view.edge_scrolling import EdgeScrolling
 from studio.graph_editor.view.fix_offers import FixOffers
 from studio.graph_editor.view.following import Following
@@ -56,6 +61,7 @@ from studio.ui.models.selection import SelectionBus
 from studio.ui.models.studio import Studio
 
 _ROOM = 100_000.0
+_READABLE = 0.5
 _MODIFIERS = (Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 
 
@@ -100,6 +106,7 @@ class CanvasView(QGraphicsView):
             self, self.graph, self.navigation, self.bus, studio.preferences,
             lambda: studio.actions.trigger("canvas.quick_add"),
         )  # fmt: skip
+        self.drops = Drops(self)
         self.commands = CanvasCommands(self)
         self.navigation.zoomed.connect(self._zoomed)
         self._following = Following(self)
@@ -149,6 +156,10 @@ class CanvasView(QGraphicsView):
     def show_all(self) -> None:
         """Bring the whole graph into sight."""
         self.navigation.frame(self.graph.content_area())
+
+    def show_beginning(self) -> None:
+        """Bring the whole graph into sight if it can be read then, or else where it begins."""
+        self.navigation.begin(self.graph.content_area(), _READABLE)
 
     def _zoomed(self, zoom: float) -> None:
         self.setRenderHint(QPainter.RenderHint.Antialiasing, zoom >= NEAR)
@@ -203,7 +214,7 @@ class CanvasView(QGraphicsView):
 
     def pointer(self) -> Pointer:
         """Where the pointer is, and the modifier keys."""
-        return self._pointer_at(self._pointer, QApplication.keyboardModifiers())
+        return self.pointer_at(self._pointer, QApplication.keyboardModifiers())
 
     def searches_on_release(self, *, shift: bool) -> bool:
         """Whether a wire dropped on nothing asks what to add."""
@@ -267,7 +278,8 @@ class CanvasView(QGraphicsView):
             made = [i for i in self.document.state.nodes if i not in before]
             self.bus.select([entities.node(i) for i in made], source=self.source)
 
-    def _pointer_at(self, place: QPointF, modifiers: Qt.KeyboardModifier) -> Pointer:
+    def pointer_at(self, place: QPointF, modifiers: Qt.KeyboardModifier) -> Pointer:
+        """A place of the viewport as gestures take it; it is where the pointer is from now on."""
         self._pointer = place
         return Pointer(self.navigation.scene_at(place), place, modifiers)
 
@@ -278,7 +290,7 @@ class CanvasView(QGraphicsView):
     # -- hands ----------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        at = self._pointer_at(event.position(), event.modifiers())
+        at = self.pointer_at(event.position(), event.modifiers())
         event.accept()
         if self._gesture is not None:
             return
@@ -291,7 +303,7 @@ class CanvasView(QGraphicsView):
             self.take_over(gesture)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = self._pointer_at(event.position(), event.modifiers())
+        at = self.pointer_at(event.position(), event.modifiers())
         event.accept()
         if self._gesture is None:
             self.hovering.over(self.target_at(at))
@@ -301,14 +313,14 @@ class CanvasView(QGraphicsView):
             self._edges.follow(at.view)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        at = self._pointer_at(event.position(), event.modifiers())
+        at = self.pointer_at(event.position(), event.modifiers())
         event.accept()
         if self._gesture is not None and self._gesture.button == event.button():
             self._gesture.release(at)
             self.hovering.over(self.target_at(at))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        at = self._pointer_at(event.position(), event.modifiers())
+        at = self.pointer_at(event.position(), event.modifiers())
         event.accept()
         if event.button() == Qt.MouseButton.LeftButton and self._gesture is None:
             self._double_click(self.target_at(at), at)
@@ -335,6 +347,18 @@ class CanvasView(QGraphicsView):
         if event.reason() != QContextMenuEvent.Reason.Mouse and self._gesture is None:
             self._menu_by_keys()
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self.drops.enter(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        self.drops.move(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.drops.leave(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.drops.drop(event)
+
     # -- keys -----------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -351,7 +375,7 @@ class CanvasView(QGraphicsView):
         if event.isAutoRepeat():
             return
         if self._gesture is not None and event.key() in _MODIFIERS:
-            self._gesture.move(self._pointer_at(self._pointer, event.modifiers()))
+            self._gesture.move(self.pointer_at(self._pointer, event.modifiers()))
         if self._held.release(event.key()):
             self.keys.tapped(event.key())
         self.keys.released(event.key())
@@ -394,7 +418,7 @@ class CanvasView(QGraphicsView):
         if key == Qt.Key.Key_Escape or undo:
             self.cancel_gesture()
         elif key in _MODIFIERS:
-            gesture.move(self._pointer_at(self._pointer, event.modifiers()))
+            gesture.move(self.pointer_at(self._pointer, event.modifiers()))
         else:
             gesture.key(key, self.pointer())
 

@@ -21,7 +21,7 @@ class CanvasColours:
     def __init__(self, theme: Theme) -> None:
         self.is_dark = theme.is_dark
         self.canvas = QColor(theme.colour("canvas"))
-        self.grid = QColor(theme.mixed("hairline", "canvas", 0.75))
+        self.grid = QColor(theme.mixed("outline", "canvas", 0.5))
         self.body = QColor(theme.colour("dock"))
         self.raised = QColor(theme.colour("field"))
         self.hover = QColor(theme.colour("hover"))
@@ -41,6 +41,10 @@ class CanvasColours:
         self.family = {name: QColor(theme.colour(f"family.{name}")) for name in FAMILIES}
         self.tint = {
             name: QColor(theme.mixed(f"family.{name}", "dock", 0.16 if theme.is_dark else 0.10))
+            for name in FAMILIES
+        }
+        self.block = {
+            name: QColor(theme.mixed(f"family.{name}", "dock", 0.34 if theme.is_dark else 0.24))
             for name in FAMILIES
         }
         self.condition = {

@@ -45,7 +45,7 @@ class Following:
         canvas.graph.show_state(document.state, document.report)
         canvas.linking.refresh()
         canvas.fixes.ask()
-        canvas.show_all()
+        canvas.show_beginning()
 
     def _changed(self, change: Change) -> None:
         canvas = self._canvas

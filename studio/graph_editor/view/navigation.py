@@ -90,10 +90,21 @@ class Navigation:
         """Bring an area into sight, no larger than ``largest``."""
         if area.isEmpty():
             return
-        view = self._view.viewport().rect()
-        wide = max(1.0, view.width() - 2 * _MARGIN) / area.width()
-        high = max(1.0, view.height() - 2 * _MARGIN) / area.height()
-        self._go(area.center(), min(wide, high, largest))
+        self._go(area.center(), min(self._fitting(area), largest))
+
+    def begin(self, area: QRectF, least: float) -> None:
+        """Show an area at once; its left end when it would be smaller than ``least``."""
+        self.stop()
+        if area.isEmpty():
+            self._look(QPointF(0, 0), 1.0)
+            return
+        zoom = self._fitting(area)
+        if zoom >= least:
+            self._look(area.center(), min(zoom, 1.0))
+            return
+        zoom = max(least, 0.7)
+        half = (self._view.viewport().width() / 2 - _MARGIN) / zoom
+        self._look(QPointF(min(area.left() + half, area.center().x()), area.center().y()), zoom)
 
     def reveal(self, area: QRectF) -> None:
         """Scroll, without zooming, if an area is out of sight: to the middle third then."""
@@ -110,6 +121,12 @@ class Navigation:
         if self._slide is not None:
             self._slide.stop()
             self._slide = None
+
+    def _fitting(self, area: QRectF) -> float:
+        """The zoom at which an area fits, with a margin."""
+        view = self._view.viewport().rect()
+        wide = max(1.0, view.width() - 2 * _MARGIN) / area.width()
+        return min(wide, max(1.0, view.height() - 2 * _MARGIN) / area.height())
 
     def _go(self, centre: QPointF, zoom: float) -> None:
         zoom = _clamped(zoom)

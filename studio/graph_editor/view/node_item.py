@@ -73,7 +73,7 @@ class NodeItem(CanvasItem):
     ) -> None:
         zoom = option.levelOfDetailFromTransform(painter.worldTransform())
         if zoom >= node_paint.NEAR:
-            self._paint_near(painter)
+            self.paint_near(painter)
             return
         if zoom >= node_paint.FAR:
             if self._far is None:
@@ -85,7 +85,8 @@ class NodeItem(CanvasItem):
             painter, self.card, self.area, self.colours, self.marks, zoom
         )
 
-    def _paint_near(self, painter: QPainter) -> None:
+    def paint_near(self, painter: QPainter) -> None:
+        """Draw everything."""
         card, colours = self.card, self.colours
         if self._texts is None:
             self._texts = card_texts(card, colours, self.area.height())

@@ -82,12 +82,12 @@ def paint_content(
     node = card.node
     middle = size.height() / 2 + 1 if node.collapsed else (TITLE_HEIGHT + STRIP) / 2
     family = colours.family[card.family]
-    draw_icon(painter, f"family-{card.family}", QRectF(10, middle - 8, 16, 16), family)
+    draw_icon(painter, f"family-{card.family}", QRectF(9, middle - 8, 16, 16), family)
     for each in texts:
         painter.setPen(each.colour)
         painter.setFont(each.font)
         painter.drawStaticText(each.place, each.text)
-    left, top = NODE_WIDTH - 23, middle - 7 if node.collapsed else 10
+    left, top = NODE_WIDTH - 22, middle - 7 if node.collapsed else 10
     draw_icon(painter, card.condition, QRectF(left, top, 14, 14), colours.condition[card.condition])
     if node.frozen:
         left, top = (left - 18, top) if node.collapsed else (left, 25)
@@ -163,8 +163,8 @@ def paint_far(
     painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours, text: PlacedText
 ) -> None:
     """Seen from afar: strip, name in large letters."""
-    painter.fillRect(size, colours.tint[card.family])
-    painter.fillRect(QRectF(0, 0, size.width(), 8), colours.family[card.family])
+    painter.fillRect(size, colours.block[card.family])
+    painter.fillRect(QRectF(0, 0, size.width(), 9), colours.family[card.family])
     painter.setPen(text.colour)
     painter.setFont(text.font)
     painter.drawStaticText(text.place, text.text)

@@ -20,10 +20,10 @@ from studio.graph_editor.view.colours import CanvasColours
 SIDE = 10.0
 """Space left free at the sides."""
 
-TEXT_LEFT = 34.0
+TEXT_LEFT = 32.0
 FOOTER_HEIGHT = 22.0
 UNKNOWN = "\u2013"
-_FAR_PIXELS = 26
+_FAR_PIXELS = 27
 
 
 class PlacedText(NamedTuple):
@@ -37,7 +37,7 @@ class PlacedText(NamedTuple):
 
 def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:
     """Everything written on a layer that is seen from near."""
-    room = NODE_WIDTH - TEXT_LEFT - 26
+    room = NODE_WIDTH - TEXT_LEFT - 24
     faint = card.node.bypassed or card.condition == "unreached"
     title_colour = colours.text2 if faint else colours.text
     if card.node.collapsed:
@@ -64,7 +64,9 @@ def far_text(card: NodeCard, colours: CanvasColours, height: float) -> PlacedTex
     """The title in letters that can be read from afar."""
     font = QFont(colours.title_font)
     font.setPixelSize(_FAR_PIXELS)
-    text = _line(card.title, font, NODE_WIDTH - 12)
+    cut = _metrics(font.key()).elidedText(card.title, Qt.TextElideMode.ElideMiddle, NODE_WIDTH - 8)
+    text = _plain(cut)
+    text.prepare(font=font)
     left = (NODE_WIDTH - text.size().width()) / 2
     return PlacedText(QPointF(left, (height - _height(font)) / 2), text, font, colours.text)
 

@@ -17,9 +17,9 @@ from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import CanvasItem, DotItem, FrameItem, NoteItem
 from studio.graph_editor.view.marks import PortKey
 from studio.graph_editor.view.node_item import NodeItem, PictureOf, no_picture
+from studio.graph_editor.view.routing import route
 from studio.graph_editor.view.wire_item import CHIP_ZOOM, WireItem
 
-_ROUTE_MARGIN = 24.0
 _BOXES = Qt.ItemSelectionMode.IntersectsItemBoundingRect
 
 
@@ -244,10 +244,6 @@ class GraphScene(QGraphicsScene):
     def _route(self, item: WireItem) -> None:
         wire = item.wire
         source, target = self.nodes[wire.source], self.nodes[wire.target]
-        below = max(source.scene_area.bottom(), target.scene_area.bottom()) + _ROUTE_MARGIN
-        item.route(
-            source.port_place(PortKey("out")),
-            target.port_place(PortKey("in", wire.slot)),
-            self._style,
-            below,
-        )
+        start = source.port_place(PortKey("out"))
+        end = target.port_place(PortKey("in", wire.slot))
+        item.route(route(self, source, target, start, end), start, end)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF
 
 from studio.graph_editor.model.quick_add import NOWHERE, Place
-from studio.graph_editor.model.state import Wire
+from studio.graph_editor.view.adding import place_of
 from studio.graph_editor.view.choosing import AddChooser, SwitchChooser
 from studio.graph_editor.view.marks import PortKey
 from studio.graph_editor.view.quick_add import QuickAddPopup
@@ -36,7 +36,7 @@ class Searches:
     def add_by_keys(self) -> None:
         """Add after the selected layer, on the selected wire, or at the pointer."""
         canvas = self._canvas
-        place = self._place_of_selection()
+        place = place_of(canvas.bus.selection, canvas.document.state)
         if place == NOWHERE:
             at = canvas.pointer_or_middle()
             self._open(place, canvas.navigation.scene_at(at), at)
@@ -80,13 +80,3 @@ class Searches:
         canvas.studio.palette.used(type_name)
         canvas.bus.select([entities.node(ids[-1])], source=canvas.source)
         canvas.navigation.reveal(canvas.graph.area_of(ids[-1:]))
-
-    def _place_of_selection(self) -> Place:
-        primary = self._canvas.bus.selection.primary
-        if primary is not None and primary.kind == "wire":
-            wire = Wire(*entities.wire_ends(primary))
-            return Place(wire=wire) if wire in self._canvas.graph.wires else NOWHERE
-        nodes = self._canvas.document.state.nodes
-        if primary is not None and primary.key in nodes and nodes[primary.key].flows:
-            return Place(source=primary.key)
-        return NOWHERE

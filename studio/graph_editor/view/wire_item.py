@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 from studio.graph_editor.model.state import Wire
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import WIRE_LEVEL
-from studio.graph_editor.view.wire_paths import distance, samples, wire_path
+from studio.graph_editor.view.wire_paths import distance, samples
 
 CHIP_ZOOM = 0.6
 """From this zoom on wires carry their shape."""
@@ -39,17 +39,11 @@ class WireItem(QGraphicsPathItem):
         self.marked = ""
         self._state = "ok"
         self._points: list[QPointF] | None = None
-        self._ends: tuple[QPointF, QPointF, str, float | None] | None = None
         self.setZValue(WIRE_LEVEL)
         self.setPen(colours.wire_pen)
 
-    def route(self, start: QPointF, end: QPointF, style: str, below: float | None) -> None:
-        """Lead from one port to another."""
-        ends = (start, end, style, below)
-        if ends == self._ends:
-            return
-        self._ends = ends
-        path = wire_path(start, end, style, below)
+    def route(self, path: QPainterPath, start: QPointF, end: QPointF) -> None:
+        """Lead from one port to another along a path."""
         self._points = None
         self.setPath(path)
         self.chip.place(path, end.x() - start.x())

@@ -34,6 +34,40 @@ def wire_path(start: QPointF, end: QPointF, style: str, below: float | None = No
     return _curve(start, end)
 
 
+def bridge_path(
+    start: QPointF, end: QPointF, style: str, level: float, left: float, right: float
+) -> QPainterPath:
+    """The path of a forward wire past layers that stand in its way.
+
+    Args:
+        start: the output port.
+        end: the input port.
+        style: ``curve`` or ``right-angle``.
+        level: a height free of them.
+        left: where they begin.
+        right: where they end.
+    """
+    if style == "right-angle":
+        out, back = _between(start.x(), left), _between(end.x(), right)
+        corners = [
+            start,
+            QPointF(out, start.y()),
+            QPointF(out, level),
+            QPointF(back, level),
+            QPointF(back, end.y()),
+            end,
+        ]
+        return _polyline(corners, CORNER)
+    down, up = QPointF(left, level), QPointF(right, level)
+    path = QPainterPath(start)
+    pull = max(4.0, (left - start.x()) * 0.55)
+    path.cubicTo(start + QPointF(pull, 0), down - QPointF(pull, 0), down)
+    path.lineTo(up)
+    pull = max(4.0, (end.x() - right) * 0.55)
+    path.cubicTo(up + QPointF(pull, 0), end - QPointF(pull, 0), end)
+    return path
+
+
 def loose_path(start: QPointF, end: QPointF, style: str, forward: bool) -> QPainterPath:
     """The path of a wire whose other end follows the pointer; it never routes around."""
     if not forward:
@@ -73,6 +107,20 @@ def crosses(points: list[QPointF], others: list[QPointF]) -> bool:
         for c, d in pairwise(others)
         if _box(a, b).intersects(_box(c, d))
     )
+
+
+def meets(start: QPointF, end: QPointF, area: QRectF) -> bool:
+    """Whether the straight line between two points touches an area."""
+    if area.contains(start) or area.contains(end):
+        return True
+    corners = [area.topLeft(), area.topRight(), area.bottomRight(), area.bottomLeft()]
+    sides = pairwise([*corners, corners[0]])
+    return any(_segments_cross(start, end, a, b) for a, b in sides)
+
+
+def _between(port: float, obstacle: float) -> float:
+    """A place for the vertical stretch between a port and what is in the way."""
+    return port + max(-STUB, min(STUB, (obstacle - port) / 2))
 
 
 def _curve(start: QPointF, end: QPointF) -> QPainterPath:
