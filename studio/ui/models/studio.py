@@ -26,11 +26,14 @@ from studio.ui.models import (
     listing_actions,
     profiling_actions,
     tensor_view_actions,
+    training_actions,
 )
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.compilation import Compilation
+from studio.ui.models.curves_display import CurvesDisplay
 from studio.ui.models.data import DataModel
 from studio.ui.models.data_cache import DatasetCache
+from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.exporting import ExportModel
 from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import NetworkAtRest, initial
@@ -42,6 +45,7 @@ from studio.ui.models.problems import ProblemList
 from studio.ui.models.profiling import ProfilingModel
 from studio.ui.models.recent import RecentFiles
 from studio.ui.models.recovery import Recovery
+from studio.ui.models.runs import RunList
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.selection import SelectionBus
 from studio.ui.models.tasks import TaskList
@@ -57,6 +61,8 @@ DECLARED: tuple[tuple[ActionSpec, ...], ...] = (
     graph_actions.ACTIONS,
     data_actions.ACTIONS,
     listing_actions.ACTIONS,
+    training_actions.ACTIONS,
+    training_actions.PLOT_ACTIONS,
     export_actions.ACTIONS,
     profiling_actions.ACTIONS,
     tensor_view_actions.ACTIONS,
@@ -116,6 +122,11 @@ class Studio:
             dataset=datasets.open,
             said=self.notify,
         )
+        self.runs = RunList(self.training, scheduler, tasks, self.fail)
+        self.evaluation = EvaluationModel(
+            self.training, self.runs, tasks, self.preferences, datasets.open
+        )
+        self.plots = CurvesDisplay(self.training, self.runs)
         self.problems = ProblemList(self.bus)
         self.profiling = ProfilingModel(
             scheduler, tasks, self.preferences, self.places.cache, self._task, self.fail,
@@ -131,6 +142,7 @@ class Studio:
         self.log.follow_logging()
         data_actions.bind_data(self.actions, self.data)
         export_actions.bind_exports(self.actions, self.exporting)
+        training_actions.bind_training(self.actions, self.training, self.evaluation)
         profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
         profiling_actions.bind_problems(self.actions, self.problems)
         self.compilation.changed.connect(self._compiled)
@@ -175,11 +187,13 @@ class Studio:
         """Work on another document from now on; who asks about unsaved work has done so."""
         self.bus.hover(None, "")
         self.bus.clear()
-        self.training.reset()
+        self.training.follow()
         self.live.rest_on(None)
         self.document.changed.disconnect(self._document_changed)
+        self.document.saved.disconnect(self._document_saved)
         self.document = document
         self._follow(document)
+        self.runs.follow()
         self.document_replaced.emit(document)
         for warning in document.warnings:
             self.notify(warning, "warning")
@@ -188,6 +202,8 @@ class Studio:
         """End everything that runs; the models are void after this."""
         self.profiling.close()
         self.live.close()
+        self.evaluation.close()
+        self.runs.close()
         self.training.close()
         self.compilation.follow(None)
         self.recovery.close()
@@ -206,6 +222,7 @@ class Studio:
 
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._document_changed)
+        document.saved.connect(self._document_saved)
         self.problems.follow(document)
         self.data.follow(document)
         self.compilation.follow(document)
@@ -216,6 +233,11 @@ class Studio:
 
     def _document_changed(self, change: Change) -> None:
         self.bus.forget(entities.node(gone) for gone in change.removed)
+        if not change.only_places:
+            self.training.document_changed()
+
+    def _document_saved(self) -> None:
+        self.runs.document_saved()
 
     def _compiled(self) -> None:
         self.bus.use(self.compilation.provenance)

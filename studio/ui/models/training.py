@@ -16,7 +16,7 @@ from studio.engine.train.trainer import Trainer
 from studio.ui.models.compilation_result import OpenData, open_data
 from studio.ui.models.curves import RunCurves
 from studio.ui.models.preferences import Preferences
-from studio.ui.models.scheduling import Scheduler
+from studio.ui.models.scheduling import Debounce, Scheduler
 from studio.ui.models.tasks import TaskList
 from studio.ui.models.training_device import ContextFactory, Device
 from studio.ui.models.training_network import SharedNetwork
@@ -26,6 +26,8 @@ from studio.ui.models.training_staleness import graph_difference
 from studio.ui.models.training_state import BUSY, WORDS, Compiling, Ending, Standing, State
 
 _LOG = logging.getLogger(__name__)
+
+_COMPARE_SECONDS = 0.15
 
 
 class _Report(Protocol):
@@ -109,6 +111,7 @@ class TrainingModel:
         self._device = Device(scheduler)
         self._session: TrainingSession | None = None
         self._staleness = ""
+        self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
 
     # -- where it stands ------------------------------------------------------------------------
 
@@ -206,8 +209,13 @@ class TrainingModel:
         """What differs, in one sentence; empty where nothing does."""
         return self._staleness
 
+    def document_changed(self) -> None:
+        """The network on the canvas may be another: compare them once it rests."""
+        if self.trained_project is not None:
+            self._compare.ask()
+
     def check_staleness(self) -> None:
-        """Compare what was trained with the document; to be called when that has changed."""
+        """Compare what was trained with the document."""
         found = self._difference()
         if found != self._staleness:
             self._staleness = found
@@ -332,6 +340,7 @@ class TrainingModel:
 
     def close(self) -> None:
         """End everything and close the device; waits for that."""
+        self._compare.cancel()
         self._leave()()
         self._device.close()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.training import TrainingModel
@@ -150,23 +148,21 @@ def bind_training(
     actions: ActionRegistry,
     training: TrainingModel,
     evaluation: EvaluationModel,
-    show: Callable[[str], object],
 ) -> None:
-    """Carry out those actions that need no window.
+    """Carry out those actions that need no window of their own."""
 
-    Args:
-        actions: the action table.
-        training: trains.
-        evaluation: tests.
-        show: shows a pane, by the id of the action that does.
-    """
+    def show(pane: str) -> None:
+        # Its action is the window's, and switches: only what is not in sight is to be shown.
+        action = f"pane.{pane}"
+        if action in actions and not actions.is_checked(action):
+            actions.trigger(action)
 
     def start() -> None:
         # A graph that cannot be trained shows why, as a broken arrow does.
         if training.is_busy or not training.why_not_start():
             training.start()
         else:
-            show("view.problems")
+            show("problems")
 
     def why_not_pause() -> str:
         return "" if training.state in ("preparing", "running", "pausing", "paused") else IDLE
@@ -185,7 +181,7 @@ def bind_training(
         return "" if training.trainer is not None else "nothing was trained yet"
 
     def test() -> None:
-        show("view.testing")
+        show("testing")
         evaluation.measure()
 
     actions.bind("train.start", start, lambda: _why_not_start(training))

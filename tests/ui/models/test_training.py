@@ -448,3 +448,14 @@ def test_time_left_is_told_once_there_is_a_pace(long: TrainingBench) -> None:
     assert standing.items_per_second is not None
     assert standing.items_per_second > 0
     assert long.model.state in BUSY
+
+
+def test_an_edit_is_compared_once_it_rests(bench: TrainingBench) -> None:
+    bench.train()
+    hidden = next(node for node in bench.document.state.layers() if node.type_name == "Dense")
+    for units in (9, 10, 11):
+        bench.document.apply("units", set_option(bench.document.state, hidden.id, "units", units))
+        bench.model.document_changed()
+        assert not bench.model.is_stale
+    bench.scheduler.advance(1.0)
+    assert bench.model.is_stale

@@ -1,0 +1,98 @@
+"""The actions of training: what each does, and why it cannot, in every state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from studio.graph_editor.model.edits.removal import delete
+from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.evaluation import EvaluationModel
+from studio.ui.models.runs import RunList
+from studio.ui.models.training_actions import ACTIONS, PLOT_ACTIONS, bind_training
+from tests.ui.models.training_bench import TrainingBench
+
+
+class ActionBench(TrainingBench):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, epochs=100_000)
+        self.runs = RunList(self.model, self.scheduler, self.tasks, self.errors.append)
+        self.evaluation = EvaluationModel(self.model, self.runs, self.tasks, self.preferences)
+        self.actions = ActionRegistry(self.errors.append)
+        self.actions.declare(ACTIONS)
+        self.shown: list[str] = []
+        for pane in ("problems", "testing"):
+            self.actions.declare([ActionSpec(f"pane.{pane}", pane, "Shows it.", checkable=True)])
+            self.actions.bind(
+                f"pane.{pane}",
+                lambda pane=pane: self.shown.append(pane),
+                checked=lambda pane=pane: pane in self.shown,
+            )
+        bind_training(self.actions, self.model, self.evaluation)
+
+    def possible(self) -> set[str]:
+        return {spec.id for spec in ACTIONS if not self.actions.why_not(spec.id)}
+
+    def close(self) -> None:
+        self.evaluation.close()
+        self.runs.close()
+        super().close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[ActionBench]:
+    made = ActionBench(tmp_path)
+    yield made
+    made.close()
+
+
+STARTS = {"train.start", "train.step_batch", "train.step_epoch"}
+
+
+def test_what_is_possible_follows_the_state(bench: ActionBench) -> None:
+    assert bench.possible() == STARTS
+    bench.actions.trigger("train.start")
+    assert bench.model.state == "preparing"
+    bench.until_state("running")
+    during = {"train.pause", "train.stop", "train.step_batch", "train.step_epoch", "train.test"}
+    assert bench.possible() == during
+    bench.actions.trigger("train.pause")
+    bench.until_state("paused")
+    assert bench.actions.is_checked("train.pause")
+    assert bench.possible() == during | {"train.start"}
+    bench.actions.trigger("train.start")
+    bench.until_state("running")
+    bench.actions.trigger("train.stop")
+    bench.until_state("stopped")
+    assert bench.possible() == STARTS | {"train.continue", "train.reset", "train.test"}
+    bench.actions.trigger("train.reset")
+    assert bench.possible() == STARTS
+
+
+def test_training_a_graph_with_problems_shows_them(bench: ActionBench) -> None:
+    state = bench.document.state
+    first = next(node.id for node in state.layers())
+    bench.document.apply("delete", delete(state, [first], heal=False))
+    bench.actions.trigger("train.start")
+    bench.actions.trigger("train.start")
+    assert bench.shown == ["problems"]
+    assert bench.model.state == "idle"
+    assert "problem" in bench.actions.why_not("train.step_batch")
+
+
+def test_testing_shows_its_pane(bench: ActionBench) -> None:
+    bench.actions.trigger("train.step_batch")
+    bench.until_state("paused")
+    bench.actions.trigger("train.test")
+    assert bench.shown == ["testing"]
+    bench.until(lambda: bench.evaluation.status == "ready")
+
+
+def test_every_action_has_a_sentence_and_no_keys_collide() -> None:
+    registry = ActionRegistry()
+    registry.declare(ACTIONS)
+    registry.declare(PLOT_ACTIONS)
+    assert registry.conflicts() == []
+    assert all(spec.tip.endswith(".") for spec in registry)
