@@ -31,6 +31,7 @@ class Document:
         path: the file it was read from, if any.
         read_only: why it may not be changed; empty when it may.
         warnings: what opening the file found, one sentence each.
+        history: the undo to use, where it is to keep more or fewer steps than usual.
     """
 
     def __init__(
@@ -40,11 +41,12 @@ class Document:
         *,
         read_only: str = "",
         warnings: tuple[str, ...] = (),
+        history: History | None = None,
     ) -> None:
         self.changed: Signal[[Change]] = Signal()
         self.saved: Signal[[]] = Signal()
         self.report_changed: Signal[[]] = Signal()
-        self.history = History(state)
+        self.history = history or History(state)
         self.path = path
         self.uuid = uuid4().hex
         self.read_only = read_only

@@ -25,8 +25,8 @@ WINDOWED_RANK = 3
 
 
 def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem | None:
-    """What is wrong at a layer whose inputs are all known; None when its rule holds."""
-    if not is_known(node.type_name):
+    """What is wrong at a layer or dot whose inputs are all known; None when its rule holds."""
+    if node.is_layer and not is_known(node.type_name):
         return Problem(
             "layer.unknown", "error", node.id, f"there is no layer {node.type_name!r} here",
             "open the project with the version that has it",

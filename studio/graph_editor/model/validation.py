@@ -56,26 +56,14 @@ def _node_status(
     count = None if found is None else found.parameters
     if node.shares and count is not None:
         count = 0
+    unknown = node.is_layer and not is_known(node.type_name)
     if not _takes_part(state, node, resolved):
-        known = node.kind == "dot" or is_known(node.type_name)
-        if known:
+        if not unknown:
             return NodeStatus("unreached", shape, count, "not reached"), None
     elif node.id in flow.waiting:
         names = " and ".join(state.nodes[i].name for i in flow.waiting[node.id][:3])
         return NodeStatus("waiting", None, None, f"waiting for {names}"), None
-    elif not _passes_on(node):
-        problem = layer_problem(state, node, flow)
-        return NodeStatus("ok", shape, count), problem
-    if node.is_layer and not is_known(node.type_name):
-        return NodeStatus("error"), layer_problem(state, node, flow)
-    if shape is None:
-        return NodeStatus("unreached", None, None, "not reached"), None
-    return NodeStatus("ok", shape, count), None
-
-
-def _passes_on(node: CanvasNode) -> bool:
-    """Whether it hands on what comes in."""
-    return node.kind == "dot" or node.bypassed
+    return NodeStatus("ok", shape, count), layer_problem(state, node, flow)
 
 
 def _takes_part(state: DocumentState, node: CanvasNode, resolved: Resolved) -> bool:

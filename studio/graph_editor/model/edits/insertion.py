@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.core.errors import GraphError, StudioError
 from studio.graph_editor.model.edits.layers import add_layer
-from studio.graph_editor.model.edits.places import move
+from studio.graph_editor.model.edits.places import move_by
 from studio.graph_editor.model.edits.wires import connect, disconnect, free_inputs, wire_exists
 from studio.graph_editor.model.flow import downstream, upstream
 from studio.graph_editor.model.geometry import (
     COLUMN,
     GAP,
     NODE_WIDTH,
+    Box,
     SizeOf,
     bounds,
     box_of,
@@ -91,7 +92,10 @@ def add_on_wire(
     name = new_name(state, type_name)
     source, target = state.node(wire.source), state.node(wire.target)
     if at is None:
-        x = box_of(source, size_of).right + COLUMN - NODE_WIDTH
+        room = COLUMN - NODE_WIDTH
+        x = box_of(source, size_of).right + room
+        if push == "left":
+            x = box_of(target, size_of).x - room - NODE_WIDTH
         at = (x, target.y if source.kind == "dot" else source.y)
     state = add_layer(state, type_name, at=at, config=config, size_of=size_of)
     return insert_on_wire(state, [name], wire, push=push, check_shapes=False, size_of=size_of)
@@ -122,24 +126,52 @@ def make_room(
     push: Push = "right",
     size_of: SizeOf = node_size,
 ) -> DocumentState:
-    """Shift what lies downstream (or upstream, leftwards) of things when they overlap it."""
-    inside = {i for i in node_ids if i in state.nodes}
+    """Shift what lies downstream (or upstream, leftwards) of things when they overlap it.
+
+    Where they overlap what lies on the other side, they give way themselves first.
+    """
+    inside = [i for i in node_ids if i in state.nodes]
+    state = _aside(state, inside, push, size_of)
     placed = bounds((state.nodes[i] for i in inside), size_of)
-    if placed is None:
-        return state
-    beyond = downstream(state, inside) if push == "right" else upstream(state, inside)
-    others = [state.nodes[i] for i in state.nodes if i in beyond - inside]
-    hit = [box_of(n, size_of) for n in others if box_of(n, size_of).overlaps(placed, GAP - 1.0)]
-    if not hit:
+    others = _beyond(state, inside, push)
+    hit = _overlapping(state, others, placed, size_of)
+    if placed is None or not hit:
         return state
     step = placed.width + GAP
     if push == "right":
         step = max(step, placed.right + GAP - min(box.x for box in hit))
-        moved = [n for n in others if box_of(n, size_of).right > placed.x]
+        moved = [i for i in others if box_of(state.nodes[i], size_of).right > placed.x]
     else:
         step = -max(step, max(box.right for box in hit) + GAP - placed.x)
-        moved = [n for n in others if box_of(n, size_of).x < placed.right]
-    return move(state, {n.id: (n.x + step, n.y) for n in moved})
+        moved = [i for i in others if box_of(state.nodes[i], size_of).x < placed.right]
+    return move_by(state, moved, step, 0.0)
+
+
+def _aside(
+    state: DocumentState, inside: Sequence[str], push: Push, size_of: SizeOf
+) -> DocumentState:
+    """Things moved off what lies on the side that is not pushed."""
+    placed = bounds((state.nodes[i] for i in inside), size_of)
+    other: Push = "left" if push == "right" else "right"
+    hit = _overlapping(state, _beyond(state, inside, other), placed, size_of)
+    if placed is None or not hit:
+        return state
+    if push == "right":
+        return move_by(state, inside, max(box.right for box in hit) + GAP - placed.x, 0.0)
+    return move_by(state, inside, min(box.x for box in hit) - GAP - placed.right, 0.0)
+
+
+def _beyond(state: DocumentState, inside: Sequence[str], side: Push) -> list[str]:
+    """What lies downstream of things, or upstream."""
+    found = downstream(state, inside) if side == "right" else upstream(state, inside)
+    return [i for i in state.nodes if i in found and i not in inside]
+
+
+def _overlapping(
+    state: DocumentState, among: Sequence[str], placed: Box | None, size_of: SizeOf
+) -> list[Box]:
+    boxes = [box_of(state.nodes[i], size_of) for i in among]
+    return [] if placed is None else [box for box in boxes if box.overlaps(placed, GAP - 1.0)]
 
 
 def _linked(state: DocumentState, ends: Ends, wire: Wire, check_shapes: bool) -> DocumentState:

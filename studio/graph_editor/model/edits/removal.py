@@ -17,11 +17,12 @@ class Deletion(NamedTuple):
     state: DocumentState
     deleted: int
     joined: int
+    noun: str = "layer"
 
     @property
     def text(self) -> str:
         """What to tell the user."""
-        things = f"{self.deleted} item{'' if self.deleted == 1 else 's'}"
+        things = f"{self.deleted} {self.noun}{'' if self.deleted == 1 else 's'}"
         if not self.joined:
             return f"Deleted {things}"
         return f"Deleted {things}, re-joined {self.joined} wire{'' if self.joined == 1 else 's'}"
@@ -50,7 +51,8 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
         except StudioError:
             continue
         joined += 1
-    return Deletion(after, len(gone), joined)
+    kinds = {state.nodes[i].kind for i in gone}
+    return Deletion(after, len(gone), joined, kinds.pop() if len(kinds) == 1 else "thing")
 
 
 def _links_to_heal(state: DocumentState, gone: set[str], heal: bool) -> list[tuple[str, Wire]]:

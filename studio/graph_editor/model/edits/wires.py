@@ -160,7 +160,9 @@ def _inputs_with(
         return tuple(inputs)
     room = free_inputs(end)
     if taken or (room is not None and room < 1):
-        fed = state.nodes[inputs[slot or 0]].name
+        if not inputs:
+            raise InputTaken("it takes no wire", who=end.name)
+        fed = state.nodes[inputs[slot if taken and slot is not None else 0]].name
         raise InputTaken(
             f"its input is taken by {fed!r}", who=end.name, hint="remove that wire first"
         )
