@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 WINDOWED_RANK = 3
 
+_HINTS = {
+    "shape.rank": "put Reshape in front",
+    "shape.size": "make it narrower, or its input smaller",
+}
+"""What to do where the rule itself does not say."""
+
 
 def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem | None:
     """What is wrong at a layer or dot whose inputs are all known; None when its rule holds."""
@@ -37,14 +43,9 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
     if found.error is None:
         return None
     shapes = input_shapes(node, flow)
-    return Problem(
-        rule_id(layer_at(node), shapes, found.error),
-        "error",
-        node.id,
-        found.error.message,
-        found.error.hint,
-        offending_input(shapes),
-    )
+    rule = rule_id(layer_at(node), shapes, found.error)
+    hint = found.error.hint or _HINTS.get(rule, "")
+    return Problem(rule, "error", node.id, found.error.message, hint, offending_input(shapes))
 
 
 def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:

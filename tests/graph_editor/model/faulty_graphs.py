@@ -34,6 +34,11 @@ class Faulty:
     severity: str = "error"
     port: int | None = None
 
+    @property
+    def lowered(self) -> bool:
+        """Whether the engine looks for it while it lowers, and not later."""
+        return bool(self.node) and self.id != "training.nothing_to_train"
+
 
 def graph(
     *rows: Row,
