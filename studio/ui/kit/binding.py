@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from inspect import ismethod
+from inspect import isbuiltin, ismethod
 from threading import Lock, get_ident
 from typing import Any, ParamSpec
 
@@ -199,12 +199,23 @@ def _keep(widget: QObject, made: object) -> None:
     kept.append(made)
 
 
-def _weak(slot: Callable[..., object]) -> weakref.ref[Callable[..., object]]:
-    return weakref.WeakMethod(slot) if ismethod(slot) else weakref.ref(slot)
+def _weak(slot: Callable[..., object]) -> Callable[[], Callable[..., object] | None]:
+    if ismethod(slot):
+        return weakref.WeakMethod(slot)
+    if not isbuiltin(slot) or not isinstance(slot.__self__, QObject):
+        return weakref.ref(slot)
+    # A method of Qt itself, such as `update`, is a new object each time it is asked for.
+    owner, name = weakref.ref(slot.__self__), slot.__name__
+
+    def found() -> Callable[..., object] | None:
+        alive = owner()
+        return None if alive is None else getattr(alive, name)
+
+    return found
 
 
 def _alive(
-    widget: weakref.ref[Any], slot: weakref.ref[Callable[..., object]]
+    widget: weakref.ref[Any], slot: Callable[[], Callable[..., object] | None]
 ) -> Callable[..., object] | None:
     """The method, while both it and the widget are there."""
     holder, call = widget(), slot()

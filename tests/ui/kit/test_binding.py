@@ -57,6 +57,16 @@ def test_on_the_windows_thread_it_is_told_at_once(qtbot: QtBot) -> None:
     assert [value for value, _ in widget.heard] == [7]
 
 
+def test_methods_of_qt_itself_are_called(qtbot: QtBot) -> None:
+    widget, signal = Follower(), Signal[[]]()
+    qtbot.addWidget(widget)
+    binding.connect(widget, signal, widget.hide)
+    widget.show()
+    gc.collect()
+    signal.emit()
+    assert widget.isHidden()
+
+
 def test_many_changes_make_few_refreshes_and_the_last_counts(qtbot: QtBot) -> None:
     widget, signal = Follower(), Signal[[int]]()
     qtbot.addWidget(widget)
