@@ -235,6 +235,9 @@ def test_drawing_from_snapshots_never_tears_and_from_the_live_buffer_does(
     viewer = Viewer(egl, 200, 150)
     session, executable, tap, there = stepping(backend, (300, 400))
     stop = threading.Event()
+    where = backend._work.engine.call(executable._storages.where, Ref(0))
+    descriptor = executable._storages.descriptor(Ref(0))
+    live = Source(where.buffer.name, where.offset, where.nbytes, descriptor)
 
     def work() -> None:
         while not stop.is_set():
@@ -259,9 +262,6 @@ def test_drawing_from_snapshots_never_tears_and_from_the_live_buffer_does(
             fence = viewer.run(viewer.painter.fence)
             snapshot.drawn(fence)
             snapshot.release()
-            where = backend._work.engine.call(executable._storages.where, Ref(0))
-            descriptor = executable._storages.descriptor(Ref(0))
-            live = Source(where.buffer.name, where.offset, where.nbytes, descriptor)
             torn_live += len(np.unique(viewer.picture(live, view))) > 1
     finally:
         stop.set()

@@ -1,0 +1,366 @@
+"""Pictures of tensors drawn while a network trains: how many are whole, and what they cost it.
+
+Two contexts of one device share buffers: one trains on the engine's thread, the other draws on a
+thread of its own, offscreen. First a program writes the same number into every element of a tensor,
+a new one each step, so that a picture of two steps at once is seen at once: none may be drawn from
+snapshots, and some must be when the live buffer is drawn, or the test could not see them. Then a
+real network trains with and without somebody looking, in turns.
+
+Run from the root of the repository: ``python3 -m benchmarks.shared_contexts --json out.json``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import ours
+from benchmarks.timing import machine
+from benchmarks.workloads import WORKLOADS
+from studio.engine.core.tensor import Ref, Role
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.live import GlSnapshot
+from studio.engine.gl.live_contexts import SharedEgl
+from studio.engine.gl.live_painter import PALETTE, SheetPainter, Source, View
+from studio.engine.gl.live_target import PixelTarget
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.arithmetic import Add
+from studio.engine.isa.ops.move import Copy
+from studio.engine.isa.program import Program
+from studio.engine.runtime.live import StepClock, Tap
+from studio.engine.runtime.live_sheet import Pick, Sheet
+from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.loop import CHUNK_SECONDS
+
+PIXELS = 512
+COLOURS = np.stack([np.arange(PALETTE) % 256] * 3 + [np.full(PALETTE, 255)], 1).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Torn:
+    """Pictures of the tensor that holds one number."""
+
+    source: str
+    side: int
+    frames: int
+    torn: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A training with and without somebody looking."""
+
+    work: str
+    batch: int
+    tensor: str
+    elements: int
+    looks: str
+    alone_ms: float
+    watched_ms: float
+    frames_per_second: float
+    draw_ms: float
+
+    @property
+    def slower(self) -> float:
+        """How much longer a step takes, as a share."""
+        return self.watched_ms / self.alone_ms - 1.0
+
+
+def counting(side: int) -> Program:
+    """A state of side x side that grows by one everywhere in every run."""
+    build = ProgramBuilder("counting", "train")
+    count = build.tensor("count", (side, side), role=Role.STATE)
+    one = build.tensor("one", (1,), role=Role.CONST, value=(1.0,))
+    more = build.tensor("more", (side, side))
+    build.append("forward", Add(x1=count, x2=one, y=more))
+    build.append("update", Copy(x=more, y=count))
+    return build.finish((), (more,))
+
+
+def whole(shape: tuple[int, ...]) -> Sheet:
+    """The last two axes of a tensor as one picture of at most `PIXELS` cells a side."""
+    rows, columns = len(shape) - 2, len(shape) - 1
+    picks = tuple(Pick(0, 1, size if axis >= rows else 1) for axis, size in enumerate(shape))
+    block = [max(1, -(-shape[axis] // PIXELS)) for axis in (rows, columns)]
+    return Sheet(shape, picks, rows=rows, columns=columns, block=(block[0], block[1]))
+
+
+class Viewer:
+    """The second context: made and used on the thread that calls."""
+
+    def __init__(self, egl: SharedEgl) -> None:
+        self._context = egl.viewer()
+        if not self._context.make_current():
+            raise SystemExit("the second context cannot be made current")
+        self.target = PixelTarget(self._context.load, PIXELS, PIXELS)
+        self.painter = SheetPainter(self._context.load)
+        self.painter.set_palette(COLOURS)
+
+    def draw(self, source: Source, view: View) -> None:
+        """Draw one picture; nothing waits for it."""
+        self.painter.draw(source, view, PIXELS, PIXELS)
+
+    def finish(self) -> None:
+        """Wait until everything is drawn."""
+        self.painter.gl.finish()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.painter.release()
+        self.target.release()
+        self._context.release()
+
+
+def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> list[Torn]:
+    """Count torn pictures, from snapshots and from the live buffer, while steps run flat out."""
+    session = backend.open_session()
+    executable = backend.compile(counting(side), session, 1)
+    there, stop = threading.Event(), threading.Event()
+    tap = session.tap("count", ready=there.set)
+    executable.attach(tap, StepClock())
+    done = [0]
+
+    def train() -> None:
+        while not stop.is_set():
+            done[0] += executable.run(20, stop.is_set)
+
+    thread = threading.Thread(target=train)
+    live = live_source(executable, backend)
+    viewer = Viewer(egl)
+    thread.start()
+    cells = side // max(1, -(-side // PIXELS))
+    sheet = whole((side, side))
+    torn = {"snapshot": 0, "live buffer": 0}
+    try:
+        for _ in range(frames):
+            tap.request()
+            there.wait()
+            there.clear()
+            snapshot = tap.take()
+            if not isinstance(snapshot, GlSnapshot):
+                continue
+            step = snapshot.moment.step
+            view = View(sheet, low=step - 128, high=step + 127)
+            viewer.draw(Source.of(snapshot), view)
+            seen = viewer.target.read()[:cells, :cells, 0]
+            torn["snapshot"] += bool((seen != 128).any())
+            snapshot.drawn(viewer.painter.fence())
+            snapshot.release()
+            viewer.draw(live, view)
+            torn["live buffer"] += np.unique(viewer.target.read()[:cells, :cells, 0]).size > 1
+    finally:
+        stop.set()
+        thread.join()
+        viewer.close()
+        tap.close()
+        executable.close()
+        session.close()
+    return [Torn(source, side, frames, count, done[0]) for source, count in torn.items()]
+
+
+def live_source(executable: GlExecutable, backend: GlBackend) -> Source:
+    """The buffer the training itself writes: what must never be drawn."""
+    ref = Ref(0)
+    where = backend._work.engine.call(executable._storages.where, ref)
+    descriptor = executable._storages.descriptor(ref)
+    return Source(where.buffer.name, where.offset, where.nbytes, descriptor)
+
+
+class Looking:
+    """A thread that draws a tensor again and again, so often at most.
+
+    Args:
+        egl: gives the second context.
+        tap: the tensor.
+        there: set when a snapshot has come.
+        interval: seconds between two pictures.
+    """
+
+    def __init__(self, egl: SharedEgl, tap: Tap, there: threading.Event, interval: float) -> None:
+        self.frames = 0
+        self._egl = egl
+        self._tap = tap
+        self._there = there
+        self._interval = interval
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        viewer = Viewer(self._egl)
+        held: GlSnapshot | None = None
+        while not self._stop.is_set():
+            begun = time.perf_counter()
+            self._tap.request()
+            if not self._there.wait(0.5):
+                continue
+            self._there.clear()
+            snapshot = self._tap.take()
+            if isinstance(snapshot, GlSnapshot):
+                found = snapshot.render().statistics
+                low, high = (0.0, 1.0) if found is None else (found.low, found.high)
+                viewer.draw(Source.of(snapshot), View(whole(snapshot.shape), low=low, high=high))
+                if held is not None:
+                    held.drawn(viewer.painter.fence())
+                    held.release()
+                held = snapshot
+                self.frames += 1
+            self._stop.wait(max(0.0, self._interval - (time.perf_counter() - begun)))
+        viewer.finish()
+        if held is not None:
+            held.release()
+        viewer.close()
+
+    def close(self) -> int:
+        """End, and say how many pictures were drawn."""
+        self._stop.set()
+        self._thread.join()
+        return self.frames
+
+
+def draw_milliseconds(egl: SharedEgl, snapshot: GlSnapshot, count: int = 200) -> float:
+    """What one picture takes on the device, from many in a row."""
+    viewer = Viewer(egl)
+    view = View(whole(snapshot.shape), low=-1, high=1)
+    source = Source.of(snapshot)
+    viewer.draw(source, view)
+    viewer.finish()
+    begun = time.perf_counter()
+    for _ in range(count):
+        viewer.draw(source, view)
+    viewer.finish()
+    took = (time.perf_counter() - begun) / count * 1e3
+    viewer.close()
+    return took
+
+
+def largest_activation(program: Program) -> str:
+    """The stored activation with the most elements of a sample."""
+    stored = [
+        t for t in program.tensors.values()
+        if t.role is Role.ACTIVATION and not t.register and len(t.shape) >= 2
+        and t.view_of is None and t.shape[0] == -1
+    ]  # fmt: skip
+    return max(stored, key=lambda t: np.prod(t.shape[1:])).name
+
+
+def costs(
+    backend: GlBackend, egl: SharedEgl, word: str, batch: int, seconds: float, repeats: int
+) -> list[Cost]:
+    """Step times alone and with somebody looking, in turns, medians of each."""
+    work = WORKLOADS[word]
+    network, samples = ours.network_of(work, batch, backend)
+    found: list[Cost] = []
+    with network:
+        feed = Feed(network, "train", samples, batch, 0, 1 << 30)
+        network.session.write("train/order", np.arange(batch, dtype=np.int32))
+        network.session.write("train/rates", ours._rates(network, work))
+        feed.position(Stretch(0, 0, batch, 1), step=0, epoch=0, record=0)
+        executable = network.executable("train", batch)
+        name = largest_activation(network.program("train"))
+
+        def block() -> float:
+            """Milliseconds of a step, over a while; queued in chunks as a training does."""
+            executable.finish()
+            begun, steps, chunk = time.perf_counter(), 0, 1
+            while (passed := time.perf_counter() - begun) < seconds:
+                if steps:
+                    chunk = max(1, min(2 * chunk, int(CHUNK_SECONDS * steps / passed)))
+                steps += executable.run(chunk)
+            executable.finish()
+            return (time.perf_counter() - begun) / steps * 1e3
+
+        block()
+        for looks, interval in (("10 a second", 0.1), ("60 a second", 1 / 60)):
+            there = threading.Event()
+            alone: list[float] = []
+            watched: list[float] = []
+            frames = 0
+            for _ in range(repeats):
+                alone.append(block())
+                tap = network.live.watch(name, ready=there.set)
+                looking = Looking(egl, tap, there, interval)
+                watched.append(block())
+                frames += looking.close()
+                network.live.unwatch(tap)
+            draw = _draw_time(network.live.watch, network.live.unwatch, executable, egl, name)
+            shape = network.program("train").tensors.named(name).shape
+            elements = batch * int(np.prod(shape[1:]))
+            found.append(
+                Cost(word, batch, name, elements, looks, statistics.median(alone),
+                     statistics.median(watched), frames / (repeats * seconds), draw)
+            )  # fmt: skip
+    return found
+
+
+def _draw_time(
+    watch: Callable[[str], Tap], unwatch: Callable[[Tap], None], executable: GlExecutable,
+    egl: SharedEgl, name: str,
+) -> float:  # fmt: skip
+    tap = watch(name)
+    tap.request()
+    executable.run(1)
+    executable.finish()
+    snapshot = tap.take()
+    if not isinstance(snapshot, GlSnapshot):
+        raise SystemExit("no snapshot came")
+    took = draw_milliseconds(egl, snapshot)
+    snapshot.release()
+    unwatch(tap)
+    return took
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and write JSON if asked; 1 where a picture from a snapshot was torn."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=int, default=2048, help="side of the counted tensor")
+    parser.add_argument("--frames", type=int, default=400)
+    parser.add_argument("--works", default="W3,W4", help="workloads to train")
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each block")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    egl = SharedEgl()
+    backend = GlBackend(egl)
+    facts = {**machine(), "device": backend.device, "driver": backend.info.version}
+    torn = torn_frames(backend, egl, options.side, options.frames)
+    for one in torn:
+        print(f"{one.source}: {one.torn} of {one.frames} pictures torn, {one.steps} steps run")
+    measured: list[Cost] = []
+    for word in filter(None, options.works.split(",")):
+        measured += costs(backend, egl, word, options.batch, options.seconds, options.repeats)
+    for cost in measured:
+        print(
+            f"{cost.work} batch {cost.batch}, {cost.tensor} ({cost.elements} elements), "
+            f"{cost.looks}: {cost.alone_ms:.4f} ms a step alone, {cost.watched_ms:.4f} watched "
+            f"({cost.slower:+.2%}), {cost.frames_per_second:.1f} pictures/s, "
+            f"{cost.draw_ms:.4f} ms a picture"
+        )
+    backend.close()
+    if options.json is not None:
+        rows = [{**asdict(cost), "slower": cost.slower} for cost in measured]
+        answer = {"facts": facts, "torn": [asdict(one) for one in torn], "costs": rows}
+        options.json.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
+    snapshots = next(one for one in torn if one.source == "snapshot")
+    live = next(one for one in torn if one.source == "live buffer")
+    if snapshots.torn or not live.torn:
+        print("a snapshot was torn" if snapshots.torn else "the test saw no torn live buffer",
+              file=sys.stderr)  # fmt: skip
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
