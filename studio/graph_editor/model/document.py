@@ -156,22 +156,26 @@ class Document:
 
     def cancel_gesture(self) -> bool:
         """Go back to where the gesture began; whether one was open."""
+        text = f"Cancel {self.history.gesture_text}"
         found = self.history.cancel()
-        self._announce("Cancel")
+        self._announce(text)
         return found
 
     def undo(self) -> bool:
         """Cancel the open gesture or take back one step; whether there was anything."""
-        text = self.history.undo_text
+        verb = "Cancel" if self.history.is_gesture_open else "Undo"
+        text = f"{verb} {self.history.undo_text}"
         found = self.history.undo()
-        self._announce(f"Undo {text}")
+        self._announce(text)
         return found
 
     def redo(self) -> bool:
         """Do the step again that was taken back last; whether there was one."""
-        text = self.history.redo_text
+        if self.history.is_gesture_open:
+            return self.cancel_gesture()
+        text = f"Redo {self.history.redo_text}"
         found = self.history.redo()
-        self._announce(f"Redo {text}")
+        self._announce(text)
         return found
 
     def jump(self, position: int) -> bool:
