@@ -102,7 +102,7 @@ class QuickAdd:
         stands here, then by name.
         """
         before = _type_at(state, place.before)
-        found: list[tuple[tuple[float, float, int, str], Offer]] = []
+        found: list[tuple[tuple[float, bool, float, int, str], Offer]] = []
         for entry in entries():
             score = best_score(query, entry.words)
             if score is None or (not query and entry.config):
@@ -111,7 +111,8 @@ class QuickAdd:
             if offer is not None:
                 weight = self._weight(state, entry, place, before)
                 rank = _usual(state, entry, place, before)
-                found.append(((-round(score), -weight, rank, entry.title), offer))
+                key = (-round(score), bool(entry.config), -weight, rank, entry.title)
+                found.append((key, offer))
         found.sort(key=lambda item: item[0])
         return tuple(offer for _, offer in found)
 
