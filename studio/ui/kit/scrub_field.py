@@ -29,6 +29,10 @@ class ScrubField(QLineEdit):
         stepping: which values there are.
         value: the first.
         parent: the widget it stands in.
+
+    Attributes:
+        fits_typing: what is typed becomes the nearest value allowed; otherwise it is told as it
+            is, so that whoever hears it may refuse it.
     """
 
     committed = Signal(float)
@@ -46,6 +50,7 @@ class ScrubField(QLineEdit):
         self._start = self._value
         self._is_scrubbing = False
         self._turned = 0
+        self.fits_typing = True
         self.setFont(theme.font("numbers"))
         self.setToolTip(_HINT)
         # A press begins a drag; only a click, which ends where it began, puts the caret in.
@@ -146,7 +151,7 @@ class ScrubField(QLineEdit):
             self._revert()
             return
         self._mark(wrong=False)
-        self._settle(self._stepping.fitted(typed))
+        self._settle(self._stepping.fitted(typed) if self.fits_typing else typed)
 
     def _revert(self) -> None:
         if self._is_scrubbing:

@@ -191,6 +191,10 @@ _WORDS = {
     "n": "points", "min_lr": "smallest rate", "test_fraction": "test share",
     "validation_fraction": "validation share", "data_budget": "data memory", "cols": "columns",
     "level": "optimisation", "early_stopping": "early stopping", "stop_on_nan": "stop on NaN",
+    "warmup_target": "rise to", "warmup_steps": "rise steps", "global_clipnorm": "clip all norms",
+    "clipnorm": "clip norm", "clipvalue": "clip value", "restore_best_weights": "restore best",
+    "start_from_epoch": "first epoch", "initial_accumulator_value": "first sum",
+    "first_decay_steps": "first steps", "negative_slope": "slope below",
     "normalization": "normalisation", "initial_learning_rate": "first rate",
     "end_learning_rate": "last rate", "optimizer": "optimiser", "color_mode": "colour",
 }  # fmt: skip

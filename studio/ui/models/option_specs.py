@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from studio.engine.core.configured import Configured
@@ -27,6 +27,9 @@ from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
 from studio.ui.models.option_fields import Field, Variant, Variants, field_of, label_of
 
 CONSTANT = "constant"
+
+_BORDERS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NAMES = ("RMSprop", "AdamW")
 MONITORS = ("val_loss", "loss", "val_accuracy", "accuracy")
 """Numbers a callback may watch; those of a training with classes."""
 
@@ -269,10 +272,11 @@ def _first_sentence(member: type[Configured]) -> str:
 
 def _spaced(name: str) -> str:
     """``CosineDecayRestarts`` as ``Cosine decay restarts``; initials stay together."""
-    made = name[0]
-    for before, letter in pairwise(name):
-        made += f" {letter.lower()}" if letter.isupper() and before.islower() else letter
-    return made
+    if name in _NAMES:
+        return name
+    words = _BORDERS.sub(" ", name).split()
+    return " ".join(word if word.isupper() or not i else word.lower()
+                    for i, word in enumerate(words))  # fmt: skip
 
 
 def _optimiser(field: Field) -> Field:

@@ -1,0 +1,121 @@
+"""The inspector of the project: totals of the network, training settings, notes."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import numbers, theme
+from studio.ui.kit.forms.facts import Fact, Facts
+from studio.ui.kit.forms.reverting_line import RevertingLine
+from studio.ui.kit.forms.section import Section
+from studio.ui.kit.forms.variant_editors import WeightsEditor
+from studio.ui.models.inspector import InspectorModel
+from studio.ui.models.inspector_facts import GraphFacts
+from studio.ui.models.inspector_sections import training_sections
+from studio.ui.panes.inspector.sections_view import SectionsView
+
+_NOTES_LINES = 5
+
+
+class GraphView(QWidget):
+    """Shows and changes what belongs to no layer."""
+
+    def __init__(self, inspector: InspectorModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._inspector = inspector
+        self.name = RevertingLine(self)
+        self.name.setObjectName("project_name")
+        self.name.setAccessibleName("Name of the project")
+        self.name.setToolTip("Name of the project.")
+        self.name.setFont(theme.font("title"))
+        self.name.editingFinished.connect(self._rename)
+        remark = QLabel("Nothing selected: totals and settings of the project.", self)
+        remark.setProperty("role", "faint")
+        remark.setFont(theme.font("small"))
+        remark.setWordWrap(True)
+        self._refusal = QLabel(self)
+        self._refusal.setObjectName("project_refusal")
+        self._refusal.setProperty("role", "error")
+        self._refusal.setFont(theme.font("small"))
+        self._refusal.setWordWrap(True)
+        self._refusal.hide()
+        self.facts = Facts(self)
+        self._totals = Section("Network", self.facts, parent=self)
+        self.settings = SectionsView(inspector.set_training, inspector.reset_training, self)
+        self.notes = QPlainTextEdit(self)
+        self.notes.setObjectName("notes")
+        self.notes.setAccessibleName("Notes of the project")
+        self.notes.setPlaceholderText("Notes, saved with the project")
+        self.notes.setTabChangesFocus(True)
+        self.notes.setFixedHeight(self.notes.fontMetrics().lineSpacing() * _NOTES_LINES + 16)
+        self.notes.textChanged.connect(self._write)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        for widget in (self.name, self._refusal, remark, self._totals, self.settings):
+            column.addWidget(widget)
+        column.addWidget(Section("Notes", self.notes, parent=self))
+
+    def refresh(self, class_names: tuple[str, ...]) -> None:
+        """Show the project as it is now."""
+        state = self._inspector.document.state
+        self.name.show_text(state.name)
+        self._show_totals(self._inspector.graph_facts())
+        self.settings.show_sections(training_sections(self._inspector.training_rows()))
+        for form in self.settings.forms:
+            for row in form.rows:
+                if isinstance(row.editor, WeightsEditor) and row.editor.classes != class_names:
+                    row.editor.classes = class_names
+                    row.editor.show_value(row.row.value)
+        if state.notes != self.notes.toPlainText():
+            blocked = self.notes.blockSignals(True)
+            self.notes.setPlainText(state.notes)
+            self.notes.blockSignals(blocked)
+
+    def _show_totals(self, facts: GraphFacts) -> None:
+        unused = f" ({facts.unused} not reached)" if facts.unused else ""
+        trained = ""
+        if facts.trained is not None and facts.trained != facts.parameters:
+            trained = f" ({numbers.count(facts.trained)} trained)"
+        lines: list[Fact] = [
+            ("layers", f"{facts.layers}{unused}", "Layers data goes through."),
+            ("parameters", f"{numbers.count(facts.parameters)}{trained}",
+             "Numbers the network saves; shown while no error stands."),
+        ]  # fmt: skip
+        if facts.problems:
+            count = len(facts.problems)
+            lines.append(("problems", str(count), facts.problems[0].message))
+        if facts.instructions is not None:
+            lines += [
+                ("instructions", numbers.count(facts.instructions),
+                 "Of the program as it was compiled last."),
+                ("work of a step", numbers.quantity(facts.flops, "FLOP"),
+                 f"Operations for {facts.batch} samples, by the declaration of the instructions."),
+                ("memory of a step", numbers.memory(facts.peak_bytes),
+                 f"Most that activations and gradients take at a time, for {facts.batch} samples."),
+                ("compiled in", numbers.duration(facts.took_ms / 1000),
+                 "Time the last compile took."),
+            ]  # fmt: skip
+        self.facts.show_facts(lines)
+        stale = facts.is_stale and facts.instructions is not None
+        self._totals.set_note("older program" if stale else "")
+
+    def _rename(self) -> None:
+        if not self.name.is_changed:
+            return
+        try:
+            self._inspector.set_project_name(self.name.text())
+            self._refusal.hide()
+        except StudioError as error:
+            self._refusal.setText(error.message)
+            self._refusal.show()
+            self.name.revert()
+
+    def _write(self) -> None:
+        try:
+            self._inspector.set_notes(self.notes.toPlainText())
+            self._refusal.hide()
+        except StudioError as error:
+            self._refusal.setText(error.message)
+            self._refusal.show()

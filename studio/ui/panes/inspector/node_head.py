@@ -1,0 +1,204 @@
+"""The head of the inspector: family, name to be changed, type, and what is wrong with repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.families import family_of
+from studio.graph_editor.model.report import Fix
+from studio.graph_editor.model.state import CanvasNode
+from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.elided_button import ElidedButton
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.kit.forms.reverting_line import RevertingLine
+from studio.ui.models.inspector_facts import NodeFacts
+
+_ICON = 20
+_MOST_FIXES = 3
+_SIGNS = {"error": "error", "warning": "warning", "waiting": "waiting", "unreached": "unreached"}
+
+
+class NodeHead(QWidget):
+    """Says which layer is shown, and lets it be renamed.
+
+    Args:
+        rename: gives the layer another name; raises StudioError to refuse.
+        repair: carries out a repair.
+        parent: the widget it stands in.
+    """
+
+    def __init__(
+        self,
+        rename: Callable[[str], None],
+        repair: Callable[[Fix], None],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._rename = rename
+        self._family = "family-linear"
+        self._picture = QLabel(self)
+        self._picture.setFixedSize(_ICON, _ICON)
+        self.name = RevertingLine(self)
+        self.name.setObjectName("layer_name")
+        self.name.setAccessibleName("Name of the layer")
+        self.name.setToolTip("Name of the layer: letters, digits, dots, dashes, underscores.")
+        self.name.setFont(theme.font("title"))
+        self.name.editingFinished.connect(self._finish)
+        self._type = ElidedLabel(self)
+        self._type.setObjectName("layer_type")
+        self._type.setProperty("role", "soft")
+        self._about = QLabel(self)
+        self._about.setObjectName("layer_about")
+        self._about.setProperty("role", "faint")
+        self._about.setFont(theme.font("small"))
+        self._about.setWordWrap(True)
+        self._refusal = QLabel(self)
+        self._refusal.setObjectName("name_refusal")
+        self._refusal.setProperty("role", "error")
+        self._refusal.setFont(theme.font("small"))
+        self._refusal.setWordWrap(True)
+        self._refusal.hide()
+        self.trouble = Trouble(repair, self)
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self._picture)
+        top.addWidget(self.name, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(top)
+        for widget in (self._refusal, self._type, self._about, self.trouble):
+            column.addWidget(widget)
+        binding.connect(self, theme.changed, self._paint_icon)
+
+    def show_one(self, facts: NodeFacts) -> None:
+        """Show one layer."""
+        node = facts.node
+        self._show_family(node)
+        self.name.show_text(node.name)
+        self.name.setReadOnly(False)
+        shared = f", shared with {', '.join(facts.shared_with)}" if facts.shared_with else ""
+        self._type.set_text(f"{node.type_name}{shared}")
+        self._about.setText(facts.about)
+        self._about.show()
+        self.trouble.show_condition(facts)
+
+    def show_several(self, nodes: Sequence[CanvasNode]) -> None:
+        """Show that several layers are edited at once."""
+        self._show_family(nodes[0])
+        self.name.show_text(f"{len(nodes)} layers")
+        self.name.setReadOnly(True)
+        kinds = list(dict.fromkeys(node.type_name for node in nodes))
+        self._type.set_text(", ".join(kinds))
+        self._about.hide()
+        self._refusal.hide()
+        self.trouble.hide()
+
+    def forgive(self) -> None:
+        """Say no more what was refused."""
+        self._refusal.hide()
+
+    def _show_family(self, node: CanvasNode) -> None:
+        self._family = f"family-{family_of(node.type_name)}"
+        self._paint_icon()
+
+    def _paint_icon(self) -> None:
+        role = self._family.replace("family-", "family.")
+        self._picture.setPixmap(icons.icon(self._family, role).pixmap(QSize(_ICON, _ICON)))
+
+    def _finish(self) -> None:
+        if self.name.isReadOnly() or not self.name.is_changed:
+            return
+        try:
+            self._rename(self.name.text())
+            self.name.show_text(self.name.text().strip())
+            self._refusal.hide()
+        except StudioError as error:
+            text = f"{error.message}\n{error.hint}" if error.hint else error.message
+            self._refusal.setText(text)
+            self._refusal.show()
+            if not self.name.hasFocus():
+                self.name.revert()
+
+
+class Trouble(QFrame):
+    """What is wrong with a layer, and repairs to choose from."""
+
+    def __init__(self, repair: Callable[[Fix], None], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("trouble")
+        self._repair = repair
+        self._sign = QLabel(self)
+        self._sign.setFixedSize(16, 16)
+        self._text = QLabel(self)
+        self._text.setObjectName("trouble_text")
+        self._text.setWordWrap(True)
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
+        self._chips = QVBoxLayout()
+        self._chips.setSpacing(4)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._text, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.setSpacing(4)
+        column.addLayout(row)
+        column.addLayout(self._chips)
+        self._shown: tuple[object, ...] = ()
+        self._offered: list[QPushButton] = []
+        self.hide()
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        """The repairs on offer."""
+        return tuple(self._offered)
+
+    def show_condition(self, facts: NodeFacts) -> None:
+        """Show what is wrong with a layer, or nothing."""
+        problem = facts.problem
+        message = problem.message if problem is not None else facts.message
+        self.setVisible(bool(message))
+        if not message:
+            self._shown = ()
+            return
+        severity = "warning" if problem is not None and problem.severity == "warning" else (
+            facts.condition
+        )  # fmt: skip
+        name = _SIGNS.get(severity, "info")
+        role = severity if severity in ("error", "warning") else "text3"
+        self._sign.setPixmap(icons.icon(name, role).pixmap(QSize(16, 16)))
+        self._sign.setAccessibleName(severity)
+        hint = problem.hint if problem is not None else ""
+        text = message[:1].upper() + message[1:]
+        self._text.setText(f"{text}.\n{hint[:1].upper()}{hint[1:]}." if hint else f"{text}.")
+        fixes = () if problem is None else problem.fixes[:_MOST_FIXES]
+        shown = (facts.node.id, *(fix.label for fix in fixes))
+        if shown != self._shown:
+            self._shown = shown
+            self._show_fixes(fixes)
+
+    def _show_fixes(self, fixes: Sequence[Fix]) -> None:
+        for old in self._offered:
+            self._chips.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        self._offered = []
+        for fix in fixes:
+            button = ElidedButton(fix.text, fix.effect, self)
+            button.setObjectName("fix")
+            icons.keep(button, "fix", "accent")
+            button.clicked.connect(lambda _=False, fix=fix: self._repair(fix))
+            self._chips.addWidget(button)
+            self._offered.append(button)

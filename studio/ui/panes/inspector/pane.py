@@ -1,0 +1,83 @@
+"""The inspector pane: layers that are selected, or the project."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from studio.graph_editor.model.document import Document
+from studio.ui.kit import binding
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.inspector import InspectorModel
+from studio.ui.models.studio import Studio
+from studio.ui.panes.inspector.graph_view import GraphView
+from studio.ui.panes.inspector.node_view import NodeView
+
+VIEW = "inspector"
+"""How this pane names itself on the selection bus."""
+
+
+class InspectorPane(PaneFrame):
+    """Options of the selected layers; with nothing selected, totals and training settings."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Inspector", "inspector", linkable=True, parent=parent)
+        self.setObjectName("inspector_pane")
+        self._data = studio.data
+        self.inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)
+        self.node_view = NodeView(self.inspector)
+        self.graph_view = GraphView(self.inspector)
+        self._areas = QStackedWidget(self)
+        self._areas.addWidget(_scrolled(self.graph_view))
+        self._areas.addWidget(_scrolled(self.node_view))
+        self.set_body(self._areas)
+        self.pin_changed.connect(self.inspector.set_pinned)
+        self._refresh_later = binding.refresh(
+            self, self.refresh, studio.compilation.changed, studio.compilation.stale_changed,
+            studio.data.changed, when_visible=True,
+        )  # fmt: skip
+        binding.connect(self, self.inspector.selection_changed, self.refresh)
+        binding.connect(self, studio.document_replaced, self._follow)
+        self._follow(studio.document)
+
+    def refresh(self) -> None:
+        """Show what is selected as it is now."""
+        nodes = self.inspector.nodes
+        if nodes:
+            self.node_view.refresh()
+        else:
+            dataset = self._data.dataset
+            self.graph_view.refresh(() if dataset is None else dataset.class_names)
+        self._areas.setCurrentIndex(1 if nodes else 0)
+        count = len(nodes)
+        self.set_note(f"{count} layers" if count > 1 else "")
+
+    def focus_first_field(self) -> None:
+        """Give the keyboard to the first option of the layer shown."""
+        forms = self.node_view.options.forms if self.inspector.nodes else (
+            self.graph_view.settings.forms
+        )  # fmt: skip
+        rows = [row for form in forms for row in form.rows]
+        if rows:
+            rows[0].editor.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _follow(self, document: Document) -> None:
+        document.changed.connect(self._refresh_later.hear)
+        document.report_changed.connect(self._refresh_later.hear)
+        self.inspector.show(())
+        self.refresh()
+
+
+def _scrolled(body: QWidget) -> QScrollArea:
+    """What may be higher than the pane, never wider."""
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(8, 8, 8, 8)
+    column.addWidget(body)
+    column.addStretch(1)
+    area = QScrollArea()
+    area.setWidget(holder)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area

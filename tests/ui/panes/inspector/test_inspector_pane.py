@@ -1,0 +1,316 @@
+"""The inspector by real events: fields, refusals, drags as one step, several layers, repairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.engine.layers.catalog import all_layers
+from studio.engine.train.settings import TrainingSettings
+from studio.graph_editor.model.edits.layers import add_layer
+from studio.graph_editor.model.edits.removal import delete
+from studio.ui.kit.forms.number_editors import NumberField
+from studio.ui.models import entities
+from studio.ui.models.studio import Studio
+from studio.ui.panes.inspector.pane import InspectorPane
+
+PROJECT = Path(__file__).resolve().parents[4] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
+
+
+@pytest.fixture
+def pane(studio: Studio, qtbot: QtBot) -> InspectorPane:
+    studio.open(PROJECT)
+    made = InspectorPane(studio)
+    qtbot.addWidget(made)
+    made.resize(280, 900)
+    made.show()
+    made.activateWindow()
+    qtbot.waitExposed(made)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: made.graph_view.settings.forms[0].rows != ())
+    return made
+
+
+def select(studio: Studio, pane: InspectorPane, qtbot: QtBot, *kinds: str) -> list[str]:
+    found = [n for n in studio.document.state.layers() if n.type_name in kinds]
+    studio.bus.select(entities.node(n.id) for n in found)
+    qtbot.waitUntil(lambda: len(pane.inspector.nodes) == len(found))
+    return [n.id for n in found]
+
+
+def one(studio: Studio, pane: InspectorPane, qtbot: QtBot, kind: str) -> str:
+    node = next(n for n in studio.document.state.layers() if n.type_name == kind)
+    studio.bus.select([entities.node(node.id)])
+    qtbot.waitUntil(lambda: [n.id for n in pane.inspector.nodes] == [node.id])
+    return node.id
+
+
+def child(pane: QWidget, kind: type, name: str) -> QWidget:
+    """The widget of that name that is shown."""
+    found = [w for w in pane.findChildren(kind, name) if not w.isHidden() and w.isVisible()]
+    assert len(found) == 1, f"{name}: {len(found)} widgets"
+    return found[0]
+
+
+def type_into(qtbot: QtBot, line: QLineEdit, text: str) -> None:
+    qtbot.mouseClick(line, Qt.MouseButton.LeftButton)
+    line.selectAll()
+    qtbot.keyClicks(line, text)
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+
+
+def config(studio: Studio, node_id: str) -> dict[str, object]:
+    return studio.document.state.nodes[node_id].config.plain()
+
+
+def test_a_typed_number_is_one_step(studio: Studio, pane: InspectorPane, qtbot: QtBot) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    type_into(qtbot, child(pane, NumberField, "field_filters"), "16*3")
+    assert config(studio, node)["filters"] == 48
+    assert studio.document.history.texts == ("Change filters",)
+    studio.document.undo()
+    qtbot.waitUntil(lambda: child(pane, NumberField, "field_filters").text() == "16")
+
+
+def test_dragging_a_number_is_one_step_and_esc_takes_it_back(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    field = child(pane, NumberField, "field_filters")
+    middle = field.rect().center()
+    qtbot.mousePress(field, Qt.MouseButton.LeftButton, pos=middle)
+    for x in (10, 30, 50, 80):
+        qtbot.mouseMove(field, middle + QPoint(x, 0))
+    assert config(studio, node)["filters"] == 128
+    qtbot.mouseRelease(field, Qt.MouseButton.LeftButton, pos=middle + QPoint(80, 0))
+    assert studio.document.history.texts == ("Change filters",)
+    assert config(studio, node)["filters"] == 128
+    qtbot.mousePress(field, Qt.MouseButton.LeftButton, pos=middle)
+    qtbot.mouseMove(field, middle + QPoint(20, 0))
+    qtbot.mouseMove(field, middle + QPoint(60, 0))
+    assert config(studio, node)["filters"] != 128
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert config(studio, node)["filters"] == 128
+    assert studio.document.history.texts == ("Change filters",)
+
+
+def test_a_refused_value_is_said_in_place_and_esc_reverts(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    before = studio.document.state
+    field = child(pane, NumberField, "field_filters")
+    type_into(qtbot, field, "0")
+    refusal = child(pane, QLabel, "refusal_filters")
+    assert refusal.text().startswith("filters: expected a whole number from 1 to")
+    assert field.text() == "0"
+    assert studio.document.state is before
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert field.text() == "16"
+    assert refusal.isHidden()
+    type_into(qtbot, field, "2.5")
+    assert "got 2.5" in child(pane, QLabel, "refusal_filters").text()
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    assert field.text() == "16", "a refused value is not shown as if it held"
+    type_into(qtbot, field, "24")
+    assert not pane.findChildren(QLabel, "refusal_filters")[0].isVisible()
+    assert config(studio, node)["filters"] == 24
+
+
+def test_changed_options_can_be_reset(studio: Studio, pane: InspectorPane, qtbot: QtBot) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    row = pane.node_view.options.forms[0].row("strides")
+    assert not row.button.isEnabled()
+    type_into(qtbot, child(pane, NumberField, "field_strides_1"), "2")
+    assert config(studio, node)["strides"] == [1, 2]
+    qtbot.waitUntil(row.button.isEnabled)
+    qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    assert "strides" not in config(studio, node)
+    qtbot.waitUntil(lambda: not row.button.isEnabled())
+
+
+def test_an_initialiser_and_its_numbers_are_chosen(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    node = one(studio, pane, qtbot, "Dense")
+    section = pane.node_view.options.section("Initial values")
+    assert not section.is_open
+    qtbot.mouseClick(section.heading, Qt.MouseButton.LeftButton)
+    assert section.is_open
+    row = next(f for f in pane.node_view.options.forms if "kernel_initializer" in names(f)).row(
+        "kernel_initializer"
+    )
+    box = row.editor.box
+    box.setFocus()
+    index = box.findData("constant")
+    box.setCurrentIndex(index)
+    box.activated.emit(index)
+    assert config(studio, node)["kernel_initializer"] == "constant"
+    qtbot.waitUntil(lambda: bool(row.editor.form.rows))
+    type_into(qtbot, child(pane, NumberField, "field_value"), "0.25")
+    assert config(studio, node)["kernel_initializer"] == "constant(0.25)"
+
+
+def names(form: object) -> list[str]:
+    return [row.row.field.name for row in form.rows]  # type: ignore[attr-defined]
+
+
+def test_several_layers_share_what_they_have_in_common(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    ids = select(studio, pane, qtbot, "Conv2D", "Dense")
+    assert child(pane, QLineEdit, "layer_name").isReadOnly()
+    assert pane.note == f"{len(ids)} layers"
+    shown = {name for form in pane.node_view.options.forms for name in names(form)}
+    assert "filters" not in shown
+    bias = child(pane, QCheckBox, "field_use_bias")
+    qtbot.mouseClick(bias, Qt.MouseButton.LeftButton, pos=QPoint(8, bias.height() // 2))
+    assert {config(studio, i).get("use_bias", True) for i in ids} == {False}
+    assert studio.document.history.position == 1
+
+
+def test_a_layer_is_renamed_and_a_taken_name_refused(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    one(studio, pane, qtbot, "Conv2D")
+    line = child(pane, QLineEdit, "layer_name")
+    type_into(qtbot, line, "stem")
+    assert pane.inspector.nodes[0].name == "stem"
+    other = next(n.name for n in studio.document.state.layers() if n.type_name == "Dense")
+    type_into(qtbot, line, other)
+    assert "taken" in child(pane, QLabel, "name_refusal").text()
+    qtbot.keyClick(line, Qt.Key.Key_Escape)
+    assert line.text() == "stem"
+
+
+def test_freeze_bypass_and_their_refusals(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    freeze = child(pane, QCheckBox, "freeze")
+    qtbot.mouseClick(freeze, Qt.MouseButton.LeftButton, pos=QPoint(8, freeze.height() // 2))
+    assert studio.document.state.nodes[node].frozen
+    one(studio, pane, qtbot, "Input")
+    bypass = child(pane, QCheckBox, "bypass")
+    qtbot.mouseClick(bypass, Qt.MouseButton.LeftButton, pos=QPoint(8, bypass.height() // 2))
+    assert "cannot be bypassed" in child(pane, QLabel, "behaviour_refusal").text()
+    assert not bypass.isChecked()
+
+
+def test_an_error_offers_repairs_that_repair(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    state = studio.document.state
+    flat = next(n.id for n in state.layers() if n.type_name == "Flatten")
+    studio.document.apply("Delete", delete(state, [flat]))
+    problem = next(p for p in studio.document.report.problems if p.node and p.fixes)
+    studio.bus.select([entities.node(problem.node)])
+    qtbot.waitUntil(lambda: bool(pane.node_view.head.trouble.buttons))
+    assert problem.message.lower()[:20] in child(pane, QLabel, "trouble_text").text().lower()
+    first = pane.node_view.head.trouble.buttons[0]
+    qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
+    assert studio.document.report.is_valid
+    qtbot.waitUntil(lambda: not pane.node_view.head.trouble.isVisible())
+
+
+def test_numbers_are_those_of_checks_and_program(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    qtbot.waitUntil(lambda: len(pane.node_view.facts.texts) >= 4)
+    shown = dict(pane.node_view.facts.texts)
+    status = studio.document.report.status(node)
+    assert shown["parameters"] == str(status.parameters)
+    assert shown["out"] == "[" + ",".join(str(d) for d in status.shape or ()) + "]"
+    facts = pane.inspector.facts()
+    assert facts is not None
+    assert "FLOP" in shown["forward"]
+    assert "FLOP" in shown["backward"]
+
+
+def test_training_settings_and_notes_belong_to_the_project(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    type_into(qtbot, child(pane, NumberField, "field_epochs"), "7")
+    assert studio.document.state.training["epochs"] == 7
+    notes = child(pane, QPlainTextEdit, "notes")
+    qtbot.mouseClick(notes.viewport(), Qt.MouseButton.LeftButton)
+    qtbot.keyClicks(notes, "try more filters")
+    assert "try more filters" in studio.document.state.notes
+    texts = studio.document.history.texts
+    assert texts.count("Edit notes") == 1
+    studio.document.undo()
+    qtbot.waitUntil(lambda: "try more" not in notes.toPlainText())
+
+
+def test_optimiser_schedule_and_lists_are_edited(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    row = pane.graph_view.settings.section("Optimiser").body.row("optimizer")
+    index = row.editor.box.findData("SGD")
+    row.editor.box.setCurrentIndex(index)
+    row.editor.box.activated.emit(index)
+    optimiser = studio.document.state.training["optimizer"]
+    assert optimiser["type"] == "SGD"
+    assert optimiser["config"]["learning_rate"]["type"] == "CosineDecay"
+    pane.graph_view.settings.section("Loss and metrics").set_open(True)
+    metrics = pane.graph_view.settings.section("Loss and metrics").body.row("metrics").editor
+    index = metrics.adder.findData("MeanSquaredError")
+    metrics.adder.activated.emit(index)
+    assert studio.document.state.training["metrics"] == ["MeanSquaredError"]
+    qtbot.waitUntil(lambda: bool(pane.findChildren(QWidget, "remove_metrics_0")))
+    qtbot.mouseClick(child(pane, QWidget, "remove_metrics_0"), Qt.MouseButton.LeftButton)
+    assert "metrics" not in studio.document.state.training
+
+
+def test_every_layer_type_and_setting_has_an_editor_that_fits_280_points(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    for title in ("Optimiser", "Loss and metrics", "Stopping", "Checkpoints", "Program"):
+        pane.graph_view.settings.section(title).set_open(True)
+    shown = {n for form in pane.graph_view.settings.forms for n in names(form)}
+    assert shown | {"validation_fraction"} == {o.name for o in TrainingSettings.options}
+    for kind in all_layers():
+        state = add_layer(studio.document.state, kind.__name__)
+        added = next(i for i in state.nodes if i not in studio.document.state.nodes)
+        studio.document.apply("Add", state)
+        studio.bus.select([entities.node(added)])
+        pane.refresh()
+        assert [n.id for n in pane.inspector.nodes] == [added]
+        shown = {n for form in pane.node_view.options.forms for n in names(form)}
+        assert shown == {option.name for option in kind.options}
+        for title in ("Options", "Initial values", "Penalties", "Fixed"):
+            if title in pane.node_view.options._sections:
+                pane.node_view.options.section(title).set_open(True)
+        qtbot.wait(1)
+        assert pane.node_view.minimumSizeHint().width() <= 264, kind.__name__
+    assert pane.graph_view.minimumSizeHint().width() <= 252
+
+
+def test_a_pin_keeps_the_layer_and_the_next_project_is_shown(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    node = one(studio, pane, qtbot, "Conv2D")
+    pane.set_pinned(True)
+    studio.bus.clear()
+    assert [n.id for n in pane.inspector.nodes] == [node]
+    pane.set_pinned(False)
+    assert pane.inspector.nodes == ()
+    studio.new()
+    qtbot.waitUntil(lambda: pane.graph_view.name.text() == "untitled")
+
+
+def test_every_field_has_a_name_and_a_tip(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    one(studio, pane, qtbot, "Conv2D")
+    for kind in (QLineEdit, QCheckBox, QPushButton, QPlainTextEdit):
+        for widget in pane.findChildren(kind):
+            if widget.objectName().startswith("qt_"):
+                continue
+            name = widget.objectName() or type(widget).__name__
+            assert widget.accessibleName() or getattr(widget, "text", str)(), name
