@@ -35,7 +35,7 @@ from studio.engine.gl.live_painter import PALETTE, SheetPainter, Source, View
 from studio.engine.gl.live_target import PixelTarget
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.arithmetic import Add
-from studio.engine.isa.ops.move import Copy
+from studio.engine.isa.ops.move import Concat, Copy
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock, Tap
 from studio.engine.runtime.live_sheet import Pick, Sheet
@@ -43,6 +43,8 @@ from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.loop import CHUNK_SECONDS
 
 PIXELS = 512
+BANDS = 16
+PICTURE = "picture"
 COLOURS = np.stack([np.arange(PALETTE) % 256] * 3 + [np.full(PALETTE, 255)], 1).astype(np.uint8)
 
 
@@ -78,12 +80,19 @@ class Cost:
 
 
 def counting(side: int) -> Program:
-    """A state of side x side that grows by one everywhere in every run."""
+    """A picture of side x side, the same number everywhere and one more in every run.
+
+    It is written band by band, by a dispatch each, so that whoever draws it in between sees two
+    steps at once.
+    """
     build = ProgramBuilder("counting", "train")
-    count = build.tensor("count", (side, side), role=Role.STATE)
+    band = (side // BANDS, side)
+    count = build.tensor("count", band, role=Role.STATE)
     one = build.tensor("one", (1,), role=Role.CONST, value=(1.0,))
-    more = build.tensor("more", (side, side))
+    more = build.tensor("more", band)
+    picture = build.tensor(PICTURE, (band[0] * BANDS, side), role=Role.STATE)
     build.append("forward", Add(x1=count, x2=one, y=more))
+    build.append("forward", Concat(xs=(more,) * BANDS, y=picture, axis=0))
     build.append("update", Copy(x=more, y=count))
     return build.finish((), (more,))
 
@@ -124,10 +133,11 @@ class Viewer:
 
 def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> list[Torn]:
     """Count torn pictures, from snapshots and from the live buffer, while steps run flat out."""
+    side -= side % BANDS
     session = backend.open_session()
     executable = backend.compile(counting(side), session, 1)
     there, stop = threading.Event(), threading.Event()
-    tap = session.tap("count", ready=there.set)
+    tap = session.tap(PICTURE, ready=there.set)
     executable.attach(tap, StepClock())
     done = [0]
 
@@ -171,7 +181,7 @@ def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> l
 
 def live_source(executable: GlExecutable, backend: GlBackend) -> Source:
     """The buffer the training itself writes: what must never be drawn."""
-    ref = Ref(0)
+    ref = Ref(executable.program.tensors.named(PICTURE).id)
     where = backend._work.engine.call(executable._storages.where, ref)
     descriptor = executable._storages.descriptor(ref)
     return Source(where.buffer.name, where.offset, where.nbytes, descriptor)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from studio.engine.core.tensor import Ref
+from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.live import GlSnapshot
@@ -18,6 +18,7 @@ from studio.engine.gl.live_contexts import SharedEgl
 from studio.engine.gl.live_painter import PALETTE, SPECIAL, SheetPainter, Source, View
 from studio.engine.gl.live_target import PixelTarget
 from studio.engine.gl.session import GlSession
+from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock, Tap
 from studio.engine.runtime.live_sheet import Pick, Sheet
 from tests.engine.gl.gl_programs import Lines
@@ -217,11 +218,28 @@ def test_three_channels_are_colours(
     snapshot.release()
 
 
+BANDS = 10
+
+
+def banded(shape: tuple[int, int]) -> Program:
+    """As ``counting``, but written band by band, by a dispatch each."""
+    lines = Lines()
+    band = (shape[0] // BANDS, shape[1])
+    part = lines.kept("part", band)
+    one = lines.builder.tensor("one", (1,), role=Role.CONST, value=(1.0,))
+    more = lines.made("more", band)
+    count = lines.kept("count", shape)
+    lines.add("forward", "ADD", x1=part, x2=one, y=more)
+    lines.add("forward", "CONCAT", xs=(more,) * BANDS, y=count, axis=0)
+    lines.add("update", "COPY", x=more, y=part)
+    return lines.program(more)
+
+
 def stepping(
-    backend: GlBackend, shape: tuple[int, ...]
+    backend: GlBackend, program: Program
 ) -> tuple[GlSession, GlExecutable, Tap, threading.Event]:
     session = backend.open_session()
-    executable = backend.compile(counting(shape), session, 1)
+    executable = backend.compile(program, session, 1)
     there = threading.Event()
     tap = session.tap("count", ready=there.set)
     executable.attach(tap, StepClock())
@@ -233,10 +251,11 @@ def test_drawing_from_snapshots_never_tears_and_from_the_live_buffer_does(
 ) -> None:
     backend, egl = shared
     viewer = Viewer(egl, 200, 150)
-    session, executable, tap, there = stepping(backend, (300, 400))
+    session, executable, tap, there = stepping(backend, banded((300, 400)))
     stop = threading.Event()
-    where = backend._work.engine.call(executable._storages.where, Ref(0))
-    descriptor = executable._storages.descriptor(Ref(0))
+    ref = Ref(executable.program.tensors.named("count").id)
+    where = backend._work.engine.call(executable._storages.where, ref)
+    descriptor = executable._storages.descriptor(ref)
     live = Source(where.buffer.name, where.offset, where.nbytes, descriptor)
 
     def work() -> None:
@@ -281,7 +300,7 @@ def test_nothing_but_the_statistics_block_is_read_back(
     from studio.engine.gl import live
 
     backend, _ = shared
-    session, executable, tap, there = stepping(backend, (512, 512))
+    session, executable, tap, there = stepping(backend, counting((512, 512)))
     read: list[int] = []
     original = live.PendingRead
 
