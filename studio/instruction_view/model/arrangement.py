@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from studio.instruction_view.model.kernels import Kernels
@@ -83,7 +84,11 @@ class Arrangement:
     places: Sequence[int] = ()
     foldable: frozenset[str] = frozenset()
     folded: frozenset[str] = frozenset()
-    by_key: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def by_key(self) -> Mapping[str, int]:
+        """The place of each line by its key."""
+        return {line.key: place for place, line in enumerate(self.lines)}
 
     def place_of(self, index: int) -> int:
         """The line that shows an instruction, or the folded one it is in; -1 for no such."""
@@ -93,42 +98,115 @@ class Arrangement:
 NOTHING = Arrangement()
 
 
-def arrange(
-    rows: ProgramRows,
-    level: Level = "instructions",
-    grouping: Grouping = "flat",
-    *,
-    folded: Collection[str] = (),
-    kernels: Kernels | None = None,
-    removed: Sequence[Removed] = (),
-    failure: Failure | None = None,
-) -> Arrangement:
-    """Put the rows of a program in order.
-
-    Args:
-        rows: the program.
-        level: layers only, instructions, or the kernels they run as.
-        grouping: program order, under their layers, or under their sections.
-        folded: keys of headings and fused groups that are closed.
-        kernels: dispatches, for the level of kernels.
-        removed: instructions that have just gone.
-        failure: where the compile of a later graph stopped.
-    """
-    work = _Arranging(rows, level, frozenset(folded), kernels, removed, failure)
-    if level == "layers":
-        work.add_layers()
-    elif grouping == "flat":
-        work.add_entries(rows.entries)
-    elif grouping == "section":
-        work.add_sections()
-    else:
-        work.add_by_layer()
-    return work.finish()
-
-
 def heading_key(kind: str, name: str) -> str:
     """The key of a heading: ``layer:conv1``, ``section:forward``."""
     return f"{kind}:{name}"
+
+
+class LayerPart(NamedTuple):
+    """What stands under the heading of a layer.
+
+    Attributes:
+        members: indices of its entries, those it shares with other layers too.
+        own: those listed under it.
+        references: lines that point at instructions listed under another layer.
+    """
+
+    members: tuple[int, ...]
+    own: tuple[int, ...]
+    references: tuple[Line, ...]
+
+
+class Arranger:
+    """Puts the rows of one program in order, again and again; lines that stay are made once.
+
+    Args:
+        rows: the program.
+    """
+
+    def __init__(self, rows: ProgramRows) -> None:
+        self.rows = rows
+        self._lines: dict[int, tuple[Line, ...]] = {}
+
+    @cached_property
+    def groups(self) -> frozenset[str]:
+        """Keys of the lines that begin fused groups."""
+        rows = self.rows
+        return frozenset(rows.key(i) for i in rows.entries if rows.is_group_begin(i))
+
+    @cached_property
+    def layer_parts(self) -> Mapping[str, LayerPart]:
+        """What stands under each layer and housekeeping owner, in program order."""
+        rows = self.rows
+        members: dict[str, list[int]] = {owner: [] for owner in rows.all_owners}
+        own: dict[str, list[int]] = {owner: [] for owner in rows.all_owners}
+        for index in rows.entries:
+            owners = rows.listed_owners(index)
+            own[owners[0]].append(index)
+            for owner in owners:
+                members[owner].append(index)
+        return {
+            owner: LayerPart(tuple(found), tuple(own[owner]), self._references(owner, own[owner]))
+            for owner, found in members.items()
+            if found
+        }
+
+    def _references(self, owner: str, own: Collection[int]) -> tuple[Line, ...]:
+        rows, listed, stem = self.rows, set(own), heading_key("layer", owner)
+        return tuple(
+            Line("reference", f"{stem}→{rows.key(index)}", index, 1)
+            for index in rows.rows_of(owner)
+            if rows.group(index).first not in listed
+            and not rows.is_group_begin(index)
+            and not rows.is_group_end(index)
+        )
+
+    def prepare(self) -> None:
+        """Make what does not depend on folding; for a thread of its own."""
+        self.lines_at(0)
+        _ = self.groups, self.layer_parts
+
+    def lines_at(self, depth: int) -> tuple[Line, ...]:
+        """A line for every instruction, those outside groups indented by ``depth``."""
+        made = self._lines.get(depth)
+        if made is None:
+            rows = self.rows
+            made = self._lines[depth] = tuple(
+                Line("instruction", rows.key(i), i, depth + rows.is_inside(i))
+                for i in range(len(rows))
+            )
+        return made
+
+    def arrange(
+        self,
+        level: Level = "instructions",
+        grouping: Grouping = "flat",
+        *,
+        folded: Collection[str] = (),
+        kernels: Kernels | None = None,
+        removed: Sequence[Removed] = (),
+        failure: Failure | None = None,
+    ) -> Arrangement:
+        """Put the rows in order.
+
+        Args:
+            level: layers only, instructions, or the kernels they run as.
+            grouping: program order, under their layers, or under their sections.
+            folded: keys of headings and fused groups that are closed.
+            kernels: dispatches, for the level of kernels.
+            removed: instructions that have just gone.
+            failure: where the compile of a later graph stopped.
+        """
+        work = _Arranging(self, level, frozenset(folded), kernels, removed)
+        if level == "layers":
+            work.add_layers()
+        elif grouping == "flat":
+            work.add_entries(self.rows.entries, 0)
+        elif grouping == "section":
+            work.add_sections()
+        else:
+            work.add_by_layer()
+        return work.finish(failure)
 
 
 class _Arranging:
@@ -136,42 +214,39 @@ class _Arranging:
 
     def __init__(
         self,
-        rows: ProgramRows,
+        arranger: Arranger,
         level: Level,
         folded: frozenset[str],
         kernels: Kernels | None,
         removed: Sequence[Removed],
-        failure: Failure | None,
     ) -> None:
+        rows = arranger.rows
+        self.arranger = arranger
         self.rows = rows
         self.level = level
         self.folded = folded
         self.kernels = kernels
         self.lines: list[Line] = []
         self.places = [-1] * len(rows)
-        self.foldable: set[str] = set()
-        self.failure = failure
-        self._gone: defaultdict[str, list[Removed]] = defaultdict(list)
-        for each in removed:
-            self._gone[each.after].append(each)
+        self.headings: set[str] = set()
+        self._gone = _gone_behind(rows, removed)
+        closed = (rows.origins.index_of(key) for key in folded & arranger.groups)
+        self._closed = {index for index in closed if index is not None}
+        self._special = self._closed | {rows.group(i).first for i in self._gone if i >= 0}
 
-    def finish(self) -> Arrangement:
+    def finish(self, failure: Failure | None) -> Arrangement:
         """The arrangement."""
-        if self.failure is not None:
-            self._add_failure(self.failure)
-        by_key = {line.key: place for place, line in enumerate(self.lines)}
-        return Arrangement(
-            tuple(self.lines),
-            self.places,
-            frozenset(self.foldable),
-            self.folded & self.foldable,
-            by_key,
-        )
+        if failure is not None:
+            self._add_failure(failure)
+        foldable = frozenset(self.headings)
+        if self.level == "instructions":
+            foldable |= self.arranger.groups
+        return Arrangement(tuple(self.lines), self.places, foldable, self.folded & foldable)
 
     def add_layers(self) -> None:
         """One line for each layer and housekeeping owner."""
-        for owner, members in self._entries_by_owner().items():
-            self._add_heading("layer", owner, members)
+        for owner, part in self.arranger.layer_parts.items():
+            self._add_heading("layer", owner, part.members, part.members)
 
     def add_sections(self) -> None:
         """Program order under a heading for each section."""
@@ -179,70 +254,75 @@ class _Arranging:
         for index in self.rows.entries:
             found[self.rows.section(index)].append(index)
         for section, members in found.items():
-            if self._add_heading("section", section, members):
+            if self._add_heading("section", section, members, members):
                 self.add_entries(members, 1)
 
     def add_by_layer(self) -> None:
         """Under a heading for each layer; what is shared stands under the first of them."""
-        for owner, members in self._entries_by_owner().items():
-            own = [i for i in members if self.rows.listed_owners(i)[0] == owner]
-            if self._add_heading("layer", owner, members, hides=own):
-                self.add_entries(own, 1)
-                self._add_references(owner, set(own))
+        for owner, part in self.arranger.layer_parts.items():
+            if self._add_heading("layer", owner, part.members, part.own):
+                self.add_entries(part.own, 1)
+                self.lines += part.references
 
-    def add_entries(self, members: Iterable[int], depth: int = 0) -> None:
+    def add_entries(self, members: Iterable[int], depth: int) -> None:
         """Single instructions and fused groups, or the kernels of them."""
-        if depth == 0:
-            self._add_removed("", 0)
-        for index in members:
-            if self.level == "kernels":
+        if self.level == "kernels":
+            for index in members:
                 self._add_kernels(index, depth)
+            return
+        if depth == 0:
+            self._add_removed(-1, 0)
+        # What needs no care is taken over in stretches: programs may have many thousands of lines.
+        begin = end = 0
+        for index in members:
+            if index != end or index in self._special:
+                self._add_stretch(begin, end, depth)
+                begin = index
+            end = self.rows.group(index).last + 1
+            if index in self._special:
+                self._add_group(index, depth)
+                begin = end
+        self._add_stretch(begin, end, depth)
+
+    def _add_stretch(self, begin: int, end: int, depth: int) -> None:
+        if end > begin:
+            place = len(self.lines)
+            self.lines += self.arranger.lines_at(depth)[begin:end]
+            self.places[begin:end] = range(place, place + end - begin)
+
+    def _add_group(self, index: int, depth: int) -> None:
+        """An entry that is folded, or that lines have gone from."""
+        span, lines = self.rows.group(index), self.arranger.lines_at(depth)
+        is_closed = index in self._closed
+        for each in range(span.first, span.last + 1):
+            if each == index or not is_closed:
+                self.places[each] = len(self.lines)
+                self.lines.append(lines[each])
+                self._add_removed(each, depth)
             else:
-                self._add_entry(index, depth)
+                self.places[each] = self.places[index]
+
+    def _add_removed(self, behind: int, depth: int) -> None:
+        for gone in self._gone.get(behind, ()):
+            self.lines.append(Line("removed", gone.key, -1, depth, title=gone.text))
 
     def _add_heading(
-        self, kind: str, name: str, members: Sequence[int], hides: Sequence[int] | None = None
+        self, kind: str, name: str, members: Sequence[int], hides: Sequence[int]
     ) -> bool:
         """Add a heading; whether what is under it is shown."""
         key = heading_key(kind, name)
         place = len(self.lines)
-        first = members[0] if members else -1
-        self.lines.append(Line("heading", key, first, title=name, members=tuple(members)))
+        self.lines.append(Line("heading", key, members[0], title=name, members=tuple(members)))
         if self.level != "layers":
-            self.foldable.add(key)
+            self.headings.add(key)
             if key not in self.folded:
                 return True
-        for index in members if hides is None else hides:
+        for index in hides:
             span = self.rows.group(index)
             for each in range(span.first, span.last + 1):
                 if self.places[each] < 0:
                     self.places[each] = place
         return False
-
-    def _add_entry(self, index: int, depth: int) -> None:
-        span = self.rows.group(index)
-        key = self._add_row(index, depth)
-        if span.first == span.last:
-            return
-        self.foldable.add(key)
-        if key in self.folded:
-            place = self.places[index]
-            self.places[span.first : span.last + 1] = [place] * (span.last + 1 - span.first)
-            return
-        for each in range(index + 1, span.last + 1):
-            self._add_row(each, depth + (each < span.last))
-
-    def _add_row(self, index: int, depth: int) -> str:
-        key = self.rows.key(index)
-        self.places[index] = len(self.lines)
-        self.lines.append(Line("instruction", key, index, depth))
-        self._add_removed(key, depth)
-        return key
-
-    def _add_removed(self, after: str, depth: int) -> None:
-        for gone in self._gone.pop(after, ()):
-            self.lines.append(Line("removed", gone.key, -1, depth, title=gone.text))
-            self._add_removed(gone.key, depth)
 
     def _add_kernels(self, index: int, depth: int) -> None:
         span = self.rows.group(index)
@@ -252,26 +332,23 @@ class _Arranging:
         for number in range(max(len(runs), 1)):
             self.lines.append(Line("kernel", f"{key}#{number}", index, depth, number))
 
-    def _add_references(self, owner: str, own: set[int]) -> None:
-        """Lines that point at instructions of a layer that stand under another one."""
-        for index in self.rows.rows_of(owner):
-            home = self.rows.group(index).first
-            if home in own or self.rows.is_group_begin(index) or self.rows.is_group_end(index):
-                continue
-            key = f"{heading_key('layer', owner)}→{self.rows.key(index)}"
-            self.lines.append(Line("reference", key, index, 1))
-
-    def _entries_by_owner(self) -> dict[str, list[int]]:
-        """Entries of every owner, owners in the order the program reaches them."""
-        found: dict[str, list[int]] = {owner: [] for owner in self.rows.all_owners}
-        for index in self.rows.entries:
-            for owner in self.rows.listed_owners(index):
-                found[owner].append(index)
-        return found
-
     def _add_failure(self, failure: Failure) -> None:
         place = len(self.lines)
         if 0 <= failure.row < len(self.places) and self.places[failure.row] >= 0:
             place = self.places[failure.row]
         self.lines.insert(place, Line("failure", "failure", -1, title=failure.text))
         self.places = [p + (p >= place) for p in self.places]
+
+
+def _gone_behind(rows: ProgramRows, removed: Sequence[Removed]) -> dict[int, list[Removed]]:
+    """Rows that have gone, by the index of the row they stood behind; -1 at the beginning."""
+    behind: dict[str, int] = {"": -1}
+    found: dict[int, list[Removed]] = {}
+    for gone in removed:
+        index = behind.get(gone.after)
+        if index is None:
+            known = rows.origins.index_of(gone.after)
+            index = -1 if known is None else known
+        behind[gone.key] = index
+        found.setdefault(index, []).append(gone)
+    return found

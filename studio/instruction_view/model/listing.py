@@ -10,11 +10,11 @@ from studio.instruction_view.model.arrangement import (
     LEVELS,
     NOTHING,
     Arrangement,
+    Arranger,
     Failure,
     Grouping,
     Level,
     Line,
-    arrange,
 )
 from studio.instruction_view.model.colouring import Band, ColourBy, Colouring
 from studio.instruction_view.model.kernels import Kernels
@@ -48,6 +48,7 @@ class Listing:
         self._times: Times = no_times
         self._failure: Failure | None = None
         self._folded: set[str] = set()
+        self._arranger: Arranger | None = None
         self._query = ""
         self._caret = -1
         self._caret_line: Line | None = None
@@ -60,6 +61,8 @@ class Listing:
         rows: ProgramRows | None,
         kernels: Kernels | None = None,
         failure: Failure | None = None,
+        arranger: Arranger | None = None,
+        changes: RowChanges | None = None,
     ) -> RowChanges:
         """Show a program; the differences to the one before.
 
@@ -67,12 +70,16 @@ class Listing:
             rows: the program, None for none.
             kernels: its dispatches, where they are known.
             failure: where the compile of a later graph stopped.
+            arranger: puts the rows in order, where there is one already.
+            changes: the differences, where they are known already.
         """
         before = self.rows
         self.changes = NO_CHANGES
         if rows is not None and before is not None and rows is not before:
-            self.changes = row_changes(before, rows)
+            self.changes = row_changes(before, rows) if changes is None else changes
         self.rows, self.kernels, self._failure = rows, kernels, failure
+        if rows is not None and (self._arranger is None or self._arranger.rows is not rows):
+            self._arranger = arranger or Arranger(rows)
         self._recolour()
         self.matches = () if rows is None else find_rows(rows, self._query)
         self._arrange()
@@ -271,11 +278,11 @@ class Listing:
         self._colouring = None if rows is None else Colouring(rows, self._colour_by, self._times)
 
     def _arrange(self) -> None:
-        if self.rows is None:
+        if self.rows is None or self._arranger is None:
             self.arrangement = NOTHING
         else:
-            self.arrangement = arrange(
-                self.rows, self._level, self._grouping, folded=self._folded, kernels=self.kernels,
+            self.arrangement = self._arranger.arrange(
+                self._level, self._grouping, folded=self._folded, kernels=self.kernels,
                 removed=self.changes.removed, failure=self._failure,
             )  # fmt: skip
         line = self._caret_line

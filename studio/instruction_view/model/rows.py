@@ -70,6 +70,7 @@ class ProgramRows:
         self._groups = group_spans(program)
         self._texts: list[str | None] = [None] * len(located)
         self._costs: dict[int, Cost] = {}
+        self._spans: dict[int, tuple[OperandSpan, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -78,7 +79,9 @@ class ProgramRows:
         """Make what a search or a comparison asks of every row; for a thread of its own."""
         for index in range(len(self)):
             self.text(index)
-        _ = self.signatures, self._uses
+        _ = self.signatures, self._uses, self._producers, self.entries
+        _ = self.widest_mnemonic, self.widest_operands
+        _ = self.layers, self.all_owners, self.opcodes, self.output_shapes
 
     # -- text -----------------------------------------------------------------------------------
 
@@ -91,7 +94,21 @@ class ProgramRows:
 
     def spans(self, index: int) -> tuple[OperandSpan, ...]:
         """The registers in that text."""
-        return operand_spans(self._lines[index], self.text(index))
+        made = self._spans.get(index)
+        if made is None:
+            made = self._spans[index] = operand_spans(self._lines[index], self.text(index))
+        return made
+
+    @cached_property
+    def widest_mnemonic(self) -> int:
+        """Characters of the longest mnemonic."""
+        return max((len(line.mnemonic) for line in self._lines), default=0)
+
+    @cached_property
+    def widest_operands(self) -> int:
+        """Characters of the longest line behind its mnemonic."""
+        found = (len(self.text(i)) - len(line.mnemonic) for i, line in enumerate(self._lines))
+        return max(found, default=0)
 
     def instruction(self, index: int) -> Instruction:
         """The instruction itself."""

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize
-from PySide6.QtGui import QPainter, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTreeView,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QPoint, QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from studio.instruction_view.model.arrangement import Line
 from studio.instruction_view.model.columns import COLUMNS, Column, ColumnKey
@@ -29,7 +22,7 @@ from studio.instruction_view.view.line_painter import (
 )
 from studio.instruction_view.view.line_text import LineSetter
 from studio.instruction_view.view.listing_links import ListingLinks
-from studio.instruction_view.view.listing_table import FIRST, GUTTER, Index, ListingTable
+from studio.instruction_view.view.listing_table import FIRST, GUTTER, ListingTable
 from studio.instruction_view.view.marked_scroll_bar import MarkedScrollBar
 from studio.ui.kit import theme
 
@@ -57,15 +50,7 @@ class Spot(NamedTuple):
     is_fold: bool = False
 
 
-class _RowHeight(QStyledItemDelegate):
-    """Gives every row the height of a compact table."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """One compact row."""
-        return QSize(10, ROW)
-
-
-class LineTable(QTreeView):
+class LineTable(QTableView):
     """Paints the lines of a listing.
 
     Args:
@@ -91,22 +76,28 @@ class LineTable(QTreeView):
         self.scroll_marks = MarkedScrollBar(self)
         self.setVerticalScrollBar(self.scroll_marks)
         self._table = ListingTable(listing, self)
-        self.setItemDelegate(_RowHeight(self))
         self.setModel(self._table)
         self._set_up()
 
     def _set_up(self) -> None:
-        self.setRootIsDecorated(False)
-        self.setItemsExpandable(False)
-        self.setIndentation(0)
-        self.setUniformRowHeights(True)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setTabKeyNavigation(False)
         self.setMouseTracking(True)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.verticalScrollBar().setSingleStep(ROW)
+        heights = self.verticalHeader()
+        heights.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        heights.setMinimumSectionSize(ROW)
+        heights.setDefaultSectionSize(ROW)
+        heights.hide()
         header = self.header()
+        header.setHighlightSections(False)
         header.setObjectName("listing.header")
         header.setStretchLastSection(False)
         header.setSectionsMovable(True)
@@ -122,10 +113,14 @@ class LineTable(QTreeView):
         """The lines shown."""
         return self._shown
 
+    def header(self) -> QHeaderView:
+        """The titles of the columns."""
+        return self.horizontalHeader()
+
     def spot_at(self, at: QPoint) -> Spot:
         """What is at a place of the viewport."""
-        place = self.indexAt(QPoint(0, at.y())).row()
-        if not 0 <= place < len(self._shown):
+        place = (at.y() + self.verticalScrollBar().value()) // ROW
+        if at.y() < 0 or place >= len(self._shown):
             return Spot(-1)
         line = self._shown[place]
         if at.x() < GUTTER_WIDTH:
@@ -219,23 +214,43 @@ class LineTable(QTreeView):
         self._fit_columns()
         self.viewport().update()
 
-    def drawRow(self, painter: QPainter, options: QStyleOptionViewItem, index: Index) -> None:
-        """Paint one line."""
-        if self._setter is None or index.row() >= len(self._shown):
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the lines in sight."""
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), self._painter.inks.ground)
+        value, width = self.verticalScrollBar().value(), self.viewport().width()
+        first = (event.rect().top() + value) // ROW
+        last = min((event.rect().bottom() + value) // ROW + 1, len(self._shown))
+        for place in range(max(first, 0), last):
+            self._paint_line(painter, QRectF(0, place * ROW - value, width, ROW), place)
+        painter.end()
+
+    def _paint_line(self, painter: QPainter, row: QRectF, place: int) -> None:
+        if self._setter is None:
             return
-        line = self._shown[index.row()]
-        changes = self._listing.changes
+        line, changes = self._shown[place], self._listing.changes
         flash = "added" if line.key in changes.added else ""
         state = LineState(
-            has_caret=index.row() == self._listing.caret,
+            has_caret=place == self._listing.caret,
             has_focus=self.hasFocus(),
             is_stale=self._is_stale,
             is_match=line.row in self._matches,
-            begins_section=self._begins_section(index.row()),
+            begins_section=self._begins_section(place),
             flash=flash or ("changed" if line.key in changes.changed else ""),
         )
-        row = QRectF(options.rect)
         self._painter.paint(painter, row, line, self._cells(row), self._setter, state)
+
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Home and End lead to the first and last line, not along one."""
+        ends = {
+            QAbstractItemView.CursorAction.MoveHome: 0,
+            QAbstractItemView.CursorAction.MoveEnd: len(self._shown) - 1,
+        }
+        if action in ends and self._shown:
+            return self._table.index(ends[action], max(self.currentIndex().column(), 0))
+        return super().moveCursor(action, modifiers)
 
     def _begins_section(self, place: int) -> bool:
         """Whether a line is the first one of its section."""
@@ -297,7 +312,4 @@ class LineTable(QTreeView):
         rows, setter = self._listing.rows, self._setter
         if rows is None or setter is None:
             return WIDEST_LINE // 2
-        operands = max(
-            (len(rows.text(i)) - len(rows.mnemonic(i)) for i in range(len(rows))), default=0
-        )
-        return min(setter.tab + operands + 2, WIDEST_LINE)
+        return min(setter.tab + rows.widest_operands + 2, WIDEST_LINE)

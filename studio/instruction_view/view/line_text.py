@@ -45,8 +45,7 @@ class LineSetter:
 
     def __init__(self, rows: ProgramRows, depth: int = 0) -> None:
         self._rows = rows
-        lengths = (len(rows.mnemonic(i)) + INDENT * rows.is_inside(i) for i in range(len(rows)))
-        self.tab = min(max(lengths, default=0), WIDEST_TAB) + INDENT * depth
+        self.tab = min(rows.widest_mnemonic + INDENT, WIDEST_TAB) + INDENT * depth
 
     def column(self, line: Line, place: int) -> int:
         """The character cell of the character at a place of the line's text."""

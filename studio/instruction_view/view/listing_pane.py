@@ -202,7 +202,10 @@ class ListingPane(PaneFrame):
             self.show_empty(self._empty_state())
             self._tensors = {}
         else:
-            changes = self.listing.show(shown.rows, shown.kernels, self._failure())
+            known = shown.changes if shown.before is self.listing.rows else None
+            changes = self.listing.show(
+                shown.rows, shown.kernels, self._failure(), shown.arranger, known
+            )
             self._tensors = {row.ref: row for row in shown.tensors}
             self.show_empty(None)
             if changes:

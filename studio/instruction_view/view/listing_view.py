@@ -38,13 +38,14 @@ class ListingView(LineTable):
         super().__init__(listing, links, parent)
         self._history: list[tuple[int, str]] = []
         self._settling = False
+        self._lit: dict[int, tuple[object, ...]] = {}
         self.setObjectName("listing.table")
         self.setAccessibleName("Instruction listing")
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         binding.connect(self, listing.arranged, self._arranged)
         binding.connect(self, listing.recoloured, self._repaint)
         binding.connect(self, listing.caret_moved, self._caret_moved)
-        binding.connect(self, links.lit, self._repaint)
+        binding.connect(self, links.lit, self._relit)
         binding.connect(self, links.marked, self._marked)
         binding.connect(self, links.wanted, self._show_row)
         binding.connect(self, theme.changed, self.restyle)
@@ -160,6 +161,27 @@ class ListingView(LineTable):
         if self._listing.caret >= 0:
             self._set_current(self._listing.caret)
         self._settling = False
+
+    def _relit(self) -> None:
+        """Paint the lines whose light has changed; a hover touches no others."""
+        before, self._lit = self._lit, self._light_in_sight()
+        value, width = self.verticalScrollBar().value(), self.viewport().width()
+        for place in before.keys() | self._lit.keys():
+            if before.get(place) != self._lit.get(place):
+                self.viewport().update(0, place * ROW - value, width, ROW)
+
+    def _light_in_sight(self) -> dict[int, tuple[object, ...]]:
+        """How the lit lines in sight are painted."""
+        light, value = self._links.light, self.verticalScrollBar().value()
+        last = (value + self.viewport().height()) // ROW
+        found: dict[int, tuple[object, ...]] = {}
+        for place in range(value // ROW, min(last + 1, len(self._shown))):
+            line = self._shown[place]
+            spans = light.span_styles(line.row, self._listing.spans(line))
+            style = None if line.kind == "heading" else light.rows.get(line.row)
+            if style is not None or any(spans):
+                found[place] = (style, spans)
+        return found
 
     def _repaint(self) -> None:
         self.mark_scroll_bar()

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QPixmap,
     QResizeEvent,
     QWheelEvent,
 )
@@ -67,9 +68,10 @@ class MemoryView(QWidget):
         self._painter: PicturePainter | None = None
         self._roles: frozenset[TensorRole] = frozenset()
         self._caret: Ref | None = None
+        self._painted: tuple[tuple[object, ...], QPixmap] | None = None
         self._pressed: QPointF | None = None
         self._dragged = False
-        binding.connect(self, links.lit, self.update)
+        binding.connect(self, links.lit, self._relit)
         binding.connect(self, theme.changed, self._restyle)
 
     # -- what is shown --------------------------------------------------------------------------
@@ -121,6 +123,9 @@ class MemoryView(QWidget):
             return None
         return self._picture.box_at(self.axes.row_at(at.x()), self.axes.byte_at(at.y()))
 
+    def _relit(self) -> None:
+        self.update()
+
     def _restyle(self) -> None:
         self._painter = None
         if self._picture is not None and self._rows is not None:
@@ -149,13 +154,30 @@ class MemoryView(QWidget):
         if self._painter is None:
             painter.fillRect(size, theme.colour("dock"))
         else:
+            painter.drawPixmap(0, 0, self._ground(self._painter, size))
             caret = self.caret if self.hasFocus() else None
-            self._painter.paint(painter, size, self.axes, self._roles, caret)
+            self._painter.paint_marks(painter, self.axes, caret)
         if self.hasFocus():
             painter.setPen(QPen(theme.colour("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(size.adjusted(1, 1, -1, -1))
         painter.end()
+
+    def _ground(self, painting: PicturePainter, size: QRectF) -> QPixmap:
+        """The picture without marks; painted again only when it would look different."""
+        axes, ratio = self.axes, self.devicePixelRatioF()
+        key = (
+            painting, size.width(), size.height(), ratio, self._roles, axes.left, axes.shown_rows,
+            axes.bottom, axes.shown_bytes,
+        )  # fmt: skip
+        if self._painted is None or self._painted[0] != key:
+            pixmap = QPixmap(round(size.width() * ratio), round(size.height() * ratio))
+            pixmap.setDevicePixelRatio(ratio)
+            painter = QPainter(pixmap)
+            painting.paint_ground(painter, size, axes, self._roles)
+            painter.end()
+            self._painted = (key, pixmap)
+        return self._painted[1]
 
     # -- pointer --------------------------------------------------------------------------------
 

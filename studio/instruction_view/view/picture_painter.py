@@ -41,43 +41,56 @@ class PicturePainter:
         self.inks = Inks()
         self._metrics = QFontMetricsF(self.inks.small)
 
-    def paint(
-        self,
-        painter: QPainter,
-        size: QRectF,
-        axes: Axes,
-        roles: Collection[TensorRole],
-        caret: Box | None,
+    def paint_ground(
+        self, painter: QPainter, size: QRectF, axes: Axes, roles: Collection[TensorRole]
     ) -> None:
-        """Paint everything.
+        """Paint what stays while the pointer moves: boxes, sum, peak and axes.
 
         Args:
-            painter: on the widget.
+            painter: on a picture as large as the widget.
             size: of the widget.
             axes: zoom and pan; their area is that of the arena.
             roles: roles to show; others are drawn faint. Empty for all.
-            caret: the box of the keyboard, if it has one.
         """
         painter.fillRect(size, self.inks.ground)
         painter.fillRect(axes.area, theme.colour("canvas"))
-        curve = QRectF(axes.area.left(), size.top() + TOP, axes.area.width(), CURVE)
+        curve = self._curve(axes)
         self._paint_axes(painter, axes, curve)
         painter.save()
         painter.setClipRect(axes.area.adjusted(-1, -1, 1, 1))
-        self._paint_boxes(painter, axes, roles, caret)
+        self._paint_boxes(painter, axes, roles)
         painter.restore()
         painter.save()
-        painter.setClipRect(QRectF(curve.left(), size.top(), curve.width() + 1, size.height()))
+        painter.setClipRect(curve.adjusted(0, -1, 1, 1))
         self._paint_curve(painter, axes, curve)
-        self._paint_rows(painter, axes, curve)
         painter.restore()
         self._paint_peak(painter, axes, curve)
 
+    def paint_marks(self, painter: QPainter, axes: Axes, caret: Box | None) -> None:
+        """Paint what is lit, selected, and under the keyboard."""
+        curve = self._curve(axes)
+        painter.save()
+        reach = QRectF(curve.topLeft(), axes.area.bottomRight()).adjusted(-1, -1, 1, 1)
+        painter.setClipRect(reach)
+        self._paint_rows(painter, axes, curve)
+        for ref, style in self._links.glow.items():
+            box = self._picture.box_of(ref)
+            if box is not None and style == "solid":
+                painter.fillRect(axes.rect_of(box), role_colour(box.role, 110))
+                self._paint_share(painter, axes, curve, box)
+        special = {*self._links.marks, *self._links.glow}
+        boxes = {box for box in map(self._picture.box_of, special) if box is not None}
+        for box in boxes if caret is None else boxes | {caret}:
+            self._paint_frame(painter, axes.rect_of(box), box, is_caret=box == caret)
+        painter.restore()
+
+    def _curve(self, axes: Axes) -> QRectF:
+        """Where the sum is drawn, above the arena."""
+        return QRectF(axes.area.left(), axes.area.top() - GAP - CURVE, axes.area.width(), CURVE)
+
     # -- boxes ----------------------------------------------------------------------------------
 
-    def _paint_boxes(
-        self, painter: QPainter, axes: Axes, roles: Collection[TensorRole], caret: Box | None
-    ) -> None:
+    def _paint_boxes(self, painter: QPainter, axes: Axes, roles: Collection[TensorRole]) -> None:
         wide = [b for b in self._picture.boxes if _in_sight(b, axes)]
         if not wide:
             painter.setPen(self.inks.text3)
@@ -85,27 +98,25 @@ class PicturePainter:
             text = "Zoom in to see the tensors one by one"
             painter.drawText(axes.area, Qt.AlignmentFlag.AlignCenter, text)
             return
-        for box in wide:
-            self._paint_box(painter, axes.rect_of(box), box, not roles or box.role in roles)
-        for box in wide:
-            self._paint_frame(painter, axes.rect_of(box), box, is_caret=box == caret)
-
-    def _paint_box(self, painter: QPainter, rect: QRectF, box: Box, is_shown: bool) -> None:
-        lit = self._links.glow.get(box.ref) == "solid"
-        alpha = (190 if lit else 110) if is_shown else 22
-        # Neighbours stay apart where there is room for a gap.
-        inner = rect.adjusted(0.5, 0.5, -0.5, -0.5) if rect.height() > 3 else rect
-        painter.fillRect(inner, role_colour(box.role, alpha))
-        if is_shown:
-            painter.setPen(QPen(role_colour(box.role), 1))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(inner)
-        if is_shown and rect.height() >= self._metrics.height() + 2:
-            self._paint_label(painter, rect, box)
+        painter.setFont(self.inks.small)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for role in dict.fromkeys(box.role for box in wide):
+            is_shown = not roles or role in roles
+            fill = role_colour(role, 110 if is_shown else 22)
+            edge = QPen(role_colour(role), 1)
+            for box in (each for each in wide if each.role == role):
+                rect = axes.rect_of(box)
+                # Neighbours stay apart where there is room for a gap.
+                inner = rect.adjusted(0.5, 0.5, -0.5, -0.5) if rect.height() > 3 else rect
+                painter.fillRect(inner, fill)
+                if is_shown and rect.height() >= 2:
+                    painter.setPen(edge)
+                    painter.drawRect(inner)
+                if is_shown and rect.height() >= self._metrics.height() + 2:
+                    self._paint_label(painter, rect, box)
 
     def _paint_label(self, painter: QPainter, rect: QRectF, box: Box) -> None:
         room = rect.width() - 8
-        painter.setFont(self.inks.small)
         for text in (f"{box.ref}  {box.key}", str(box.ref)):
             if self._metrics.horizontalAdvance(text) <= room:
                 painter.setPen(self.inks.text)
@@ -125,7 +136,7 @@ class PicturePainter:
             pen.setColor(self.inks.text)
             pen.setWidthF(2)
             painter.setPen(pen)
-        elif links.glow.get(box.ref) == "solid" or is_caret:
+        elif is_caret or box.ref in links.glow:
             painter.setPen(QPen(self.inks.text, 1.5))
         else:
             return
@@ -150,22 +161,19 @@ class PicturePainter:
         painter.setPen(QPen(self.inks.text2, 1))
         painter.setBrush(theme.colour("text3", 50))
         painter.drawPath(path)
-        for ref, style in self._links.glow.items():
-            box = self._picture.box_of(ref)
-            if box is not None and style == "solid":
-                self._paint_share(painter, axes, curve, box, most)
 
-    def _paint_share(
-        self, painter: QPainter, axes: Axes, curve: QRectF, box: Box, most: int
-    ) -> None:
+    def _paint_share(self, painter: QPainter, axes: Axes, curve: QRectF, box: Box) -> None:
         """What a box is of the sum, at the top of the curve over its lifetime."""
+        most = max(self._picture.peak_bytes, 1)
         height = max(box.nbytes / most * curve.height(), 1.5)
-        for row in range(box.first, box.last + 1):
-            level = self._picture.live_bytes[row] / most * curve.height()
-            left, right = axes.x_of(row), axes.x_of(row + 1)
-            if right >= curve.left() and left <= curve.right():
-                top = curve.bottom() - level
-                painter.fillRect(QRectF(left, top, right - left, height), role_colour(box.role))
+        step = max(1, int(1 / max(axes.row_width, 1e-9)))
+        first = max(box.first, int(axes.left))
+        last = min(box.last + 1, int(axes.left + axes.shown_rows) + 1)
+        colour = role_colour(box.role)
+        for row in range(first, last, step):
+            level = max(self._picture.live_bytes[row : row + step]) / most * curve.height()
+            left, right = axes.x_of(row), axes.x_of(min(row + step, last))
+            painter.fillRect(QRectF(left, curve.bottom() - level, right - left, height), colour)
 
     def _paint_rows(self, painter: QPainter, axes: Axes, curve: QRectF) -> None:
         """The instruction that is selected, and the one that is lit."""

@@ -65,18 +65,13 @@ class TensorTableModel(QAbstractTableModel):
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
         """What was last seen of some tensors, by key."""
         self.seen = seen
-        self.repaint()
+        if self.found:
+            last = self.index(len(self.found) - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
 
     def restyle(self) -> None:
         """Colours have changed."""
         self._inks = Inks()
-        self.repaint()
-
-    def repaint(self) -> None:
-        """Something about the rows has changed, not which there are."""
-        if self.found:
-            last = self.index(len(self.found) - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), last)
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
         """Storages."""
@@ -185,7 +180,7 @@ class TensorTable(QTableView):
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         self.doubleClicked.connect(self._opened)
         self.activated.connect(self._opened)
-        binding.connect(self, links.lit, self._rows.repaint)
+        binding.connect(self, links.lit, self._relit)
         binding.connect(self, theme.changed, self._restyle)
         self._restyle()
 
@@ -292,8 +287,13 @@ class TensorTable(QTableView):
     def _row(self, index: QModelIndex) -> TensorRow:
         return self._rows.found[self._ordered.mapToSource(index).row()]
 
+    def _relit(self) -> None:
+        # Nothing is told to the model, which would sort anew: only colours differ.
+        self.viewport().update()
+
     def _restyle(self) -> None:
         self._rows.restyle()
+        self.viewport().update()
         char = QFontMetricsF(theme.font("mono")).horizontalAdvance("0")
         for place, column in enumerate(TENSOR_COLUMNS):
             self.setColumnWidth(place, round(column.chars * char) + _PADDING)

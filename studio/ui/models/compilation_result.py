@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +21,11 @@ from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
+from studio.instruction_view.model.arrangement import Arranger
 from studio.instruction_view.model.kernels import Kernels, numpy_kernels
 from studio.instruction_view.model.memory_picture import MemoryPicture
 from studio.instruction_view.model.pass_steps import PassStep, pass_steps
+from studio.instruction_view.model.row_changes import NO_CHANGES, row_changes
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.model.tensor_rows import TensorRow, tensor_rows
 from studio.ui.models.provenance import Provenance
@@ -78,7 +81,15 @@ class CompiledProgram:
         self.names = names or {}
         self.rows = ProgramRows(program, self.provenance, batch, data_rows, self.names)
         self.rows.prepare()
+        self.arranger = Arranger(self.rows)
+        self.arranger.prepare()
+        self.before: ProgramRows | None = None
+        self.changes = NO_CHANGES
         self._stages = stages
+
+    def compare(self, before: CompiledProgram) -> None:
+        """Work out what has changed since another compile."""
+        self.before, self.changes = before.rows, row_changes(before.rows, self.rows)
 
     @cached_property
     def passes(self) -> tuple[PassStep, ...]:
@@ -97,10 +108,10 @@ class CompiledProgram:
 
     def with_kernels(self, kernels: Kernels) -> CompiledProgram:
         """The same program with the dispatches a device has made of it."""
-        return CompiledProgram(
-            self.program, self.target, self.level, self.batch, self.data_rows, self._stages,
-            kernels, self.names,
-        )  # fmt: skip
+        made = copy(self)
+        made.kernels = kernels
+        made.provenance = Provenance(self.program, kernels.counts())
+        return made
 
     def is_like(self, other: CompiledProgram) -> bool:
         """Whether the other shows nothing else: the same program for the same sizes."""
@@ -203,7 +214,11 @@ class Compiler:
         for mode in modes:
             made = _compiled(task, mode, target, level, keep, checkpoint)
             known = None if before is None else before.programs.get(mode)
-            programs[mode] = known if known is not None and known.is_like(made) else made
+            if known is not None and known.is_like(made):
+                made = known
+            elif known is not None:
+                made.compare(known)
+            programs[mode] = made
         took = (time.perf_counter() - began) * 1e3
         return Compiled(state, task, programs, took, problem)
 

@@ -8,11 +8,11 @@ from studio.instruction_view.model.arrangement import (
     GROUPINGS,
     LEVELS,
     Arrangement,
+    Arranger,
     Failure,
     Grouping,
     Level,
     Removed,
-    arrange,
 )
 from studio.instruction_view.model.kernels import KernelRun, Kernels
 from studio.instruction_view.model.rows import ProgramRows
@@ -28,7 +28,7 @@ def shown_rows(arrangement: Arrangement) -> list[int]:
 @pytest.mark.parametrize("name", BUILDERS)
 def test_flat_lines_are_the_program_in_its_order(name: str) -> None:
     rows = rows_of(name)
-    arrangement = arrange(rows)
+    arrangement = Arranger(rows).arrange()
     assert shown_rows(arrangement) == list(range(len(rows)))
     assert list(arrangement.places) == list(range(len(rows)))
 
@@ -37,7 +37,7 @@ def test_flat_lines_are_the_program_in_its_order(name: str) -> None:
 @pytest.mark.parametrize("name", BUILDERS)
 def test_every_grouping_shows_every_instruction_once(name: str, grouping: Grouping) -> None:
     rows = rows_of(name)
-    arrangement = arrange(rows, grouping=grouping)
+    arrangement = Arranger(rows).arrange(grouping=grouping)
     assert sorted(shown_rows(arrangement)) == list(range(len(rows)))
     for index in range(len(rows)):
         assert arrangement.lines[arrangement.place_of(index)].row == index
@@ -52,8 +52,8 @@ def test_everything_folded_still_places_every_instruction(
     name: str, grouping: Grouping, level: Level
 ) -> None:
     rows = rows_of(name)
-    foldable = arrange(rows, level, grouping).foldable
-    arrangement = arrange(rows, level, grouping, folded=foldable)
+    foldable = Arranger(rows).arrange(level, grouping).foldable
+    arrangement = Arranger(rows).arrange(level, grouping, folded=foldable)
     for index in range(len(rows)):
         line = arrangement.lines[arrangement.place_of(index)]
         if line.kind == "heading":
@@ -67,7 +67,7 @@ def test_a_folded_group_hides_its_parts() -> None:
     rows = rows_of("picture")
     begin = next(i for i in range(len(rows)) if rows.is_group_begin(i))
     span = rows.group(begin)
-    arrangement = arrange(rows, folded={rows.key(begin)})
+    arrangement = Arranger(rows).arrange(folded={rows.key(begin)})
     shown = shown_rows(arrangement)
     assert begin in shown
     assert not set(range(begin + 1, span.last + 1)) & set(shown)
@@ -79,7 +79,7 @@ def test_a_folded_group_hides_its_parts() -> None:
 def test_parts_of_a_group_are_indented() -> None:
     rows = rows_of("picture")
     begin = next(i for i in range(len(rows)) if rows.is_group_begin(i))
-    lines = arrange(rows).lines
+    lines = Arranger(rows).arrange().lines
     last = rows.group(begin).last
     assert [lines[i].depth for i in (begin, begin + 1, last)] == [0, 1, 0]
 
@@ -88,7 +88,7 @@ def test_layers_shared_by_a_kernel_are_referred_to() -> None:
     rows = rows_of("residual")
     begin = next(i for i in range(len(rows)) if len(rows.listed_owners(i)) > 1)
     first, second = rows.listed_owners(begin)[:2]
-    lines = arrange(rows, grouping="layer").lines
+    lines = Arranger(rows).arrange(grouping="layer").lines
     part = next(i for i in range(begin + 1, rows.group(begin).last) if second in rows.owners(i))
     place = next(p for p, x in enumerate(lines) if x.kind == "reference" and x.row == part)
     heading = max(p for p, x in enumerate(lines[:place]) if x.kind == "heading")
@@ -103,7 +103,7 @@ def test_layers_shared_by_a_kernel_are_referred_to() -> None:
 def test_headings_add_up_to_the_program(name: str, grouping: Grouping) -> None:
     rows = rows_of(name)
     times = {index: 0.25 * (index + 1) for index in rows.entries}
-    lines = arrange(rows, grouping=grouping).lines
+    lines = Arranger(rows).arrange(grouping=grouping).lines
     headings = [line_totals(rows, x, times.get) for x in lines if x.kind == "heading"]
     assert sum(t.flops for t in headings) == pytest.approx(
         sum(rows.cost(i).flops for i in rows.entries)
@@ -117,13 +117,13 @@ def test_headings_add_up_to_the_program(name: str, grouping: Grouping) -> None:
 def test_a_time_that_is_missing_leaves_the_sum_out() -> None:
     rows = rows_of("picture")
     times = dict.fromkeys(list(rows.entries)[1:], 1.0)
-    heading = arrange(rows, grouping="section").lines[0]
+    heading = Arranger(rows).arrange(grouping="section").lines[0]
     assert line_totals(rows, heading, times.get).ms is None
 
 
 def test_the_time_of_a_group_is_not_that_of_its_parts() -> None:
     rows = rows_of("picture")
-    lines = arrange(rows).lines
+    lines = Arranger(rows).arrange().lines
     begin = next(i for i in range(len(rows)) if rows.is_group_begin(i))
     times = dict.fromkeys(range(len(rows)), 1.0)
     assert line_totals(rows, lines[begin], times.get).ms == 1.0
@@ -140,19 +140,19 @@ def dispatches(rows: ProgramRows) -> Kernels:
 
 def test_kernels_have_a_line_each() -> None:
     rows = rows_of("picture")
-    lines = arrange(rows, "kernels", kernels=dispatches(rows)).lines
+    lines = Arranger(rows).arrange("kernels", kernels=dispatches(rows)).lines
     assert [(x.row, x.number) for x in lines] == [(i, n) for i in rows.entries for n in (0, 1)]
     assert lines[1].key == f"{rows.key(0)}#1"
 
 
 def test_without_recorded_kernels_each_entry_has_one_line() -> None:
     rows = rows_of("picture")
-    assert [x.row for x in arrange(rows, "kernels").lines] == list(rows.entries)
+    assert [x.row for x in Arranger(rows).arrange("kernels").lines] == list(rows.entries)
 
 
 def test_layers_are_one_line_each() -> None:
     rows = rows_of("residual")
-    lines = arrange(rows, "layers").lines
+    lines = Arranger(rows).arrange("layers").lines
     assert [line.title for line in lines] == list(rows.all_owners)
     assert all(line.kind == "heading" for line in lines)
 
@@ -161,17 +161,17 @@ def test_removed_lines_stand_where_they_were() -> None:
     rows = rows_of("picture")
     gone = [Removed("a", "FIRST", ""), Removed("b", "SECOND", rows.key(2)),
             Removed("c", "THIRD", "b")]  # fmt: skip
-    lines = arrange(rows, removed=gone).lines
+    lines = Arranger(rows).arrange(removed=gone).lines
     assert (lines[0].kind, lines[0].title) == ("removed", "FIRST")
     place = next(p for p, x in enumerate(lines) if x.row == 2)
     assert [x.title for x in lines[place + 1 : place + 3]] == ["SECOND", "THIRD"]
-    places = arrange(rows, removed=gone).places
+    places = Arranger(rows).arrange(removed=gone).places
     assert [lines[p].row for p in places] == list(range(len(rows)))
 
 
 @pytest.mark.parametrize(("row", "place"), [(0, 0), (5, 5), (10_000, -1)])
 def test_a_failure_stands_before_the_row_it_is_about(row: int, place: int) -> None:
     rows = rows_of("picture")
-    arrangement = arrange(rows, failure=Failure(row, "it stopped"))
+    arrangement = Arranger(rows).arrange(failure=Failure(row, "it stopped"))
     assert arrangement.lines[place].kind == "failure"
     assert [arrangement.lines[p].row for p in arrangement.places] == list(range(len(rows)))
