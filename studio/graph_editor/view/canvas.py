@@ -27,6 +27,7 @@ from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.dots import add_dot
 from studio.graph_editor.model.state import DocumentState, Wire
+from studio.graph_editor.view import accessible
 from studio.graph_editor.view.canvas_keys import CanvasKeys
 from studio.graph_editor.view.canvas_menu import entries_for, open_canvas_menu
 from studio.graph_editor.view.chrome import Chrome
@@ -41,6 +42,7 @@ from studio.graph_editor.view.held_keys import HeldKeys
 from studio.graph_editor.view.hovering import Hovering
 from studio.graph_editor.view.interactions.beginning import gesture_for
 from studio.graph_editor.view.interactions.interaction import Interaction, Pointer
+from studio.graph_editor.view.interactions.look_around import LookAround
 from studio.graph_editor.view.items import CommentItem
 from studio.graph_editor.view.lens import Lens
 from studio.graph_editor.view.linking import CANVAS, Linking
@@ -74,6 +76,8 @@ class CanvasView(QGraphicsView):
     """
 
     source = CANVAS
+    speaks_of_layers = True
+    _is_made = False
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -111,6 +115,8 @@ class CanvasView(QGraphicsView):
         self.navigation.zoomed.connect(self._zoomed)
         self._following = Following(self)
         contexts.register("canvas", self)
+        accessible.install()
+        self._is_made = True
 
     def _set_up(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -297,7 +303,12 @@ class CanvasView(QGraphicsView):
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         self.navigation.stop()
         self._held.use()
-        gesture = gesture_for(self, event.button(), self.target_at(at), at)
+        on_map = event.button() == Qt.MouseButton.LeftButton and self.chrome.takes(at.view)
+        gesture: Interaction | None
+        if on_map:
+            gesture = LookAround(self, at)
+        else:
+            gesture = gesture_for(self, event.button(), self.target_at(at), at)
         if gesture is not None:
             gesture.button = event.button()
             self.take_over(gesture)
@@ -306,7 +317,7 @@ class CanvasView(QGraphicsView):
         at = self.pointer_at(event.position(), event.modifiers())
         event.accept()
         if self._gesture is None:
-            self.hovering.over(self.target_at(at))
+            self.hovering.over(EMPTY if self.chrome.takes(at.view) else self.target_at(at))
             return
         self._gesture.move(at)
         if self._gesture is not None and self._gesture.scrolls:
@@ -333,7 +344,8 @@ class CanvasView(QGraphicsView):
         else:
             # With Alt held, some platforms turn the wheel's direction sideways.
             turn = event.angleDelta().y() or event.angleDelta().x()
-            self.navigation.wheel(turn, event.position())
+            on_map = self.chrome.takes(event.position())
+            self.navigation.wheel(turn, None if on_map else event.position())
         self.repeat_move()
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -428,18 +440,29 @@ class CanvasView(QGraphicsView):
         paint_ground(painter, QRectF(rect), self.navigation.zoom, self.graph.colours)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self.navigation.zoom >= OVERVIEW_ZOOM:
+        far = self.navigation.zoom < OVERVIEW_ZOOM
+        if not far:
             super().paintEvent(event)
-            return
         painter = QPainter(self.viewport())
         painter.setClipRegion(event.region())
+        if far:
+            self._paint_far(painter)
+        self.chrome.paint_map(painter)
+        painter.end()
+
+    def _paint_far(self, painter: QPainter) -> None:
         painter.setWorldTransform(self.viewportTransform())
         part = QRectF(self.navigation.visible)
         paint_ground(painter, part, self.navigation.zoom, self.graph.colours)
         self._overview.paint(painter, part, self.devicePixelRatioF())
         paint_marks(painter, self.graph, self.navigation.zoom)
         self.overlay.paint_far(painter)
-        painter.end()
+        painter.resetTransform()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        if self._is_made:
+            self.chrome.scrolled(dx, dy)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QAbstractScrollArea
 
 from studio.graph_editor.view.empty_canvas import EmptyCanvas
 from studio.graph_editor.view.find_bar import FindBar
@@ -32,7 +34,7 @@ class Chrome:
 
     def __init__(
         self,
-        canvas: QWidget,
+        canvas: QAbstractScrollArea,
         graph: GraphScene,
         navigation: Navigation,
         bus: SelectionBus,
@@ -42,7 +44,7 @@ class Chrome:
         self._canvas = canvas
         self._graph = graph
         self._preferences = preferences
-        self.minimap = Minimap(graph, navigation, canvas)
+        self.minimap = Minimap(graph, navigation)
         self.find_bar = FindBar(graph, bus, navigation, canvas)
         self.empty = EmptyCanvas(add, canvas)
         self._deliveries = [
@@ -55,8 +57,6 @@ class Chrome:
     def arrange(self) -> None:
         """Put everything where it belongs, after the canvas got another size."""
         room = self._canvas.rect()
-        small = self.minimap
-        small.move(room.width() - small.width() - _MARGIN, room.height() - small.height() - _MARGIN)
         bar = self.find_bar
         bar.adjustSize()
         bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
@@ -64,10 +64,27 @@ class Chrome:
         empty.move((room.width() - empty.width()) // 2, (room.height() - empty.height()) // 2)
         self._changed()
 
+    def paint_map(self, painter: QPainter) -> None:
+        """Draw the map, where there is one."""
+        if self.minimap.is_shown:
+            self.minimap.paint(painter, self._canvas.devicePixelRatioF())
+
+    def scrolled(self, dx: int, dy: int) -> None:
+        """What was painted went along: paint the map where it is, and what it left behind."""
+        area, viewport = self.minimap.area, self._canvas.viewport()
+        if not area.isEmpty():
+            viewport.update(area)
+            viewport.update(area.translated(dx, dy))
+
+    def takes(self, at: QPointF) -> bool:
+        """Whether a place of the viewport is on the map."""
+        return self.minimap.holds(at)
+
     def _changed(self) -> None:
-        wanted = self._preferences.flag("minimap") and self.minimap.is_needed()
-        roomy = self._canvas.width() > 2 * self.minimap.width()
-        self.minimap.setVisible(wanted and roomy)
+        viewport, before = self._canvas.viewport(), self.minimap.area
+        if self.minimap.place(viewport.rect(), wanted=self._preferences.flag("minimap")):
+            viewport.update(before)
+        viewport.update(self.minimap.area)
         self.empty.setVisible(not self._graph.nodes)
 
     def _zoomed(self, _zoom: float) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 from studio.graph_editor.model.report import Fix
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import LIFTED_LEVEL
-from studio.graph_editor.view.sprites import draw_icon
+from studio.graph_editor.view.sprites import stamp_icon
 
 MOST_CHIPS = 3
 HEIGHT = 24.0
@@ -76,7 +76,7 @@ class FixChip(QGraphicsItem):
         painter.setBrush(colours.hover if self.hovered else colours.raised)
         painter.drawRoundedRect(area, HEIGHT / 2, HEIGHT / 2)
         middle = self._top + (HEIGHT - _ICON) / 2
-        draw_icon(painter, "fix", QRectF(_SIDE, middle, _ICON, _ICON), colours.accent)
+        stamp_icon(painter, "fix", QRectF(_SIDE, middle, _ICON, _ICON), colours.accent)
         left = _SIDE + _ICON + _SIDE * 0.75
         painter.setPen(colours.text)
         painter.setFont(colours.strong_font)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.view import accessible
 from studio.graph_editor.view.colours import CanvasColours
 from studio.ui.kit import binding, theme
+from studio.ui.models.selection import Selection
 
 if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
@@ -30,6 +32,7 @@ class Following:
         binding.connect(canvas, studio.compilation.changed, self._compiled)
         binding.connect(canvas, studio.preferences.changed, self._preferred)
         binding.connect(canvas, theme.changed, self._themed)
+        binding.connect(canvas, studio.bus.selected, self._selected)
         canvas.graph.set_wire_style(studio.preferences.text("wire_style"))
         self._replaced(studio.document)
 
@@ -39,6 +42,7 @@ class Following:
         if self._document is not None and self._changes is not None and self._reports is not None:
             self._document.changed.disconnect(self._changes.hear)
             self._document.report_changed.disconnect(self._reports.hear)
+        accessible.nodes_gone(canvas, tuple(canvas.graph.nodes))
         self._document = document
         self._changes = binding.connect(canvas, document.changed, self._changed)
         self._reports = binding.connect(canvas, document.report_changed, self._reported)
@@ -52,6 +56,7 @@ class Following:
         canvas.graph.apply(change)
         canvas.fixes.place()
         if change.added or change.removed:
+            accessible.nodes_gone(canvas, change.removed)
             canvas.linking.refresh()
         canvas.studio.actions.refresh("edit.undo", "edit.redo")
 
@@ -59,6 +64,9 @@ class Following:
         canvas = self._canvas
         canvas.graph.show_report(canvas.document.report)
         canvas.fixes.ask()
+
+    def _selected(self, _selection: Selection, _source: str) -> None:
+        accessible.primary_changed(self._canvas)
 
     def _compiled(self) -> None:
         self._canvas.linking.refresh()

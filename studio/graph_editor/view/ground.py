@@ -11,6 +11,7 @@ from studio.graph_editor.view.colours import CanvasColours
 
 _STEP = 24.0
 _LEAST_PIXELS = 20.0
+_BATCH = 16
 
 
 def paint_ground(painter: QPainter, area: QRectF, zoom: float, colours: CanvasColours) -> None:
@@ -21,8 +22,9 @@ def paint_ground(painter: QPainter, area: QRectF, zoom: float, colours: CanvasCo
         step *= 2
     left = _below(area.left(), step)
     top = _below(area.top(), step)
-    columns = int((area.right() - left) / step) + 1
-    rows = int((area.bottom() - top) / step) + 1
+    # Rounded up, so that a few sets of dots serve every zoom.
+    columns = _rounded(int((area.right() - left) / step) + 1)
+    rows = _rounded(int((area.bottom() - top) / step) + 1)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     pen = QPen(colours.grid, 2.0 if zoom >= 1.5 else 1.0)
@@ -36,6 +38,10 @@ def paint_ground(painter: QPainter, area: QRectF, zoom: float, colours: CanvasCo
 
 def _below(value: float, step: float) -> float:
     return (value // step) * step
+
+
+def _rounded(count: int) -> int:
+    return -(-count // _BATCH) * _BATCH
 
 
 @lru_cache(maxsize=32)

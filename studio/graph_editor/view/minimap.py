@@ -1,122 +1,124 @@
-"""The whole graph small in a corner, with the part in sight; it goes where it is clicked."""
+"""The whole graph small in a corner, with the part in sight.
+
+It is painted on the canvas itself: a widget lying over it would keep Qt from scrolling what is
+painted already.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPen, QPixmap
 
+from studio.graph_editor.model.geometry import Box
+from studio.graph_editor.model.minimap import GraphMap, graph_map
 from studio.graph_editor.view.navigation import Navigation
 from studio.graph_editor.view.overview import paint_small
 from studio.graph_editor.view.scene import GraphScene
-from studio.ui.kit import binding, theme
+from studio.ui.kit import theme
 
 SIZE = QSize(200, 132)
+MARGIN = 12
 _PAD = 8.0
-_AROUND = 60.0
 
 
-class Minimap(QWidget):
-    """Shows where the canvas looks.
-
-    A click or a drag looks there, the wheel zooms in the same steps as on the canvas.
+class Minimap:
+    """Where the canvas looks, as a picture to click on.
 
     Args:
         graph: the drawing.
         navigation: where the canvas looks.
-        parent: the canvas.
     """
 
-    def __init__(self, graph: GraphScene, navigation: Navigation, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("minimap")
-        self.setAccessibleName("Map of the graph")
-        self.setToolTip("Click or drag to look elsewhere; the wheel zooms")
-        self.setFixedSize(SIZE)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
+    def __init__(self, graph: GraphScene, navigation: Navigation) -> None:
+        self.area = QRect()
         self._graph = graph
         self._navigation = navigation
+        self._map: GraphMap | None = None
         self._picture: QPixmap | None = None
-        self._content = QRectF()
-        binding.refresh(self, self._redraw, graph.redrawn, rate=10.0)
-        binding.connect(self, navigation.moved, self.update)
-        binding.connect(self, navigation.zoomed, self._zoomed)
-        binding.connect(self, theme.changed, self._redraw)
+        graph.redrawn.connect(self.forget)
+        theme.changed.connect(self.forget)
+
+    def place(self, room: QRect, *, wanted: bool) -> bool:
+        """Take the corner of a viewport, if a map is wanted and of use there; whether it moved."""
+        before = self.area
+        roomy = room.width() > 2 * SIZE.width() and room.height() > 2 * SIZE.height()
+        if wanted and roomy and self.is_needed():
+            left = room.right() - SIZE.width() - MARGIN
+            self.area = QRect(left, room.bottom() - SIZE.height() - MARGIN, *SIZE.toTuple())
+        else:
+            self.area = QRect()
+        return self.area != before
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a map at the moment."""
+        return not self.area.isEmpty()
 
     def is_needed(self) -> bool:
         """Whether part of the graph is out of sight."""
         content = self._graph.content_area()
         return not content.isEmpty() and not self._navigation.visible.contains(content)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-        self._look(event)
+    def holds(self, at: QPointF) -> bool:
+        """Whether a place of the viewport is on the map."""
+        return self.area.contains(at.toPoint())
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-        if event.buttons() & Qt.MouseButton.LeftButton:
-            self._look(event)
+    def look(self, at: QPointF) -> None:
+        """Look at what lies at a place of the map."""
+        shown = self._shown()
+        if shown is not None:
+            own = at - QPointF(self.area.topLeft()) - QPointF(_PAD, _PAD)
+            self._navigation.look_at(QPointF(*shown.to_canvas(own.x(), own.y(), *_room())))
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        event.accept()
+    def forget(self) -> None:
+        """Draw the graph anew when the map is painted next."""
+        self._picture = self._map = None
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.accept()
-        turn = event.angleDelta().y() or event.angleDelta().x()
-        self._navigation.wheel(turn)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        ratio = self.devicePixelRatioF()
+    def paint(self, painter: QPainter, ratio: float) -> None:
+        """Draw the map."""
+        shown = self._shown()
+        if shown is None:
+            return
         if self._picture is None:
-            self._picture = self._drawn(ratio)
-        painter = QPainter(self)
+            self._picture = self._drawn(shown, ratio)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(theme.colour("hairline"), 1))
         painter.setBrush(theme.colour("dock", 235))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
-        painter.drawPixmap(QPointF(0, 0), self._picture)
-        seen = self._to_map(self._navigation.visible).intersected(
-            QRectF(self.rect()).adjusted(3, 3, -3, -3)
-        )
-        fill = QColor(theme.colour("accent", 36))
-        painter.setBrush(fill)
+        ground = QRectF(self.area).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.drawRoundedRect(ground, 8, 8)
+        painter.drawPixmap(self.area.topLeft(), self._picture)
+        seen = self.seen_area(shown).intersected(ground.adjusted(2, 2, -2, -2))
+        painter.setBrush(theme.colour("accent", 36))
         painter.setPen(QPen(theme.colour("accent"), 1.5))
         painter.drawRoundedRect(seen, 3, 3)
-        painter.end()
 
-    def _redraw(self) -> None:
-        self._picture = None
-        self.update()
+    def seen_area(self, shown: GraphMap) -> QRectF:
+        """Where the part in sight lies on the viewport's map."""
+        seen = self._navigation.visible
+        box = Box(seen.x(), seen.y(), seen.width(), seen.height())
+        found = shown.to_map(box, *_room())
+        corner = QPointF(self.area.topLeft()) + QPointF(_PAD + found.x, _PAD + found.y)
+        return QRectF(corner.x(), corner.y(), found.width, found.height)
 
-    def _zoomed(self, _zoom: float) -> None:
-        self.update()
+    def _shown(self) -> GraphMap | None:
+        if self._map is None:
+            self._map = graph_map(self._graph.state, self._graph.report)
+        return self._map
 
-    def _look(self, event: QMouseEvent) -> None:
-        self._navigation.look_at(self._to_graph(event.position()))
-
-    def _scale(self) -> float:
-        area = self._content
-        room = QRectF(self.rect()).adjusted(_PAD, _PAD, -_PAD, -_PAD)
-        return min(room.width() / max(area.width(), 1.0), room.height() / max(area.height(), 1.0))
-
-    def _to_map(self, area: QRectF) -> QRectF:
-        scale, middle = self._scale(), QRectF(self.rect()).center()
-        corner = middle + (area.topLeft() - self._content.center()) * scale
-        return QRectF(corner.x(), corner.y(), area.width() * scale, area.height() * scale)
-
-    def _to_graph(self, at: QPointF) -> QPointF:
-        return self._content.center() + (at - QRectF(self.rect()).center()) / self._scale()
-
-    def _drawn(self, ratio: float) -> QPixmap:
-        content = self._graph.content_area()
-        self._content = content.adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
-        picture = QPixmap(self.size() * ratio)
+    def _drawn(self, shown: GraphMap, ratio: float) -> QPixmap:
+        picture = QPixmap(SIZE * ratio)
         picture.setDevicePixelRatio(ratio)
         picture.fill(Qt.GlobalColor.transparent)
+        corner = shown.to_map(shown.area, *_room())
         painter = QPainter(picture)
-        painter.translate(QRectF(self.rect()).center())
-        painter.scale(self._scale(), self._scale())
-        painter.translate(-self._content.center())
+        painter.translate(_PAD + corner.x, _PAD + corner.y)
+        scale = shown.scale(*_room())
+        painter.scale(scale, scale)
+        painter.translate(-shown.area.x, -shown.area.y)
         paint_small(painter, self._graph, self._graph.colours)
         painter.end()
         return picture
+
+
+def _room() -> tuple[float, float]:
+    return SIZE.width() - 2 * _PAD, SIZE.height() - 2 * _PAD

@@ -90,12 +90,13 @@ class NodeItem(CanvasItem):
         card, colours = self.card, self.colours
         if self._texts is None:
             self._texts = card_texts(card, colours, self.area.height())
-        node_paint.paint_body(painter, card, self.area, colours)
-        node_paint.paint_content(painter, card, self.area, colours, self._texts)
+        node_paint.paint_body(painter, card, self.area, self.spots(), colours)
+        node_paint.paint_texts(painter, self._texts)
         if card.node.preview in ("thumbnail", "full") and not card.node.collapsed:
             picture = self._picture_of(card.node.id)
             node_paint.paint_picture(painter, card, self.area, colours, picture)
         node_paint.paint_outline(painter, card, self.area, colours, self.marks)
         if card.is_output:
             node_paint.paint_tab(painter, self.area, colours, "output")
-        node_paint.paint_ports(painter, self.spots(), card, colours, self.marks)
+        if self.marks.ports:
+            node_paint.paint_ports(painter, self.spots(), card, colours, self.marks.ports)

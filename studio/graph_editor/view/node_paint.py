@@ -2,55 +2,73 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Mapping
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath, QPen
 
 from studio.graph_editor.model.cards import NodeCard
-from studio.graph_editor.model.geometry import LINE_HEIGHT, LINES_MARGIN, NODE_WIDTH, TITLE_HEIGHT
+from studio.graph_editor.model.geometry import (
+    LINE_HEIGHT,
+    LINES_MARGIN,
+    NODE_WIDTH,
+    TITLE_HEIGHT,
+)
 from studio.graph_editor.view.colours import CanvasColours, linked_pen
-from studio.graph_editor.view.marks import Marks, PortKey
+from studio.graph_editor.view.marks import Marks, PortKey, PortMark
 from studio.graph_editor.view.node_text import FOOTER_HEIGHT, PlacedText
-from studio.graph_editor.view.sprites import draw_icon
+from studio.graph_editor.view.sprites import stamp
+from studio.ui.kit import icons
 
-NEAR, FAR = 0.5, 0.22
+NEAR, FAR = 0.6, 0.22
 """From ``NEAR`` on everything is drawn; below ``FAR`` a layer is a coloured block."""
 
 RADIUS = 8.0
 STRIP = 4.0
 PORT = 5.0
 _RING = 3.0
+_ICON = 16.0
+_RADII = {"good": PORT + 1.5, "snap": PORT + 3.0, "blink": PORT + 2.0}
 _NO_PEN = Qt.PenStyle.NoPen
+_NO_BRUSH = Qt.BrushStyle.NoBrush
 
 
-def paint_body(painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:
-    """Ground, header with the family's strip, outline."""
+def paint_body(
+    painter: QPainter,
+    card: NodeCard,
+    size: QRectF,
+    spots: Mapping[PortKey, QPointF],
+    colours: CanvasColours,
+) -> None:
+    """Everything of a layer that many have alike: ground, header, icon, condition, ports."""
     node = card.node
-    if node.bypassed:
-        pen = QPen(colours.outline, 1.4, Qt.PenStyle.DashLine)
-        painter.setPen(pen)
-        ground = QColor(colours.canvas)
-        painter.setBrush(ground)
-        painter.drawPath(_body_path(size.width(), size.height()))
-        return
-    painter.setPen(_NO_PEN)
-    painter.setBrush(colours.shadow)
-    painter.drawPath(_shadow_path(size.width(), size.height()))
-    painter.setBrush(colours.body)
-    painter.drawPath(_body_path(size.width(), size.height()))
-    header = size.height() if node.collapsed else TITLE_HEIGHT
-    painter.setBrush(colours.tint[card.family])
-    painter.drawPath(_header_path(size.width(), size.height(), header))
-    painter.setBrush(colours.family[card.family])
-    painter.drawPath(_header_path(size.width(), size.height(), STRIP))
+    rule = TITLE_HEIGHT + lines_height(card) if card.lines and node.preview != "off" else 0.0
+    key = (
+        "body", colours.mode, card.family, node.bypassed, node.collapsed, size.width(),
+        size.height(), rule, card.condition, node.frozen, card.filled, card.has_output,
+        card.inputs,
+    )  # fmt: skip
+
+    def draw(on: QPainter) -> None:
+        if node.bypassed:
+            _draw_bypassed(on, size, colours)
+        else:
+            _draw_body(on, card, size, colours)
+        if rule and not node.collapsed:
+            on.setPen(QPen(colours.hairline, 1.0))
+            on.drawLine(QPointF(0.5, rule), QPointF(size.width() - 0.5, rule))
+        _draw_icons(on, card, size, colours)
+        paint_ports(on, spots, card, colours, {})
+
+    room = PORT + 2
+    stamp(painter, key, size.adjusted(-room, -2, room, 4), draw)
 
 
 def paint_outline(
     painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours, marks: Marks
 ) -> None:
-    """The line around the layer: hairline, or the colour of its condition or of the pointer."""
-    painter.setBrush(Qt.BrushStyle.NoBrush)
+    """Rings of marks, and the colour of a condition or of the pointer over the hairline."""
+    painter.setBrush(_NO_BRUSH)
     if marks.linked:
         painter.setPen(linked_pen(colours.accent, marks.linked, 2.0))
         painter.drawRoundedRect(size.adjusted(-_RING, -_RING, _RING, _RING), RADIUS + 2, RADIUS + 2)
@@ -60,57 +78,35 @@ def paint_outline(
     elif marks.caught:
         painter.setPen(QPen(colours.accent, 1.5, Qt.PenStyle.DashLine))
         painter.drawRoundedRect(size.adjusted(-2, -2, 2, 2), RADIUS + 2, RADIUS + 2)
-    if card.node.bypassed and card.condition not in ("error", "warning"):
-        return
-    colour, width = colours.hairline, 1.0
     if card.condition in ("error", "warning"):
-        colour, width = colours.condition[card.condition], 1.6
-    elif marks.hovered:
-        colour, width = colours.outline, 1.4
-    painter.setPen(QPen(colour, width))
-    painter.drawPath(_body_path(size.width(), size.height()))
+        painter.setPen(QPen(colours.condition[card.condition], 1.6))
+    elif marks.hovered and not card.node.bypassed:
+        painter.setPen(QPen(colours.outline, 1.4))
+    else:
+        return
+    painter.drawRoundedRect(size, RADIUS, RADIUS)
 
 
-def paint_content(
-    painter: QPainter,
-    card: NodeCard,
-    size: QRectF,
-    colours: CanvasColours,
-    texts: list[PlacedText],
-) -> None:
-    """Glyph, texts, condition, lines between the parts."""
-    node = card.node
-    middle = size.height() / 2 + 1 if node.collapsed else (TITLE_HEIGHT + STRIP) / 2
-    family = colours.family[card.family]
-    draw_icon(painter, f"family-{card.family}", QRectF(9, middle - 8, 16, 16), family)
+def paint_texts(painter: QPainter, texts: list[PlacedText]) -> None:
+    """What is written on a layer."""
     for each in texts:
         painter.setPen(each.colour)
         painter.setFont(each.font)
         painter.drawStaticText(each.place, each.text)
-    left, top = NODE_WIDTH - 22, middle - 7 if node.collapsed else 10
-    draw_icon(painter, card.condition, QRectF(left, top, 14, 14), colours.condition[card.condition])
-    if node.frozen:
-        left, top = (left - 18, top) if node.collapsed else (left, 25)
-        draw_icon(painter, "frozen", QRectF(left, top, 12, 12), colours.accent)
-    if card.lines and not node.collapsed and node.preview != "off":
-        painter.setPen(QPen(colours.hairline, 1.0))
-        top = TITLE_HEIGHT + _lines_height(card)
-        painter.drawLine(QPointF(0.5, top), QPointF(size.width() - 0.5, top))
 
 
 def paint_ports(
     painter: QPainter,
-    spots: dict[PortKey, QPointF],
+    spots: Mapping[PortKey, QPointF],
     card: NodeCard,
     colours: CanvasColours,
-    marks: Marks,
+    marks: Mapping[PortKey, PortMark],
 ) -> None:
     """The ports: filled where a wire ends, a ring where one may come."""
-    linked = card.filled
     for key, place in spots.items():
-        mark = marks.ports.get(key, "")
-        taken = key.side == "out" or key.slot < linked
-        radius = {"good": PORT + 1.5, "snap": PORT + 3.0, "blink": PORT + 2.0}.get(mark, PORT)
+        mark = marks.get(key, "")
+        taken = key.side == "out" or key.slot < card.filled
+        radius = _RADII.get(mark, PORT)
         colour = colours.outline
         if mark in ("good", "snap"):
             colour = colours.accent
@@ -139,7 +135,7 @@ def paint_picture(
 
 def picture_area(card: NodeCard, size: QRectF) -> QRectF:
     """Where the preview of a layer is drawn."""
-    top = TITLE_HEIGHT + _lines_height(card) + 6
+    top = TITLE_HEIGHT + lines_height(card) + 6
     return QRectF(8, top, size.width() - 16, size.height() - FOOTER_HEIGHT - top)
 
 
@@ -194,30 +190,52 @@ def paint_plain_outline(
     if colour is None:
         return
     painter.setPen(QPen(colour, width))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setBrush(_NO_BRUSH)
     painter.drawRect(size)
 
 
-def _lines_height(card: NodeCard) -> float:
+def lines_height(card: NodeCard) -> float:
+    """Height of the options a layer shows."""
     return LINE_HEIGHT * len(card.lines) + LINES_MARGIN if card.lines else 0.0
 
 
-@lru_cache(maxsize=64)
-def _body_path(width: float, height: float) -> QPainterPath:
-    path = QPainterPath()
-    path.addRoundedRect(QRectF(0, 0, width, height), RADIUS, RADIUS)
-    return path
+def _title_middle(collapsed: bool, size: QRectF) -> float:
+    return size.height() / 2 + 1 if collapsed else (TITLE_HEIGHT + STRIP) / 2
 
 
-@lru_cache(maxsize=64)
-def _shadow_path(width: float, height: float) -> QPainterPath:
-    path = QPainterPath()
-    path.addRoundedRect(QRectF(-1, 1, width + 2, height + 2), RADIUS + 1, RADIUS + 1)
-    return path
+def _draw_bypassed(on: QPainter, size: QRectF, colours: CanvasColours) -> None:
+    on.setPen(QPen(colours.outline, 1.4, Qt.PenStyle.DashLine))
+    on.setBrush(QColor(colours.canvas))
+    on.drawRoundedRect(size, RADIUS, RADIUS)
 
 
-@lru_cache(maxsize=64)
-def _header_path(width: float, height: float, part: float) -> QPainterPath:
-    top = QPainterPath()
-    top.addRect(QRectF(0, 0, width, part))
-    return top.intersected(_body_path(width, height))
+def _draw_body(on: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:
+    body = QPainterPath()
+    body.addRoundedRect(size, RADIUS, RADIUS)
+    on.setPen(_NO_PEN)
+    on.setBrush(colours.shadow)
+    on.drawRoundedRect(size.adjusted(-1, 1, 1, 3), RADIUS + 1, RADIUS + 1)
+    on.setBrush(colours.body)
+    on.drawPath(body)
+    header = size.height() if card.node.collapsed else TITLE_HEIGHT
+    for height, colour in ((header, colours.tint), (STRIP, colours.family)):
+        part = QPainterPath()
+        part.addRect(QRectF(0, 0, size.width(), height))
+        on.setBrush(colour[card.family])
+        on.drawPath(part.intersected(body))
+    on.setPen(QPen(colours.hairline, 1.0))
+    on.setBrush(_NO_BRUSH)
+    on.drawPath(body)
+
+
+def _draw_icons(on: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:
+    collapsed = card.node.collapsed
+    middle = _title_middle(collapsed, size)
+    icon = QRectF(9, middle - _ICON / 2, _ICON, _ICON)
+    icons.paint(on, f"family-{card.family}", icon, colours.family[card.family])
+    left, top = NODE_WIDTH - 22, middle - 7 if collapsed else 10.0
+    colour = colours.condition[card.condition]
+    icons.paint(on, card.condition, QRectF(left, top, 14, 14), colour)
+    if card.node.frozen:
+        left, top = (left - 18, top) if collapsed else (left, 25.0)
+        icons.paint(on, "frozen", QRectF(left, top, 13, 13), colours.accent)

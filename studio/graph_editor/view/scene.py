@@ -49,6 +49,7 @@ class GraphScene(QGraphicsScene):
         self._style = "curve"
         self._near = True
         self._by_node: dict[str, set[Wire]] = {}
+        self._content: QRectF | None = None
 
     @property
     def state(self) -> DocumentState:
@@ -71,7 +72,7 @@ class GraphScene(QGraphicsScene):
             self._add_node(node_id)
         for wire in state.wires():
             self._add_wire(wire)
-        self.redrawn.emit()
+        self._told()
 
     def apply(self, change: Change) -> None:
         """Follow one step of the document; conditions follow with `show_report`."""
@@ -92,7 +93,7 @@ class GraphScene(QGraphicsScene):
                 if Wire(source, node_id, slot) not in self.wires:
                     self._add_wire(Wire(source, node_id, slot))
         self._reroute(moved)
-        self.redrawn.emit()
+        self._told()
 
     def show_report(self, report: Report) -> None:
         """Show how every layer and wire is."""
@@ -106,7 +107,7 @@ class GraphScene(QGraphicsScene):
             card = wire_card(report, wire)
             item.show_state(card.condition, card.shape)
         self._reroute(moved)
-        self.redrawn.emit()
+        self._told()
 
     def show_colours(self, colours: CanvasColours) -> None:
         """Paint with other colours."""
@@ -115,13 +116,13 @@ class GraphScene(QGraphicsScene):
             item.show_colours(colours)
         for wire in self.wires.values():
             wire.show_colours(colours)
-        self.redrawn.emit()
+        self._told()
 
     def set_wire_style(self, style: str) -> None:
         """Draw wires as curves, right angles or straight lines."""
         self._style = style
         self._reroute(set(self.nodes))
-        self.redrawn.emit()
+        self._told()
 
     @property
     def wire_style(self) -> str:
@@ -146,10 +147,9 @@ class GraphScene(QGraphicsScene):
 
     def content_area(self) -> QRectF:
         """The smallest rectangle around everything in the document."""
-        area = QRectF()
-        for item in self.nodes.values():
-            area = area.united(item.scene_area)
-        return area
+        if self._content is None:
+            self._content = self.area_of(self.nodes)
+        return self._content
 
     def area_of(self, node_ids: Iterable[str]) -> QRectF:
         """The smallest rectangle around some things."""
@@ -180,6 +180,10 @@ class GraphScene(QGraphicsScene):
         area = QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach)
         found = [(item.wire, item.distance_to(at)) for item in self.wires_near(area)]
         return sorted((f for f in found if f[1] <= reach), key=lambda f: f[1])
+
+    def _told(self) -> None:
+        self._content = None
+        self.redrawn.emit()
 
     # -- keeping in step ------------------------------------------------------------------------
 

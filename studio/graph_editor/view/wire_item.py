@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 from studio.graph_editor.model.state import Wire
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import WIRE_LEVEL
+from studio.graph_editor.view.sprites import stamp
 from studio.graph_editor.view.wire_paths import distance, samples
 
 CHIP_ZOOM = 0.6
@@ -156,13 +157,18 @@ class ShapeChip(QGraphicsItem):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
+        colours, text, forced = self.colours, self._text, self._forced
         area = self._area()
-        painter.setPen(QPen(self.colours.hairline, 1.0))
-        painter.setBrush(self.colours.canvas)
-        painter.drawRoundedRect(area, 7, 7)
-        painter.setPen(self.colours.text if self._forced else self.colours.text2)
-        painter.setFont(self.colours.small_font)
-        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._text)
+
+        def draw(on: QPainter) -> None:
+            on.setPen(QPen(colours.hairline, 1.0))
+            on.setBrush(colours.canvas)
+            on.drawRoundedRect(area, 7, 7)
+            on.setPen(colours.text if forced else colours.text2)
+            on.setFont(colours.small_font)
+            on.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
+
+        stamp(painter, ("chip", colours.mode, text, forced), area.adjusted(-1, -1, 1, 1), draw)
 
     def _area(self) -> QRectF:
         return QRectF(-self._width / 2, -_CHIP_HEIGHT / 2, self._width, _CHIP_HEIGHT)
