@@ -52,7 +52,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     _listing("back", "Back in the listing", "Return to where the listing was before it jumped.",
              "Alt+Left", aliases=("return",), group="go"),
     _listing("producer", "Go to the producer", "Go to the instruction that writes the register.",
-             "Ctrl+Return", aliases=("definition", "writer"), group="register"),
+             "P", aliases=("definition", "writer"), group="register"),
     _listing("uses", "List uses", "List every instruction that touches the register.", "X",
              aliases=("references", "readers"), group="register"),
     _listing("pin_uses", "Pin the list of uses",
