@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import Target
@@ -45,41 +45,49 @@ def open_data(settings: DataSettings, folder: Path) -> Dataset:
     return settings.open(folder)
 
 
+class Sizes(NamedTuple):
+    """What a program was compiled and planned for.
+
+    Attributes:
+        target: the kind of device.
+        level: how much was optimised.
+        batch: rows the batch symbol stands for in plan and costs.
+        data_rows: rows of the resident data set.
+        names: what the user calls layers, by id.
+    """
+
+    target: Target
+    level: int
+    batch: int
+    data_rows: int
+    names: tuple[tuple[str, str], ...] = ()
+
+
 class CompiledProgram:
     """One program and what the views show of it.
 
     Args:
         program: as the backend runs it.
-        target: the kind of device it was compiled for.
-        level: how much was optimised.
-        batch: rows the batch symbol stands for in plan and costs.
-        data_rows: rows of the resident data set.
+        sizes: what it was compiled and planned for.
         stages: what every pass was given and gave.
         kernels: its dispatches, where they are known.
-        names: what the user calls layers, by id.
     """
 
     def __init__(
         self,
         program: Program,
-        target: Target,
-        level: int,
-        batch: int,
-        data_rows: int,
+        sizes: Sizes,
         stages: tuple[Stage, ...] = (),
         kernels: Kernels | None = None,
-        names: Mapping[str, str] | None = None,
     ) -> None:
         self.program = program
-        self.target = target
-        self.level = level
-        self.batch = batch
-        self.data_rows = data_rows
+        self.sizes = sizes
+        target, batch, data_rows = sizes.target, sizes.batch, sizes.data_rows
         self.kernels = numpy_kernels(program) if target.name == "cpu" else kernels
         self.provenance = Provenance(program, self.kernels.counts() if self.kernels else None)
         self.plan: MemoryPlan = plan_memory(program, batch, data_rows, target)
-        self.names = names or {}
-        self.rows = ProgramRows(program, self.provenance, batch, data_rows, self.names)
+        names = dict(sizes.names)
+        self.rows = ProgramRows(program, self.provenance, batch, data_rows, names)
         self.rows.prepare()
         self.arranger = Arranger(self.rows)
         self.arranger.prepare()
@@ -90,6 +98,26 @@ class CompiledProgram:
     def compare(self, before: CompiledProgram) -> None:
         """Work out what has changed since another compile."""
         self.before, self.changes = before.rows, row_changes(before.rows, self.rows)
+
+    @property
+    def target(self) -> Target:
+        """The kind of device it was compiled for."""
+        return self.sizes.target
+
+    @property
+    def level(self) -> int:
+        """How much was optimised."""
+        return self.sizes.level
+
+    @property
+    def batch(self) -> int:
+        """Rows the batch symbol stands for in plan and costs."""
+        return self.sizes.batch
+
+    @property
+    def data_rows(self) -> int:
+        """Rows of the resident data set."""
+        return self.sizes.data_rows
 
     @cached_property
     def passes(self) -> tuple[PassStep, ...]:
@@ -113,17 +141,13 @@ class CompiledProgram:
         made.provenance = Provenance(self.program, kernels.counts())
         return made
 
-    def is_like(self, other: CompiledProgram) -> bool:
-        """Whether the other shows nothing else: the same program for the same sizes."""
+    def comes_of(self, program: Program, sizes: Sizes) -> bool:
+        """Whether a program made anew for these sizes is the one shown here."""
         return (
-            (self.target, self.level, self.batch, self.data_rows, self.names)
-            == (other.target, other.level, other.batch, other.data_rows, other.names)
-            and self.program == other.program
-            and self._owners() == other._owners()
+            self.sizes == sizes
+            and self.program == program
+            and [line.owners for line in self.program] == [line.owners for line in program]
         )
-
-    def _owners(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(line.owners for line in self.program)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,13 +236,9 @@ class Compiler:
         programs: dict[ProgramMode, CompiledProgram] = {}
         modes: tuple[ProgramMode, ...] = ("train", "infer") if task.has_objective else ("infer",)
         for mode in modes:
-            made = _compiled(task, mode, target, level, keep, checkpoint)
             known = None if before is None else before.programs.get(mode)
-            if known is not None and known.is_like(made):
-                made = known
-            elif known is not None:
-                made.compare(known)
-            programs[mode] = made
+            sizes = Sizes(target, level, *_sizes(task, mode), _names(task))
+            programs[mode] = _compiled(task, mode, sizes, keep, checkpoint, known)
         took = (time.perf_counter() - began) * 1e3
         return Compiled(state, task, programs, took, problem)
 
@@ -248,11 +268,12 @@ class Compiler:
 def _compiled(
     task: Task,
     mode: ProgramMode,
-    target: Target,
-    level: int,
+    sizes: Sizes,
     keep: frozenset[str],
     checkpoint: Checkpoint,
+    known: CompiledProgram | None,
 ) -> CompiledProgram:
+    """A program with its plan; the one known already, if it comes out the same."""
     stages: list[Stage] = []
 
     def note(name: str, before: Program, after: Program) -> None:
@@ -262,19 +283,21 @@ def _compiled(
     checkpoint("lower the network")
     maker = Programs(task)
     names = keep & {t.name for t in maker.lowered(mode).tensors.values()} if keep else keep
-    program = maker.compile(mode, level, target, observer=note, keep=names)
+    program = maker.compile(mode, sizes.level, sizes.target, observer=note, keep=names)
+    if known is not None and known.comes_of(program, sizes):
+        return known
     checkpoint("plan the memory")
-    batch, data_rows = _sizes(task, mode)
-    return CompiledProgram(
-        program, target, level, batch, data_rows, tuple(stages), names=_names(task)
-    )
+    made = CompiledProgram(program, sizes, tuple(stages))
+    if known is not None:
+        made.compare(known)
+    return made
 
 
-def _names(task: Task) -> dict[str, str]:
+def _names(task: Task) -> tuple[tuple[str, str], ...]:
     """Names of layers by the id of their node; a layer used at several nodes is told by the id."""
     nodes = task.graph.nodes.values()
     uses = Counter(id(node.layer) for node in nodes)
-    return {node.id: node.layer.name for node in nodes if uses[id(node.layer)] == 1}
+    return tuple((node.id, node.layer.name) for node in nodes if uses[id(node.layer)] == 1)
 
 
 def _sizes(task: Task, mode: ProgramMode) -> tuple[int, int]:
