@@ -108,6 +108,8 @@ class ListingPane(PaneFrame):
         self.search = SearchBar(self)
         self.uses = UsesPanel(self)
         self.passes = PassViewer(studio.tasks, self.listing.hue_of, self)
+        # Actions ask which page is shown as soon as they are bound.
+        self._pages = QStackedLayout()
         self._flash = QTimer(self)
         self._flash.setSingleShot(True)
         self._flash.setInterval(FLASH_MS)
@@ -120,7 +122,6 @@ class ListingPane(PaneFrame):
         self._take_times()
 
     def _build(self) -> None:
-        self._pages = QStackedLayout()
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.passes)
         self._modes = Segments(self._actions, MODES, self)
