@@ -37,11 +37,6 @@ def copy_text(state: DocumentState, node_ids: Iterable[str]) -> str:
     return project_text(document, first=_FIELDS)
 
 
-def is_copy(text: str) -> bool:
-    """Whether a text looks like copied layers, before it is read."""
-    return text.lstrip().startswith("{") and f'"{FORMAT}"' in text[:4096]
-
-
 def pasted_nodes(text: str) -> tuple[CanvasNode, ...]:
     """The things in copied text.
 

@@ -173,11 +173,6 @@ class DocumentState:
         return _digest(self, [node.content_text for node in self.nodes.values()])
 
 
-def plain_mapping(values: Mapping[str, object] | None) -> FrozenConfig:
-    """Plain settings as they are kept in a state."""
-    return values if isinstance(values, FrozenConfig) else FrozenConfig(values)
-
-
 def _digest(state: DocumentState, nodes: list[str]) -> str:
     data: Plain = None if state.data is None else state.data.text
     head = repr((state.name, state.graph_name, state.outputs, data, state.training.text))

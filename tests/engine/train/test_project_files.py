@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,18 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     assert path.read_bytes() == old
 
 
+def test_the_canvas_section_is_kept_as_it_is_and_only_where_there_is_one(tmp_path: Path) -> None:
+    plain = project()
+    assert "canvas" not in plain.to_json()
+    drawing = {"version": 1, "nodes": [{"id": "dot", "x": 0.5}], "outputs": [], "other": None}
+    drawn = replace(plain, canvas=drawing)
+    again = Project.load(drawn.save(tmp_path / "p.glassbox"))
+    assert again.canvas == drawing
+    assert again.text() == drawn.text()
+    assert list(json.loads(drawn.text()))[-2:] == ["canvas", "notes"]
+    assert replace(again, canvas=None).text() == plain.text()
+
+
 def test_a_newer_version_is_refused_in_one_sentence() -> None:
     with pytest.raises(FormatError, match="written by version 2") as caught:
         Project.from_json({**document(), "version": 2}, "p.glassbox")
@@ -85,6 +98,10 @@ def test_a_newer_version_is_refused_in_one_sentence() -> None:
         (None, "name", "", "expected a name"),
         (None, "notes", 3, "notes"),
         (None, "layout", {"dense": [1]}, "two numbers for 'dense'"),
+        (None, "canvas", [], "expected an object"),
+        (None, "canvas", {"a": float("inf")}, "expected plain values"),
+        (None, "canvas", {"a": ["x" * (5 << 20)]}, "4194304 characters"),
+        (None, "canvas", {"a": [0] * 200_001}, "at most 200000 values"),
         ("training", "epochs", 0, "epochs: expected a whole number from 1"),
         ("training", "epochs", True, "epochs: expected a whole number"),
         ("training", "speed", 9, "unknown option 'speed'"),

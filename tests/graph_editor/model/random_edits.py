@@ -120,8 +120,6 @@ class Editor:
         )
 
     def dot(self, state: DocumentState) -> DocumentState:
-        if self.random.random() < 0.3:
-            return dots.add_loose_dot(state, self.one(state), *self.place())
         return dots.add_dot(state, self.wire(state), *self.place())
 
     def knife(self, state: DocumentState) -> DocumentState:

@@ -5,7 +5,7 @@ import pytest
 from studio.engine.core.errors import GraphError
 from studio.graph_editor.model.edits import wires
 from studio.graph_editor.model.edits.comments import add_note
-from studio.graph_editor.model.edits.dots import add_dot, add_loose_dot
+from studio.graph_editor.model.edits.dots import add_dot
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
 from studio.graph_editor.model.invariants import broken_rules
@@ -106,13 +106,6 @@ def test_wires_of_a_port_are_dropped():
     assert wires.drop_inputs(state, "input") is state
 
 
-def test_a_wire_is_moved_to_another_input():
-    state = wires.connect(loose(), "dense", "add")
-    moved = wires.move_wire(state, Wire("dense", "dense_1", 0), "re_lu", None)
-    assert drawn(moved) == "input>dense dense>re_lu dense>add"
-    assert wires.move_wire(state, Wire("dense", "add", 0), "add", 0) is state
-
-
 def test_a_dot_bends_a_wire_and_keeps_its_slot():
     state = add_dot(residual(), Wire("input", "add", 1), 30.0, 200.0)
     assert state.nodes["add"].inputs == ("conv2d_1", "dot")
@@ -124,9 +117,9 @@ def test_a_dot_bends_a_wire_and_keeps_its_slot():
 
 
 def test_a_wire_may_branch_from_a_dot():
-    state = add_loose_dot(loose(), "dense", 10.0, 10.0)
-    state = wires.connect(state, "dot", "re_lu")
-    assert isinstance(refusal(wires.connect, state, "dense_1", "dot"), InputTaken)
-    assert isinstance(
-        refusal(wires.connect, state, "re_lu", "dense", 0, replacing=True), CycleError
-    )
+    state = add_dot(loose(), Wire("dense", "dense_1", 0), 10.0, 10.0)
+    branched = wires.connect(state, "dot", "re_lu")
+    assert drawn(branched) == "input>dense dot>dense_1 dot>re_lu dense>dot"
+    assert isinstance(refusal(wires.connect, state, "input", "dot"), InputTaken)
+    looped = refusal(wires.connect, branched, "re_lu", "dense", 0, replacing=True)
+    assert isinstance(looped, CycleError)

@@ -19,11 +19,3 @@ def add_dot(state: DocumentState, wire: Wire, x: float, y: float) -> DocumentSta
     inputs = list(target.inputs)
     inputs[wire.slot] = dot.id
     return state.with_nodes([dot, replace(target, inputs=tuple(inputs))])
-
-
-def add_loose_dot(state: DocumentState, source: str, x: float, y: float) -> DocumentState:
-    """A dot at the end of a new wire from ``source``, to go on from."""
-    if not state.node(source).flows:
-        raise GraphError(f"a {state.node(source).kind} takes no wires", who=source)
-    dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(source,), x=x, y=y)
-    return state.with_nodes([dot])

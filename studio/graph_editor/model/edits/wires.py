@@ -88,13 +88,6 @@ def move_outputs(state: DocumentState, source: str, to: str) -> DocumentState:
     return state
 
 
-def move_wire(state: DocumentState, wire: Wire, target: str, slot: int | None) -> DocumentState:
-    """Take a wire off its input and put it into another; raises as `connect` does."""
-    if (wire.target, wire.slot) == (target, slot):
-        return state
-    return connect(disconnect(state, wire.target, wire.slot), wire.source, target, slot)
-
-
 def can_link(
     state: DocumentState,
     source: str,
