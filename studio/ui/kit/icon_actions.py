@@ -24,5 +24,16 @@ ACTION_ICONS: dict[str, str] = {
     "view.command_palette": "command",
     "help.keys": "keyboard",
     "view.home": "home",
+    "train.start": "play",
+    "train.pause": "pause",
+    "train.step_batch": "step-batch",
+    "train.step_epoch": "step-epoch",
+    "train.stop": "stop",
+    "train.continue": "play",
+    "train.reset": "revert",
+    "train.test": "testing",
+    "plots.follow": "fit",
+    "plots.copy": "copy",
+    "plots.export_csv": "export",
 }
 """Action id to the name of a shape."""

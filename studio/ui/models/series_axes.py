@@ -17,7 +17,7 @@ AXIS_TEXT: dict[Axis, str] = {
     "step": "Step",
     "epoch": "Epoch",
     "items": "Items seen",
-    "relative": "Time since the start",
+    "relative": "Training time",
     "wall": "Clock time",
 }
 

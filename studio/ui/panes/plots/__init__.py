@@ -1,0 +1,1 @@
+"""The plots: loss, metrics and learning rate of trainings, live and recorded."""

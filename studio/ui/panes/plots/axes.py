@@ -1,0 +1,132 @@
+"""The axes of a plot: round numbers on the left and below, the latest values on the right."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pyqtgraph as pg  # type: ignore[import-untyped]
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+
+from studio.ui.kit import theme
+from studio.ui.models.curves_scale import Tick
+
+LEFT_WIDTH = 46
+END_WIDTH = 60
+_BOTTOM_HEIGHT = 20
+_MARK = 3
+
+
+def quiet_axis(side: str) -> Any:
+    """An axis that is only numbers: no line and no ticks."""
+    axis = pg.AxisItem(side)
+    axis.setStyle(
+        tickLength=0,
+        tickAlpha=0,
+        tickTextOffset=5,
+        autoExpandTextSpace=False,
+        hideOverlappingLabels=False,
+    )
+    if side == "left":
+        axis.setWidth(LEFT_WIDTH)
+    else:
+        axis.setHeight(_BOTTOM_HEIGHT)
+    return axis
+
+
+def dress(axis: Any) -> None:
+    """Give an axis the theme's colours and font."""
+    font = theme.font("small")
+    axis.setStyle(tickFont=font)
+    for set_pen in (axis.setPen, axis.setTickPen):
+        set_pen(pg.mkPen((0, 0, 0, 0)))
+    axis.setTextPen(theme.colour("text3"))
+
+
+def set_ticks(axis: Any, ticks: list[Tick]) -> None:
+    """Put numbers at an axis."""
+    axis.setTicks([[(tick.place, tick.text) for tick in ticks]])
+
+
+class EndLabel(NamedTuple):
+    """The latest value of a curve.
+
+    Attributes:
+        place: where the curve ends, on the vertical axis.
+        text: the value.
+        colour: of the curve.
+        strong: the pointer is on the curve's name.
+    """
+
+    place: float
+    text: str
+    colour: QColor
+    strong: bool
+
+
+class EndAxis(pg.AxisItem):  # type: ignore[misc]
+    """The right edge: latest values beside the ends of their curves, never over one another."""
+
+    def __init__(self) -> None:
+        super().__init__("right")
+        self.setWidth(END_WIDTH)
+        self._labels: tuple[EndLabel, ...] = ()
+
+    @property
+    def labels(self) -> tuple[EndLabel, ...]:
+        """What stands there."""
+        return self._labels
+
+    def show_labels(self, labels: tuple[EndLabel, ...]) -> None:
+        """Print other values."""
+        if labels != self._labels:
+            self._labels = labels
+            self.picture = None
+            self.update()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        """Print the values."""
+        if not self._labels:
+            return
+        painter.save()
+        font = theme.font("small")
+        font.setBold(True)
+        painter.setFont(font)
+        metrics = QFontMetricsF(font)
+        bounds = self.mapRectFromParent(self.geometry())
+        low, high = self.range
+        span = (high - low) or 1.0
+        wanted = [
+            (bounds.bottom() - (label.place - low) / span * bounds.height(), label)
+            for label in self._labels
+        ]
+        places = spread([y for y, _ in wanted], metrics.height() - 1, bounds.top(), bounds.bottom())
+        for (y, label), middle in zip(wanted, places, strict=True):
+            painter.setPen(label.colour)
+            inside = bounds.top() - 1 <= y <= bounds.bottom() + 1
+            if inside:
+                # A short line leads from the curve's end to its value.
+                painter.drawLine(QPointF(bounds.left(), y), QPointF(bounds.left() + _MARK, middle))
+            box = QRectF(
+                bounds.left() + _MARK + 3, middle - metrics.height() / 2,
+                bounds.width() - _MARK - 3, metrics.height(),
+            )  # fmt: skip
+            flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(box, flags, label.text)
+        painter.restore()
+
+
+def spread(wanted: list[float], least: float, low: float, high: float) -> list[float]:
+    """Places as near to those wanted as they can be when each needs some room."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    found = [min(max(wanted[i], low + least / 2), high - least / 2) for i in order]
+    for index in range(1, len(found)):
+        found[index] = max(found[index], found[index - 1] + least)
+    if found and found[-1] > high - least / 2:
+        found[-1] = high - least / 2
+        for index in range(len(found) - 2, -1, -1):
+            found[index] = min(found[index], found[index + 1] - least)
+    places = [0.0] * len(wanted)
+    for index, place in zip(order, found, strict=True):
+        places[index] = place
+    return places

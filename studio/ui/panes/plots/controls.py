@@ -1,0 +1,121 @@
+"""What stands over the plots: the axis, the smoothing, and switches for how values are shown."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QWidget,
+)
+
+from studio.ui.kit import icons, theme
+from studio.ui.kit.keys import with_keys
+from studio.ui.models.actions import ActionRegistry
+from studio.ui.models.curves_display import CurvesDisplay
+from studio.ui.models.series_axes import AXES, AXIS_TEXT
+from studio.ui.models.smoothing import position_of, weight_at
+
+_NOTCHES = 100
+_SWITCHES = (("plots.log_y", "Log y"), ("plots.outliers", "Clip"), ("plots.follow", ""))
+
+
+class PlotControls(QWidget):
+    """The controls of the plots.
+
+    Args:
+        display: what is drawn.
+        actions: the action table.
+        parent: the pane.
+    """
+
+    def __init__(self, display: CurvesDisplay, actions: ActionRegistry, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("plot_controls")
+        self._display = display
+        self._actions = actions
+        self._axis = QComboBox(self)
+        self._axis.setObjectName("plot_axis")
+        self._axis.setAccessibleName("Horizontal axis")
+        self._axis.setToolTip("What the horizontal axis counts")
+        for axis in AXES:
+            self._axis.addItem(AXIS_TEXT[axis], axis)
+        self._axis.activated.connect(self._chosen)
+        name = QLabel("Smoothing", self)
+        name.setProperty("role", "faint")
+        name.setFont(theme.font("small"))
+        self._slider = QSlider(Qt.Orientation.Horizontal, self)
+        self._slider.setObjectName("plot_smoothing")
+        self._slider.setAccessibleName("Smoothing")
+        self._slider.setRange(0, _NOTCHES)
+        self._slider.setFixedSize(96, theme.HIT)
+        self._slider.setToolTip(
+            "How much of the average is kept at each step; the raw curve lies faintly behind"
+        )
+        self._slider.valueChanged.connect(self._smooth)
+        self._value = QLabel(self)
+        self._value.setFont(theme.font("numbers"))
+        self._value.setMinimumWidth(40)
+        name.setBuddy(self._slider)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        row.addWidget(self._axis)
+        row.addSpacing(4)
+        for widget in (name, self._slider, self._value):
+            row.addWidget(widget)
+        self._switches = {action: self._switch(action, word) for action, word in _SWITCHES}
+        for button in self._switches.values():
+            row.addWidget(button)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def refresh(self) -> None:
+        """Show the state of what is drawn."""
+        display = self._display
+        known = display.axes
+        model = self._axis.model()
+        for row, axis in enumerate(AXES):
+            index = model.index(row, 0)
+            flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled
+            model.setData(index, int(flags.value) if axis in known else 0,
+                          Qt.ItemDataRole.UserRole - 1)  # fmt: skip
+        self._axis.setCurrentIndex(AXES.index(display.shown_axis))
+        self._slider.blockSignals(True)
+        self._slider.setValue(round(position_of(display.weight) * _NOTCHES))
+        self._slider.blockSignals(False)
+        self._value.setText(f"{display.weight:.3f}".rstrip("0").rstrip(".") or "0")
+        for action_id, button in self._switches.items():
+            button.setChecked(self._actions.is_checked(action_id))
+            if action_id == "plots.follow":
+                button.setText("Following" if display.follows else "Follow")
+
+    def _switch(self, action_id: str, word: str) -> QToolButton:
+        spec = self._actions.spec(action_id)
+        button = QToolButton(self)
+        button.setObjectName(f"plot_switch.{action_id}")
+        button.setAccessibleName(spec.text)
+        button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
+        button.setCheckable(True)
+        button.setText(word)
+        button.setMinimumSize(QSize(theme.HIT, theme.HIT))
+        button.setFont(theme.font("small"))
+        if icons.has(action_id):
+            icons.keep(button, action_id)
+            button.setIconSize(QSize(12, 12))
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.clicked.connect(lambda: self._trigger(action_id))
+        return button
+
+    def _trigger(self, action_id: str) -> None:
+        self._actions.trigger(action_id)
+        self.refresh()
+
+    def _chosen(self, row: int) -> None:
+        self._display.choose_axis(AXES[row])
+
+    def _smooth(self, place: int) -> None:
+        self._display.smooth(round(weight_at(place / _NOTCHES), 4))

@@ -1,0 +1,352 @@
+"""One plot: the curves of a metric over the axis all plots share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg  # type: ignore[import-untyped]
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QFocusEvent, QPainter, QPixmap
+from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
+
+from studio.ui.kit import contexts, numbers, theme
+from studio.ui.models.curves_display import Content, CurvesDisplay, Drawn, Stroke
+from studio.ui.models.curves_scale import Tick, place_text, place_ticks
+from studio.ui.models.runs_columns import is_share
+from studio.ui.panes.plots import strokes
+from studio.ui.panes.plots.axes import EndAxis, EndLabel, dress, quiet_axis, set_ticks
+from studio.ui.panes.plots.box import Gestures, PlotBox
+
+_MOST_SMOOTH = 5000
+_TICK_PIXELS, _ROW_PIXELS = 60, 30
+_BAD_HEIGHT = 0.05
+_DOT = 5
+
+
+def metric_title(metric: str) -> str:
+    """What a metric is called: ``Learning rate``."""
+    words = metric.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def value_text(metric: str, value: float) -> str:
+    """A value as the plots print it."""
+    return numbers.share(value) if is_share(metric) else numbers.number(value, 3)
+
+
+class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
+    """The plot of one metric.
+
+    Args:
+        metric: which.
+        display: what is drawn.
+        gestures: what its gestures lead to.
+        parent: the pane.
+    """
+
+    def __init__(
+        self, metric: str, display: CurvesDisplay, gestures: Gestures, parent: QWidget
+    ) -> None:
+        self.box = PlotBox(gestures)
+        self._ends = EndAxis()
+        axes = {"left": quiet_axis("left"), "bottom": quiet_axis("bottom"), "right": self._ends}
+        super().__init__(parent=parent, viewBox=self.box, axisItems=axes)
+        self.metric = metric
+        self._display = display
+        self.setObjectName(f"plot.{metric}")
+        self.setAccessibleName(f"Plot of {metric_title(metric)}")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setAntialiasing(False)
+        self.viewport().setMouseTracking(True)
+        self.plotItem.hideButtons()
+        self.plotItem.showAxis("right")
+        self.plotItem.layout.setContentsMargins(2, 20, 0, 0)
+        self._content: Content | None = None
+        self._lines: list[Any] = []
+        self._dots: list[Any] = []
+        self._grid = self._item(pg.PlotCurveItem(connect="pairs"), -10)
+        self._minor = self._item(pg.PlotCurveItem(connect="pairs"), -11)
+        self._zone = QGraphicsRectItem()
+        self._zone.setZValue(-20)
+        self.box.addItem(self._zone, ignoreBounds=True)
+        self._bad = self._item(pg.PlotCurveItem(connect="pairs"), 30)
+        self._marks = self._item(pg.PlotCurveItem(connect="pairs"), 5)
+        self._cursor = self._item(pg.InfiniteLine(angle=90, movable=False), 40)
+        self._cursor.setVisible(False)
+        self._title = self._label("title")
+        self._note = self._label("note")
+        self._reading = self._label("reading")
+        self._mark_labels: list[QLabel] = []
+        contexts.register("plot", self)
+        self.scene().sigMouseMoved.connect(self._moved)
+        self.box.sigResized.connect(self._resized)
+        self._live = False
+        self.dress()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 160)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(180, 96)
+
+    @property
+    def content(self) -> Content | None:
+        """What it shows."""
+        return self._content
+
+    @property
+    def end_labels(self) -> tuple[EndLabel, ...]:
+        """The values printed at the right edge."""
+        return self._ends.labels
+
+    @property
+    def reading_text(self) -> str:
+        """What is written for the place under the pointer."""
+        return self._reading.text() if self._reading.isVisible() else ""
+
+    @property
+    def note_text(self) -> str:
+        """What is written about numbers that are none; empty where there are none."""
+        return self._note.text()
+
+    # -- drawing --------------------------------------------------------------------------------
+
+    def dress(self) -> None:
+        """Take the theme's colours."""
+        self.setBackground(theme.colour("dock"))
+        for side in ("left", "bottom"):
+            dress(self.plotItem.getAxis(side))
+        self._cursor.setPen(pg.mkPen(theme.colour("text3"), width=1))
+        self._grid.setPen(pg.mkPen(theme.colour("hairline", 110), width=1))
+        self._minor.setPen(pg.mkPen(theme.colour("hairline", 45), width=1))
+        self._marks.setPen(pg.mkPen(theme.colour("warning"), width=1, style=Qt.PenStyle.DashLine))
+        self._bad.setPen(pg.mkPen(theme.colour("error"), width=1))
+        self._zone.setPen(pg.mkPen(theme.colour("hairline"), style=Qt.PenStyle.DotLine))
+        self._zone.setBrush(QBrush(theme.colour("hairline", 60)))
+        self._title.setFont(theme.font("ui"))
+        self._title.setText(metric_title(self.metric))
+
+    def draw(self, *, live: bool) -> None:
+        """Draw the curves as they are now.
+
+        Args:
+            live: a training is under way: quickly before beautifully.
+        """
+        self._live = live
+        display = self._display
+        pixels = max(32, round(self.box.width()))
+        content = self._content = display.content(self.metric, pixels)
+        view = display.view or display.extent
+        self.box.setRange(xRange=view, yRange=content.y, padding=0.0, disableAutoRange=True)
+        total = sum(len(s.line.x) for d in content.drawn for s in d.strokes)
+        smooth = not live and total <= _MOST_SMOOTH
+        wanted = [(d, s) for d in content.drawn for s in d.strokes]
+        self._draw_lines(wanted, smooth)
+        self._draw_dots([(d, s) for d, s in wanted if s.points])
+        self._draw_axes(content, view)
+        self._draw_bad(content)
+        self._draw_marks(content, view)
+        self._ends.show_labels(tuple(self._end_label(d) for d in content.drawn if d.latest))
+        self.show_cursor()
+        self._place_labels()
+
+    def _draw_lines(self, wanted: list[tuple[Drawn, Stroke]], smooth: bool) -> None:
+        while len(self._lines) < len(wanted):
+            self._lines.append(self._item(pg.PlotCurveItem(connect="finite"), 0))
+        for number, item in enumerate(self._lines):
+            if number >= len(wanted):
+                item.setVisible(False)
+                continue
+            drawn, stroke = wanted[number]
+            raised = drawn.entry.key == self._display.hovered
+            width = 1.75 if smooth and not stroke.ghost else 1.0
+            pen = strokes.pen(drawn.entry.style, width, ghost=stroke.ghost, raised=raised)
+            item.setData(stroke.line.x, stroke.line.y, connect="finite", antialias=smooth)
+            item.setPen(pen)
+            item.setZValue(10 + raised - 5 * stroke.ghost)
+            item.setVisible(True)
+
+    def _draw_dots(self, wanted: list[tuple[Drawn, Stroke]]) -> None:
+        while len(self._dots) < len(wanted):
+            self._dots.append(self._item(pg.ScatterPlotItem(pxMode=True, antialias=True), 20))
+        for number, item in enumerate(self._dots):
+            if number >= len(wanted):
+                item.setVisible(False)
+                continue
+            drawn, stroke = wanted[number]
+            style = drawn.entry.style
+            size = _DOT + 2 * (drawn.entry.key == self._display.hovered)
+            fine = np.isfinite(stroke.line.y)
+            item.setData(
+                stroke.line.x[fine], stroke.line.y[fine], size=size, pen=pg.mkPen(None),
+                brush=strokes.colour(style), symbol="o" if style.dotted else "s",
+            )  # fmt: skip
+            item.setVisible(style.dotted or len(stroke.line.x) == 1)
+
+    def _draw_axes(self, content: Content, view: tuple[float, float]) -> None:
+        axis = self._display.shown_axis
+        wide, high = self.box.width(), self.box.height()
+        low, top = content.y
+        across = place_ticks(axis, *view, max(2, round(wide / _TICK_PIXELS)))
+        up, minor = content.scale.ticks(low, top, max(2, round(high / _ROW_PIXELS)))
+        if is_share(self.metric):
+            up = [Tick(t.place, f"{content.scale.back(t.place) * 100:.4g}%") for t in up]
+        set_ticks(self.plotItem.getAxis("bottom"), across)
+        set_ticks(self.plotItem.getAxis("left"), up)
+        lines = [(view[0], t.place, view[1], t.place) for t in up]
+        lines += [(t.place, low, t.place, top) for t in across]
+        _set_pairs(self._grid, lines)
+        _set_pairs(self._minor, [(view[0], place, view[1], place) for place in minor])
+        symmetric = content.scale.kind == "symmetric"
+        self._zone.setVisible(symmetric)
+        if symmetric:
+            self._zone.setRect(QRectF(view[0], -1.0, view[1] - view[0], 2.0))
+
+    def _draw_bad(self, content: Content) -> None:
+        bad = content.bad
+        self._note.setVisible(bad.total > 0)
+        low, high = content.y
+        tall = low + _BAD_HEIGHT * (high - low)
+        x = np.repeat(np.array(bad.places, float), 2)
+        y = np.tile([low, tall], len(bad.places))
+        self._bad.setData(x, y, connect="pairs")
+        if bad.total:
+            noun = "number" if bad.total == 1 else "numbers"
+            self._note.setText(f"{numbers.count(bad.total)} {noun} not finite")
+
+    def _draw_marks(self, content: Content, view: tuple[float, float]) -> None:
+        marks = [mark for mark in content.marks if view[0] <= mark[0] <= view[1]]
+        low, high = content.y
+        x = np.repeat([place for place, _ in marks], 2)
+        self._marks.setData(x, np.tile([low, high], len(marks)), connect="pairs")
+        while len(self._mark_labels) < len(marks):
+            self._mark_labels.append(self._label("mark"))
+        for number, label in enumerate(self._mark_labels):
+            label.setVisible(number < len(marks))
+            if number < len(marks):
+                label.setText(f"rate {numbers.number(marks[number][1], 3)}")
+
+    def _end_label(self, drawn: Drawn) -> EndLabel:
+        value, place = drawn.latest or (0.0, 0.0)
+        strong = drawn.entry.key == self._display.hovered
+        colour = strokes.colour(drawn.entry.style)
+        return EndLabel(place, value_text(self.metric, value), colour, strong)
+
+    def _resized(self, _box: object) -> None:
+        """The area has another size: more or less of the curves can be seen."""
+        if self._content is not None:
+            self.draw(live=self._live)
+
+    # -- the pointer ----------------------------------------------------------------------------
+
+    def show_cursor(self) -> None:
+        """Show the line under the pointer and what the curves are worth there."""
+        place = self._display.cursor
+        visible = place is not None and self._content is not None
+        self._cursor.setVisible(visible)
+        self._reading.setVisible(visible)
+        if place is None or self._content is None:
+            return
+        self._cursor.setPos(place)
+        lines = []
+        for reading in self._display.readings(self.metric, place):
+            name = strokes.colour(reading.entry.style).name()
+            text = f'<span style="color:{name}">■</span> {value_text(self.metric, reading.value)}'
+            if reading.raw != reading.value:
+                raw = value_text(self.metric, reading.raw)
+                text += f' <span style="color:{theme.colour("text3").name()}">{raw}</span>'
+            lines.append(f"{text} {reading.entry.label.lower()}")
+        head = f"{self._display.shown_axis} {place_text(self._display.shown_axis, place)}"
+        self._reading.setText("<br>".join([head, *lines]))
+        self._place_labels()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._display.move_cursor(None)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._title.setStyleSheet(f"color: {theme.colour('accent').name()};")
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._title.setStyleSheet("")
+
+    def picture(self) -> QPixmap:
+        """The plot as it is shown."""
+        made: QPixmap = self.grab()
+        return made
+
+    def _moved(self, place: QPointF) -> None:
+        if self.box.sceneBoundingRect().contains(place) and not self._display.is_empty:
+            self._display.move_cursor(float(self.box.mapSceneToView(place).x()))
+        else:
+            self._display.move_cursor(None)
+
+    # -- labels ---------------------------------------------------------------------------------
+
+    def _label(self, name: str) -> QLabel:
+        label = QLabel(self)
+        label.setObjectName(f"plot_{name}")
+        label.setFont(theme.font("small"))
+        label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        if name == "note":
+            label.setProperty("role", "error")
+            label.hide()
+        elif name == "mark":
+            label.setProperty("role", "warning")
+        elif name == "reading":
+            label.setTextFormat(Qt.TextFormat.RichText)
+            label.setMargin(4)
+            label.hide()
+        return label
+
+    def _place_labels(self) -> None:
+        area = self.mapFromScene(self.box.sceneBoundingRect()).boundingRect()
+        self._title.adjustSize()
+        self._title.move(8, 2)
+        self._note.adjustSize()
+        self._note.move(area.right() - self._note.width(), 3)
+        for label, (place, _) in zip(self._mark_labels, self._shown_marks(), strict=False):
+            label.adjustSize()
+            x = self.mapFromScene(self.box.mapViewToScene(QPointF(place, 0.0))).x()
+            label.move(round(min(x + 3, area.right() - label.width())), area.top() + 1)
+        if self._reading.isVisible() and self._display.cursor is not None:
+            self._reading.setStyleSheet(
+                f"background: {theme.colour('field').name()}; color: {theme.colour('text').name()};"
+                f" border: 1px solid {theme.colour('hairline').name()}; border-radius: 4px;"
+            )
+            self._reading.adjustSize()
+            x = self.mapFromScene(self.box.mapViewToScene(QPointF(self._display.cursor, 0.0))).x()
+            right = x + 8 + self._reading.width() <= area.right()
+            left = x + 8 if right else x - 8 - self._reading.width()
+            self._reading.move(round(max(0, left)), max(0, min(area.top() + 4,
+                               self.height() - self._reading.height())))  # fmt: skip
+
+    def _shown_marks(self) -> list[tuple[float, float]]:
+        if self._content is None:
+            return []
+        low, high = self._display.view or self._display.extent
+        return [mark for mark in self._content.marks if low <= mark[0] <= high]
+
+    def _item(self, item: Any, depth: float) -> Any:
+        item.setZValue(depth)
+        self.box.addItem(item, ignoreBounds=True)
+        return item
+
+    def paintEvent(self, event: Any) -> None:
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.setPen(theme.colour("accent"))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+            painter.end()
+
+
+def _set_pairs(item: Any, lines: list[tuple[float, float, float, float]]) -> None:
+    """Draw single lines, each from one place to another."""
+    places = np.array(lines, float).reshape(-1, 2, 2)
+    item.setData(places[:, :, 0].ravel(), places[:, :, 1].ravel(), connect="pairs")

@@ -1,0 +1,314 @@
+"""The plots of trainings: loss, metrics, learning rate, with one axis and one pointer for all."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPalette, QPixmap, QResizeEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QGridLayout,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.formats.atomic import write_atomic
+from studio.ui.kit import binding, contexts, menus, theme
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.keys import shown_keys
+from studio.ui.models.curves_display import View
+from studio.ui.models.curves_export import csv_text
+from studio.ui.models.studio import Studio
+from studio.ui.models.tasks import TaskHandle
+from studio.ui.panes.plots.box import Gestures
+from studio.ui.panes.plots.controls import PlotControls
+from studio.ui.panes.plots.legend import Legend
+from studio.ui.panes.plots.metric_plot import MetricPlot
+
+RATE = 10.0
+"""Refreshes a second at most."""
+
+_BESIDE = 1.7
+_TALL = 150
+_NARROWEST = 240
+_EMPTY = 0.8
+_ONE_ROW = 780
+_MENU = ("plots.follow", "plots.log_y", "plots.outliers", None, "plots.copy", "plots.export_csv")
+
+
+class PlotsPane(PaneFrame):
+    """The curves of the training under way and of the runs chosen."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Plots", "plots", parent=parent)
+        self.setObjectName("plots_pane")
+        self._display = studio.plots
+        self._training = studio.training
+        self._runs = studio.runs
+        self._actions = studio.actions
+        self._tasks = studio.tasks
+        self._notify = studio.notify
+        self._fail = studio.fail
+        self._plots: dict[str, MetricPlot] = {}
+        self._current = ""
+        self._space = False
+        self._legend = Legend(self._display, self)
+        body = QWidget(self)
+        body.setBackgroundRole(QPalette.ColorRole.Base)
+        body.setAutoFillBackground(True)
+        self._bind()
+        self._controls = PlotControls(self._display, self._actions, body)
+        self._head = QGridLayout()
+        self._head.setContentsMargins(8, 4, 8, 2)
+        self._head.setSpacing(4)
+        self._area = QWidget(self)
+        self._area.setBackgroundRole(QPalette.ColorRole.Base)
+        self._grid = QGridLayout(self._area)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(1)
+        self._scroll = QScrollArea(body)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._area)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head)
+        column.addWidget(self._scroll, 1)
+        self.set_body(body)
+        contexts.register("plot", self)
+        spec = self._actions.spec("train.start")
+        keys = shown_keys(spec.keys[0])
+        self._nothing = EmptyState(
+            "plots", "No run yet", "Loss and metrics are drawn here while a network trains.",
+            (f"Train ({keys})", self._train), self,
+        )  # fmt: skip
+        self._place_head()
+        binding.refresh(
+            self, self.draw, self._display.changed, studio.training.changed,
+            studio.training.state_changed, studio.runs.changed, studio.runs.curves_loaded,
+            studio.runs.overlay.changed, rate=RATE, when_visible=True,
+        )  # fmt: skip
+        binding.refresh(self, self._show_cursor, self._display.cursor_moved, when_visible=True)
+        binding.connect(self, theme.changed, self._dress)
+        self.draw()
+
+    # -- for others -----------------------------------------------------------------------------
+
+    @property
+    def plots(self) -> tuple[MetricPlot, ...]:
+        """The plots shown, in order."""
+        return tuple(self._plots[m] for m in self._display.plots if m in self._plots)
+
+    def plot(self, metric: str) -> MetricPlot:
+        """The plot of a metric; KeyError when it is not shown."""
+        return self._plots[metric]
+
+    @property
+    def legend(self) -> Legend:
+        """The legend."""
+        return self._legend
+
+    @property
+    def controls(self) -> PlotControls:
+        """What stands over the plots."""
+        return self._controls
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        """Show the curves as they are now."""
+        if self._display.is_empty:
+            self.show_empty(self._nothing)
+            self.set_note("")
+            return
+        self.show_empty(None)
+        self._arrange()
+        self._legend.refresh()
+        self._controls.refresh()
+        live = self._training.state in ("running", "pausing", "stopping")
+        for plot in self.plots:
+            plot.draw(live=live)
+        count = len(self._display.runs)
+        self.set_note(f"{count} runs" if count > 1 else "")
+
+    def _arrange(self) -> None:
+        """As many plots as there are metrics, beside each other where the pane is wide."""
+        wanted = self._display.plots
+        if set(wanted) != set(self._plots):
+            for metric in [m for m in self._plots if m not in wanted]:
+                plot = self._plots.pop(metric)
+                self._grid.removeWidget(plot)
+                plot.close()
+                plot.deleteLater()
+            for metric in wanted:
+                if metric not in self._plots:
+                    self._plots[metric] = self._make(metric)
+        self._place()
+
+    def _make(self, metric: str) -> MetricPlot:
+        def zoom(view: View, height: View | None) -> None:
+            self._display.zoom(view, metric, height)
+
+        def menu(place: Any) -> None:
+            self._current = metric
+            self._menu(QPoint(round(place.x()), round(place.y())))
+
+        gestures = Gestures(
+            zoom, self._display.follow, menu, lambda: self._space, lambda: self._display.extent
+        )
+        plot = MetricPlot(metric, self._display, gestures, self._area)
+        plot.installEventFilter(self)
+        plot.viewport().installEventFilter(self)
+        return plot
+
+    def _place(self) -> None:
+        plots = self.plots
+        wide, high = self._scroll.viewport().width(), self._scroll.viewport().height()
+        columns = best_columns(len(plots), wide, high)
+        for number, plot in enumerate(plots):
+            self._grid.addWidget(plot, *divmod(number, columns))
+            plot.show()
+        rows = -(-len(plots) // columns)
+        for number in range(max(self._grid.rowCount(), rows)):
+            self._grid.setRowStretch(number, 1 if number < rows else 0)
+        for number in range(max(self._grid.columnCount(), columns)):
+            self._grid.setColumnStretch(number, 1 if number < columns else 0)
+        self._area.setMinimumHeight(rows * min(_TALL, max(96, high)) if rows > 1 else 0)
+
+    def _place_head(self) -> None:
+        """Legend and controls on one line, or on two where that is too narrow."""
+        for widget in (self._legend, self._controls):
+            self._head.removeWidget(widget)
+        if self.width() >= _ONE_ROW:
+            self._head.addWidget(self._legend, 0, 0)
+            self._head.addWidget(self._controls, 0, 1, Qt.AlignmentFlag.AlignTop)
+        else:
+            self._head.addWidget(self._controls, 0, 0, Qt.AlignmentFlag.AlignLeft)
+            self._head.addWidget(self._legend, 1, 0)
+        self._head.setColumnStretch(0, 1)
+        self._legend.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+
+    def _show_cursor(self) -> None:
+        for plot in self.plots:
+            plot.show_cursor()
+
+    def _dress(self) -> None:
+        for plot in self._plots.values():
+            plot.dress()
+        self.draw()
+
+    # -- doing ----------------------------------------------------------------------------------
+
+    def _bind(self) -> None:
+        display, bind = self._display, self._actions.bind
+
+        def nothing() -> str:
+            return "" if not display.is_empty else "there is no run yet"
+
+        bind("plots.follow", display.follow, nothing, lambda: display.follows)
+        bind("plots.log_y", self._toggle_log, nothing, lambda: self._metric() in display.log)
+        bind(
+            "plots.outliers",
+            lambda: display.leave_out_outliers(not display.leaves_out_outliers),
+            nothing,
+            lambda: display.leaves_out_outliers,
+        )
+        bind("plots.smoother", lambda: display.smooth_by(1), nothing)
+        bind("plots.rougher", lambda: display.smooth_by(-1), nothing)
+        bind("plots.copy", self.copy, nothing)
+        bind("plots.export_csv", self.ask_for_file, nothing)
+
+    def _metric(self) -> str:
+        """The plot that keys act on: the one with the focus, or the one last used."""
+        focused = next((m for m, plot in self._plots.items() if plot.hasFocus()), "")
+        if focused:
+            self._current = focused
+        return self._current if self._current in self._plots else "loss"
+
+    def _toggle_log(self) -> None:
+        metric = self._metric()
+        self._display.set_log(metric, metric not in self._display.log)
+
+    def copy(self) -> None:
+        """Copy the picture of the plot in hand, or of all."""
+        plot = self._plots.get(self._metric()) if self._current else None
+        picture: QPixmap = plot.picture() if plot is not None else self._area.grab()
+        QGuiApplication.clipboard().setPixmap(picture)
+        self._notify("The picture of the plot was copied", "ok")
+
+    def ask_for_file(self) -> None:
+        """Ask where the numbers are to be written."""
+        dialog = QFileDialog(self, "Export numbers")
+        dialog.setObjectName("export_csv")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter("Tables (*.csv)")
+        dialog.setDefaultSuffix("csv")
+        dialog.selectFile("curves.csv")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda name: self.export(Path(name)))
+        dialog.open()
+
+    def export(self, path: Path) -> None:
+        """Write every point of the curves to a file, in the background."""
+        named = []
+        for name, curves in self._display.runs:
+            run = self._runs.run(name)
+            named.append((name if run is None else run.title, curves))
+        metrics = self._display.plots
+
+        def work(handle: TaskHandle) -> Path:
+            handle.progress(None, "writing")
+            write_atomic(path, csv_text(named, metrics).encode("utf-8"))
+            return path
+
+        self._tasks.start(
+            f"Write {path.name}", work,
+            lambda made: self._notify(f"The numbers were written to {made.name}", "ok"),
+            self._fail,
+        )  # fmt: skip
+
+    def _menu(self, place: QPoint) -> None:
+        menus.menu_of(self._actions, _MENU, self).popup(place)
+
+    def _train(self) -> None:
+        self._actions.trigger("train.start")
+
+    # -- events ---------------------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space:
+            if not event.isAutoRepeat():
+                self._space = event.type() == QEvent.Type.KeyPress
+            return True
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.FocusIn):
+            found = next((m for m, plot in self._plots.items() if plot is watched), "")
+            self._current = found or self._current
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_head()
+        if not self._display.is_empty:
+            self.draw()
+
+
+def best_columns(count: int, wide: int, high: int) -> int:
+    """How many plots stand side by side: well shaped, not too narrow, and no place left empty."""
+    best, least = 1, float("inf")
+    for columns in range(1, max(1, count) + 1):
+        rows = -(-count // columns)
+        each, tall = wide / columns, max(_TALL, high / rows)
+        if columns > 1 and each < _NARROWEST:
+            break
+        empty = rows * columns - count
+        unshapely = abs(math.log(each / (tall * _BESIDE)))
+        if unshapely + _EMPTY * empty < least:
+            best, least = columns, unshapely + _EMPTY * empty
+    return best

@@ -1,0 +1,209 @@
+"""The transport bar: train, pause, step, stop; how far it is; and the learning rate."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.keys import with_keys
+from studio.ui.kit.scrub_field import ScrubField
+from studio.ui.kit.stepping import Stepping
+from studio.ui.models.studio import Studio
+from studio.ui.panes.transport.progress import ProgressView
+
+_STEPS = ("train.pause", "train.step_batch", "train.step_epoch", "train.stop")
+_WORDS = {
+    "train.pause": "Pause",
+    "train.step_batch": "Batch",
+    "train.step_epoch": "Epoch",
+    "train.stop": "Stop",
+}
+_ROOM_FOR_WORDS = 720
+_ROOM_FOR_RATE = 470
+
+
+class TransportBar(QWidget):
+    """What runs a training, in the toolbar.
+
+    Where there is no room, the steps lose their words first and the learning rate its place.
+
+    Args:
+        studio: the models.
+        parent: the toolbar.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")
+        self.setAccessibleName("Training")
+        self._actions = studio.actions
+        self._training = studio.training
+        self._studio = studio
+        self._train = QPushButton(self)
+        self._train.setObjectName("transport.train")
+        self._train.setProperty("primary", True)
+        self._train.setIconSize(QSize(14, 14))
+        self._train.clicked.connect(self._start)
+        self._train.setMinimumWidth(self._widest())
+        self._steps = {action_id: self._step_button(action_id) for action_id in _STEPS}
+        self._progress = ProgressView(studio.training, self._open_place, self)
+        self._rate_label = QLabel("Learning rate", self)
+        self._rate_label.setProperty("role", "faint")
+        self._rate_label.setFont(theme.font("small"))
+        self._rate = ScrubField(Stepping("decades", 0.0, 1e3), 0.0, self)
+        self._rate.setObjectName("transport.learning_rate")
+        self._rate.setAccessibleName("Learning rate")
+        self._rate.setFixedWidth(76)
+        self._rate.committed.connect(self._set_rate)
+        self._rate_label.setBuddy(self._rate)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self._train)
+        for button in self._steps.values():
+            row.addWidget(button)
+        row.addSpacing(8)
+        row.addWidget(self._progress, 1)
+        row.addSpacing(8)
+        row.addWidget(self._rate_label)
+        row.addWidget(self._rate)
+        row.addSpacing(4)
+        # A report of the training changes what is possible only with its state.
+        binding.refresh(
+            self, self.show_possible, studio.training.state_changed, studio.actions.changed,
+            studio.problems.changed, studio.document_replaced, studio.training.staleness_changed,
+            rate=15,
+        )  # fmt: skip
+        binding.refresh(self, self._show_rate, studio.training.changed, rate=10)
+        self.show_possible()
+
+    @property
+    def progress(self) -> ProgressView:
+        """How far it is."""
+        return self._progress
+
+    @property
+    def learning_rate(self) -> ScrubField:
+        """The field for the learning rate."""
+        return self._rate
+
+    def show_possible(self) -> None:
+        """Show what can be done now, and why the rest cannot."""
+        paused = self._training.state in ("paused", "pausing")
+        self._train.setText("Continue" if paused else "Train")
+        reason = self._training.why_not_start() if not self._training.is_busy else ""
+        running = self._training.state in ("preparing", "running", "stopping")
+        # A graph with problems leaves it looking as if it could not, and a click says why.
+        self._train.setProperty("primary", not reason)
+        self._train.setEnabled(not running)
+        spec = self._actions.spec("train.start")
+        tip = with_keys(spec.tip.rstrip("."), spec.keys)
+        if reason:
+            tip += f"\n{reason[:1].upper()}{reason[1:]}. Click to see what is wrong."
+        elif self._training.staleness:
+            text = self._training.staleness
+            tip += f"\n{text[:1].upper()}{text[1:]}."
+        self._train.setToolTip(tip)
+        self._train.setAccessibleDescription(reason)
+        role = "on_accent" if not reason and not running else "text3"
+        icons.keep(self._train, "train.start", role)
+        self._train.style().unpolish(self._train)
+        self._train.style().polish(self._train)
+        for action_id, button in self._steps.items():
+            self._show_step(action_id, button)
+        self._show_rate()
+
+    def _show_step(self, action_id: str, button: QToolButton) -> None:
+        why = self._actions.why_not(action_id)
+        spec = self._actions.spec(action_id)
+        tip = with_keys(spec.tip.rstrip("."), spec.keys)
+        button.setEnabled(not why)
+        button.setToolTip(f"{tip}\n{why[:1].upper()}{why[1:]}." if why else tip)
+        if action_id == "train.pause":
+            button.setCheckable(True)
+            button.setChecked(self._actions.is_checked(action_id))
+
+    def _show_rate(self) -> None:
+        training = self._training
+        busy = training.is_busy and training.state not in ("preparing", "stopping")
+        self._rate.setEnabled(busy)
+        self._rate.set_hint(
+            "Rate of the next step; a change is marked in the plots"
+            if busy
+            else "While it trains, the learning rate can be changed here"
+        )
+        if busy and training.standing.learning_rate > 0:
+            self._rate.set_value(_short(training.standing.learning_rate))
+        elif not training.is_busy:
+            self._rate.set_value(_short(self._planned_rate()))
+
+    def _planned_rate(self) -> float:
+        try:
+            return float(self._studio.document.project().training.optimizer.rate(0))
+        except StudioError:
+            return 0.0
+
+    def _widest(self) -> int:
+        """Room for either word, so that nothing moves when it changes."""
+        wide = 0
+        for word in ("Train", "Continue"):
+            self._train.setText(word)
+            wide = max(wide, self._train.sizeHint().width())
+        return wide + self._train.iconSize().width() + 4
+
+    def _step_button(self, action_id: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName(f"transport.{action_id}")
+        button.setText(_WORDS[action_id])
+        button.setAccessibleName(self._actions.spec(action_id).text)
+        button.setIconSize(QSize(16, 16))
+        button.setMinimumHeight(theme.ROW)
+        button.setMinimumWidth(theme.ROW)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+        icons.keep(button, action_id)
+        button.clicked.connect(lambda: self._do(action_id))
+        return button
+
+    def _do(self, action_id: str) -> None:
+        self._actions.trigger(action_id)
+        self.show_possible()
+
+    def _start(self) -> None:
+        self._do("train.start")
+
+    def _open_place(self) -> None:
+        """What the progress is about: the plots, or what went wrong."""
+        pane = "problems" if self._training.state == "failed" else "plots"
+        action = f"pane.{pane}"
+        if action in self._actions and not self._actions.is_checked(action):
+            self._actions.trigger(action)
+
+    def _set_rate(self, rate: float) -> None:
+        try:
+            self._training.set_learning_rate(rate)
+        except StudioError as error:
+            self._studio.fail(error)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        words = self.width() >= _ROOM_FOR_WORDS
+        style = (
+            Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+            if words
+            else Qt.ToolButtonStyle.ToolButtonIconOnly
+        )
+        for button in self._steps.values():
+            button.setToolButtonStyle(style)
+        self._rate_label.setVisible(self.width() >= _ROOM_FOR_WORDS)
+        self._rate.setVisible(self.width() >= _ROOM_FOR_RATE)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(360, theme.ROW)
+
+
+def _short(rate: float) -> float:
+    """A rate without the dust of single precision."""
+    return float(f"{rate:.4g}")
