@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
+    from studio.cli.window import Window
+
 CHECK_FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 
 COMMANDS = {
+    "open": ("opening", "open_studio"),
     "demo": ("demo", "demo"),
     "train": ("training", "train"),
     "evaluate": ("using", "evaluate"),
@@ -36,12 +39,17 @@ COMMANDS = {
 """Where each command is: module below ``studio.cli.commands`` and function."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns 0, 1 when a check failed, 2 for a user's mistake, 130 on Ctrl-C."""
+def main(arguments: Sequence[str] | None = None, window: Window | None = None) -> int:
+    """Run one command; returns 0, 1 when a check failed, 2 for a user's mistake, 130 on Ctrl-C.
+
+    Args:
+        arguments: the words after ``glassbox``; those of the process by default.
+        window: opens the studio; without one, no word at all lists the commands.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     _ready_streams()
     try:
-        code = _run(words)
+        code = _run(words, window)
         sys.stdout.flush()
     except KeyboardInterrupt:
         # Nothing is imported for this: Ctrl-C may come while the libraries are still loading.
@@ -57,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], window: Window | None) -> int:
     import typer
     from typer.exceptions import TyperException
 
@@ -67,10 +75,12 @@ def _run(words: list[str]) -> int:
     try:
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]
+        elif _is_for_the_window(words, window):
+            words = ["open", *words]
         _refuse_strangers(words)
         command = typer.main.get_command(_app(words))
         # Not called as a function: that would end the process on a pipe that was closed.
-        with command.make_context("glassbox", words or ["--help"]) as context:
+        with command.make_context("glassbox", words or ["--help"], obj=window) as context:
             command.invoke(context)
     except typer.Exit as wanted:
         return wanted.exit_code
@@ -86,6 +96,16 @@ def _run(words: list[str]) -> int:
         console.complain("the machine's memory does not hold what this needs")
         return USER_MISTAKE
     return 0
+
+
+def _is_for_the_window(words: list[str], window: Window | None) -> bool:
+    """Whether the words name no command but what to open: nothing, a project, or how."""
+    if not words:
+        return window is not None
+    first = words[0]
+    if first in COMMANDS or first in ("--help", "--version"):
+        return False
+    return first.startswith("--") or first.endswith(".glassbox") or os.path.isdir(first)
 
 
 def _app(words: list[str]) -> typer.Typer:
@@ -124,11 +144,6 @@ def _refuse_strangers(words: list[str]) -> None:
     if first == "--version":
         console.say(f"glassbox {__version__}")
         raise typer.Exit
-    if first.endswith(".glassbox"):
-        raise ParameterError(
-            f"the window that opens {first} is not part of this version",
-            hint=f"glassbox train {first}",
-        )
     if first not in COMMANDS and not first.startswith("-"):
         near = difflib.get_close_matches(first, COMMANDS, 1)
         raise ParameterError(

@@ -46,8 +46,9 @@ def test_misspelled_command_is_answered_with_the_one_meant(refused: Callable[...
     assert "there is no command ''" in refused("")
 
 
-def test_project_alone_says_that_the_window_is_to_come(refused: Callable[..., str]) -> None:
-    assert "glassbox train a.glassbox" in refused("a.glassbox")
+def test_project_alone_is_for_the_window(refused: Callable[..., str]) -> None:
+    assert "came without a window" in refused("a.glassbox")
+    assert "came without a window" in refused("--reset-layout")
 
 
 @pytest.mark.parametrize(

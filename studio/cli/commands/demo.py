@@ -12,6 +12,7 @@ import typer
 from studio.cli import console
 from studio.cli.commands.training import report, train_with_bar
 from studio.cli.options import BackendOption, JsonOption, SeedOption, make_folder
+from studio.cli.window import window_of
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import export_all
 from studio.engine.train.programs import Programs
@@ -25,6 +26,7 @@ DEMO_PROJECT = "digits-cnn"
 
 
 def demo(
+    context: typer.Context,
     headless: Annotated[
         bool, typer.Option("--headless", help="Stay in the terminal, whatever display there is.")
     ] = False,
@@ -36,12 +38,20 @@ def demo(
     ] = Path("glassbox-demo"),
     backend: BackendOption = "auto",
     seed: SeedOption = None,
+    close: Annotated[
+        bool, typer.Option("--exit", help="Close the window when the files are written.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train the digits network, evaluate it, and write model and instruction files."""
-    if not headless and not as_json and _has_display():
-        console.note("this version has no window yet: the demo runs in the terminal")
     make_folder(out)
+    window = None if headless or as_json else window_of(context)
+    if window is not None:
+        problem, _ = window.why_not()
+        if not problem:
+            raise typer.Exit(window.demo(out, close=close, backend=backend, seed=seed))
+        if _has_display():
+            console.note(f"{problem}: the demo runs in the terminal")
     project = Project.load(open_copy(DEMO_PROJECT, out)).with_training(seed=seed)
     task = Task.of_project(project)
     with open_backend(backend) as device:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
-from studio.ui.kit import icons, theme
+from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.empty_state import EmptyState
 
 
@@ -101,18 +101,23 @@ class FrameHeader(QWidget):
     """The bar above a pane: icon, title, remark, the pane's tools, and buttons.
 
     Args:
-        frame: the pane, or a plain widget.
-        title: the name where the pane is a plain widget.
+        frame: the pane; None for a plain widget, which has no remark and no tools.
+        title: the name, where it is not the pane's own.
         icon: its icon.
         parent: the widget it stands in.
     """
 
     def __init__(
-        self, frame: QWidget, title: str = "", icon: str = "", parent: QWidget | None = None
+        self,
+        frame: PaneFrame | None,
+        title: str = "",
+        icon: str = "",
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("frame_header")
-        self._frame = frame if isinstance(frame, PaneFrame) else None
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._frame = frame
         self._title = QLabel(title or (self._frame.title if self._frame else ""), self)
         self._title.setFont(theme.font("ui"))
         self._note = QLabel(self)
@@ -136,7 +141,8 @@ class FrameHeader(QWidget):
             self._frame.header_changed.connect(self.refresh)
         self._picture = picture
         self._icon = icon or (self._frame.icon if self._frame else "")
-        theme.changed.connect(self.refresh)
+        self._picture.setVisible(bool(self._icon))
+        binding.connect(self, theme.changed, self.refresh)
         self.refresh()
 
     def add_button(self, icon: str, tip: str, name: str) -> QToolButton:
@@ -153,14 +159,17 @@ class FrameHeader(QWidget):
         self._row.addWidget(button)
         return button
 
+    def show_title(self, on: bool) -> None:
+        """Show icon and title, or leave them to a tab that says the same."""
+        self._title.setVisible(on)
+        self._picture.setVisible(on and bool(self._icon))
+
     def refresh(self) -> None:
         """Show what the pane says about itself now."""
         if self._icon:
             self._picture.setPixmap(icons.icon(self._icon).pixmap(QSize(14, 14)))
-        self._picture.setVisible(bool(self._icon))
         if self._frame is None:
             return
-        self._title.setText(self._frame.title)
         self._note.setText(self._frame.note)
         for tool in self._frame.tools:
             if tool.parent() is not self:

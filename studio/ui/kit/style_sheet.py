@@ -147,6 +147,16 @@ QAbstractScrollArea::corner { background: transparent; }
 QScrollArea { background: transparent; border: 0; }
 
 QDockWidget { color: @text; }
+#dock_body { background: @dock; border: 0; }
+#frame_header { background: @dock; border-bottom: 1px solid @hairline; }
+#finder, #tasks_popup, #notices_popup { background: @dock; border: 1px solid @outline; }
+#welcome, #welcome_body { background: @window; }
+#card { background: @dock; border: 2px solid transparent; border-radius: 8px; padding: 0; }
+#card:hover { background: @field; border-color: @hairline; }
+#card:focus { border-color: @accent; }
+#key_cap { background: @field; color: @text2; border: 1px solid @hairline; border-radius: 4px;
+  padding: 1px 6px; }
+QFrame[panel="true"] { background: @dock; border: 0; border-radius: 6px; }
 QLabel[role="faint"] { color: @text3; }
 QLabel[role="soft"] { color: @text2; }
 QLabel[role="error"] { color: @error; }

@@ -39,7 +39,7 @@ class ProblemsPane(PaneFrame):
         contexts.register("table", self._list)
         self.set_body(self._list)
         self._nothing = EmptyState(
-            "ok", "No problems", "What keeps the network from training is listed here.", parent=self
+            "ok", "No problems", "What keeps the network from training is listed here."
         )
         binding.refresh(self, self._show, self._problems.changed, theme.changed)
         binding.refresh(self, self._show_current, self._problems.current_changed)

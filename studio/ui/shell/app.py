@@ -1,0 +1,191 @@
+"""Starts the studio: application, models, window, and an orderly end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QApplication
+
+from studio import __version__
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import theme
+from studio.ui.kit.scheduling import QtScheduler
+from studio.ui.models.places import Places
+from studio.ui.models.preferences import Preferences
+from studio.ui.models.studio import Studio
+from studio.ui.shell.demo import Demo
+from studio.ui.shell.failures import Guard
+from studio.ui.shell.interrupts import Interrupts
+from studio.ui.shell.launch import LaunchOptions
+from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.scale_question import ScaleQuestion
+from studio.ui.shell.scale_trial import SECONDS, ScaleTrial
+from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing
+from studio.ui.shell.window import MainWindow
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds a thread may hold the interpreter while the window's thread waits for it."""
+
+RESTART = 64
+"""The application ends with this code when it is to be started again."""
+
+INTERRUPTED = 130
+
+
+def run(options: LaunchOptions) -> int:
+    """Open the window and return when it is closed; returns the exit code."""
+    # A start that takes nothing of the user's along gets folders of its own.
+    with tempfile.TemporaryDirectory(prefix="glassbox-safe-") as fresh:
+        places = Places.of_user()
+        if options.safe:
+            places = Places(Path(fresh), places.state, places.cache, places.data)
+        trial = choose_scale(options, places)
+        prepare_sharing()
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        app = make_application()
+        session = Session(app, options, places, trial)
+        session.begin()
+        code = app.exec()
+        path = session.studio.document.path
+        session.close()
+    if code == RESTART:
+        _start_again(path)
+    return code
+
+
+def choose_scale(options: LaunchOptions, places: Places) -> ScaleTrial | None:
+    """Set the scale, which Qt reads once; None where the command line decides it.
+
+    A scale in the environment is the user's too and multiplies with ours.
+    """
+    if options.scale:
+        _set_scale(options.scale)
+        return None
+    preferences = Preferences(places.config / "preferences.json")
+    trial = ScaleTrial(places.state / "scale.json", preferences)
+    _set_scale(trial.scale)
+    return trial
+
+
+def _set_scale(scale: int) -> None:
+    given = float(os.environ.get("QT_SCALE_FACTOR") or 1.0)
+    if scale != 100:
+        os.environ["QT_SCALE_FACTOR"] = f"{given * scale / 100:g}"
+
+
+def make_application() -> QApplication:
+    """The application object, with what the system shows of it."""
+    QCoreApplication.setApplicationName("Glassbox")
+    QCoreApplication.setApplicationVersion(__version__)
+    app = QApplication(sys.argv[:1])
+    app.setDesktopFileName("glassbox")
+    app.setApplicationDisplayName("Glassbox")
+    return app
+
+
+class Session:
+    """One start of the studio, from the models to the window.
+
+    Args:
+        app: the application.
+        options: what the command line asked for.
+        places: the user's folders.
+        trial: the scale that may have to be confirmed.
+    """
+
+    def __init__(
+        self,
+        app: QApplication,
+        options: LaunchOptions,
+        places: Places,
+        trial: ScaleTrial | None = None,
+    ) -> None:
+        self._app = app
+        self._options = options
+        self._trial = trial
+        self._scheduler = QtScheduler()
+        self.studio = Studio(self._scheduler, places, QtSharedProvider)
+        self._set_look()
+        fresh = options.reset_layout or options.safe
+        self.window = MainWindow(self.studio, LayoutStore(places.config), reset_layout=fresh)
+        self.window.restart_wanted.connect(self._restart)
+        self.window.painted.connect(self._painted)
+        self._guard = Guard(self.studio, lambda: self.window.go("log"))
+        self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
+        self._demo: Demo | None = None
+
+    def begin(self) -> None:
+        """Open what was asked for and show the window."""
+        if self._options.demo is not None:
+            self._demo = Demo(self.studio, self.window, self._options.demo, self._app.exit)
+        project = self._options.project or self._last_project()
+        try:
+            if self._demo is not None:
+                self._demo.open()
+            elif project is not None:
+                self.studio.open(project)
+                self.window.show_canvas()
+        except StudioError as error:
+            self.studio.fail(error)
+        self.window.show()
+
+    def close(self) -> None:
+        """End everything, in order."""
+        self._interrupts.close()
+        self.studio.close()
+        self._guard.close()
+        self._scheduler.close()
+
+    def _painted(self) -> None:
+        """The window is on the screen."""
+        self.studio.recovery.look()
+        if self._trial is not None and self._trial.is_trial:
+            ScaleQuestion(
+                self._trial.scale, SECONDS, self._trial.keep, self._give_up_scale, self.window
+            ).open()
+        if self._demo is not None:
+            self._demo.begin()
+
+    def _give_up_scale(self) -> None:
+        if self._trial is not None:
+            self._trial.give_up()
+            self.window.restart()
+
+    def _restart(self) -> None:
+        self._app.exit(RESTART)
+
+    def _last_project(self) -> Path | None:
+        if self._options.safe or not self.studio.preferences.flag("restore_session"):
+            return None
+        files = self.studio.recent.files
+        return files[0].path if files and not files[0].is_missing else None
+
+    def _set_look(self) -> None:
+        studio, chosen = self.studio, self._options.theme
+        studio.theme.choose(chosen or studio.preferences.text("theme"))
+        theme.set_reduced_motion(studio.preferences.flag("reduced_motion"))
+        theme.install(self._app, studio.theme)
+        studio.preferences.changed.connect(self._preference_changed)
+
+    def _preference_changed(self, name: str) -> None:
+        preferences = self.studio.preferences
+        if name == "theme":
+            self.studio.theme.choose(preferences.text("theme"))
+        elif name == "reduced_motion":
+            theme.set_reduced_motion(preferences.flag("reduced_motion"))
+
+
+def _start_again(path: Path | None) -> None:
+    """Become a fresh studio with the same project."""
+    words = [sys.executable, "-P", "-m", "studio", *([] if path is None else [str(path)])]
+    sys.stdout.flush()
+    if sys.platform == "win32":
+        import subprocess
+
+        subprocess.Popen(words)
+    else:
+        os.execv(words[0], words)

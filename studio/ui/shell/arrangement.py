@@ -1,0 +1,164 @@
+"""Where the docks stand: the arrangement each workspace begins with, and rescue of lost ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMainWindow, QTabWidget
+
+from studio.ui.shell.dock import Dock
+
+NARROW = 1280
+"""Below this width the right docks share one column of tabs."""
+
+SHORT = 860
+"""Below this height the left docks do as well."""
+
+_SIDES = {
+    "left": Qt.DockWidgetArea.LeftDockWidgetArea,
+    "right": Qt.DockWidgetArea.RightDockWidgetArea,
+    "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
+}
+
+# For each workspace and side the columns of tabs, outermost or topmost first.
+_PLACES: Mapping[str, Mapping[str, Sequence[Sequence[str]]]] = {
+    "build": {
+        "left": (("palette",), ("outline", "runs", "data")),
+        "right": (("inspector",), ("listing", "profiler", "tensor_view")),
+        "bottom": (("tensor_map", "problems", "log", "history"), ("plots", "testing")),
+    },
+    "train": {
+        "left": (("runs",), ("data", "palette", "outline")),
+        "right": (("plots",), ("testing", "inspector", "profiler")),
+        "bottom": (("tensor_view", "listing", "tensor_map"), ("log", "problems", "history")),
+    },
+    "profile": {
+        "left": (("outline", "palette", "runs", "data"),),
+        "right": (("profiler",), ("inspector", "plots", "testing")),
+        "bottom": (("listing", "problems", "log", "history"), ("tensor_map", "tensor_view")),
+    },
+}
+
+# Share of the window's width or height each side begins with.
+_SHARES: Mapping[str, Mapping[str, float]] = {
+    "build": {"left": 0.15, "right": 0.24, "bottom": 0.24},
+    "train": {"left": 0.17, "right": 0.42, "bottom": 0.26},
+    "profile": {"left": 0.13, "right": 0.40, "bottom": 0.32},
+}
+_LEAST = {"left": 200, "right": 300, "bottom": 160}
+_VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
+
+
+def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:
+    """Put every dock where the workspace has it from the start."""
+    for dock in docks.values():
+        dock.setFloating(False)
+        window.removeDockWidget(dock)
+    narrow, short = window.width() < NARROW, window.height() < SHORT
+    first: dict[str, list[Dock]] = {}
+    for side, columns in _PLACES[workspace].items():
+        tabbed = (side == "right" and narrow) or (side == "left" and short)
+        first[side] = _fill(window, docks, workspace, side, _joined(columns) if tabbed else columns)
+    _place_strangers(window, docks)
+    _share_out(window, workspace, first)
+
+
+def _joined(columns: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    return (tuple(name for column in columns for name in column),)
+
+
+def _fill(
+    window: QMainWindow,
+    docks: Mapping[str, Dock],
+    workspace: str,
+    side: str,
+    columns: Sequence[Sequence[str]],
+) -> list[Dock]:
+    """Fill one side; returns the dock in front of each column."""
+    along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
+    fronts: list[Dock] = []
+    for column in columns:
+        found = [docks[name] for name in column if name in docks]
+        shown = [dock for dock in found if workspace in dock.spec.workspaces]
+        for place, dock in enumerate(found):
+            if place == 0:
+                window.addDockWidget(_SIDES[side], dock, along)
+            else:
+                window.tabifyDockWidget(found[0], dock)
+            dock.setVisible(dock in shown)
+        if shown:
+            shown[0].raise_()
+            fronts.append(shown[0])
+    return fronts
+
+
+def _place_strangers(window: QMainWindow, docks: Mapping[str, Dock]) -> None:
+    """Docks no workspace knows begin at their side, hidden."""
+    known = {n for sides in _PLACES.values() for cols in sides.values() for c in cols for n in c}
+    for name, dock in docks.items():
+        if name not in known:
+            window.addDockWidget(_SIDES[dock.spec.area], dock)
+            dock.hide()
+
+
+def _share_out(window: QMainWindow, workspace: str, first: Mapping[str, list[Dock]]) -> None:
+    for side, docks in first.items():
+        if not docks:
+            continue
+        share = _SHARES[workspace][side]
+        whole = window.height() if side == "bottom" else window.width()
+        size = max(_LEAST[side], round(whole * share))
+        across = Qt.Orientation.Vertical if side == "bottom" else Qt.Orientation.Horizontal
+        window.resizeDocks([docks[0]], [size], across)
+        if side == "bottom" and len(docks) > 1:
+            window.resizeDocks(docks, [3, 2][: len(docks)], Qt.Orientation.Horizontal)
+
+
+def prepare(window: QMainWindow) -> None:
+    """Let docks be dragged anywhere; wide ones lie along the whole lower edge."""
+    window.setDockOptions(
+        QMainWindow.DockOption.AllowNestedDocks
+        | QMainWindow.DockOption.AllowTabbedDocks
+        | QMainWindow.DockOption.AnimatedDocks
+    )
+    for area in _SIDES.values():
+        window.setTabPosition(area, QTabWidget.TabPosition.North)
+    window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
+    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
+
+
+def rescue(docks: Mapping[str, Dock]) -> list[Dock]:
+    """Dock what floats where no screen is; returns those docks."""
+    lost = [
+        dock
+        for dock in docks.values()
+        if dock.isFloating() and not on_a_screen(dock.frameGeometry())
+    ]
+    for dock in lost:
+        dock.setFloating(False)
+    return lost
+
+
+def on_a_screen(frame: QRect) -> bool:
+    """Whether enough of a window's upper edge is on a screen to take hold of it."""
+    handle = QRect(frame.left(), frame.top(), frame.width(), _VISIBLE_HEIGHT)
+    for screen in QGuiApplication.screens():
+        seen = screen.availableGeometry().intersected(handle)
+        if seen.width() >= _VISIBLE_WIDTH and seen.height() >= _VISIBLE_HEIGHT // 2:
+            return True
+    return False
+
+
+def fit_to_screen(window: QMainWindow) -> None:
+    """Bring a window back onto a screen, and make it no larger than that."""
+    screen = QGuiApplication.screenAt(window.frameGeometry().center())
+    if screen is None or not on_a_screen(window.frameGeometry()):
+        screen = QGuiApplication.primaryScreen()
+        free = screen.availableGeometry()
+        window.move(free.topLeft())
+    free = screen.availableGeometry()
+    if window.width() > free.width() or window.height() > free.height():
+        window.resize(min(window.width(), free.width()), min(window.height(), free.height()))
+        window.move(free.topLeft())

@@ -1,0 +1,120 @@
+"""The main job in the window: train the digits project live, test it, write it out."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from studio.engine.core.errors import StudioError
+from studio.engine.train.exporting import Export, export_all
+from studio.engine.train.project import Project
+from studio.engine.train.trained import Trained
+from studio.graph_editor.model.document import Document
+from studio.samples import open_copy
+from studio.ui.models.studio import Studio
+from studio.ui.models.tasks import TaskHandle
+from studio.ui.models.training_state import Ending
+from studio.ui.shell.launch import DemoOptions
+
+if TYPE_CHECKING:
+    from studio.ui.shell.window import MainWindow
+
+PROJECT = "digits-cnn"
+FAILED = 1
+
+
+class _Made(NamedTuple):
+    """What the demo has to show for itself."""
+
+    test: dict[str, float]
+    exports: list[Export]
+
+
+class Demo:
+    """Does the main job before the user's eyes.
+
+    Args:
+        studio: the models.
+        window: where it is shown.
+        options: what was asked for.
+        leave: ends the application with a code.
+    """
+
+    def __init__(
+        self,
+        studio: Studio,
+        window: MainWindow,
+        options: DemoOptions,
+        leave: Callable[[int], object],
+    ) -> None:
+        self._studio = studio
+        self._window = window
+        self._options = options
+        self._leave = leave
+
+    def open(self) -> None:
+        """Open the project; StudioError where it cannot be copied."""
+        options = self._options
+        path = open_copy(PROJECT, options.out)
+        document = Document.of_project(Project.load(path).with_training(seed=options.seed))
+        self._studio.replace(document)
+        self._window.show_canvas()
+        self._window.docks.switch("train")
+
+    def begin(self) -> None:
+        """Train; the rest follows by itself."""
+        self._studio.training.ended.connect(self._ended)
+        self._studio.training.start()
+
+    def _ended(self, ending: Ending) -> None:
+        self._studio.training.ended.disconnect(self._ended)
+        network = self._studio.training.network
+        if ending.state != "finished" or network is None:
+            if ending.state == "failed" and self._options.close:
+                self._leave(FAILED)
+            return
+        out = self._options.out
+
+        def work(handle: TaskHandle) -> _Made:
+            def make(trained: Trained) -> _Made:
+                handle.progress(0.1, "Testing")
+                test = trained.evaluate()
+                handle.progress(0.4, f"Writing to {out}")
+                return _Made(test, export_all(trained, out))
+
+            return network.use(make)
+
+        self._studio.tasks.start("Write out the model", work, self._done, self._failed)
+
+    def _done(self, made: _Made) -> None:
+        accuracy = made.test["accuracy"]
+        lines = [f"test accuracy: {accuracy:.4f}"]
+        lines += [
+            f"{export.format + ':':<14}{export.path}  "
+            f"(read back, answers differ by {export.difference:.1e})"
+            for export in made.exports
+        ]
+        run = self._studio.training.run
+        if run is not None:
+            lines.append(f"{'run:':<14}{run.path}")
+        _tell("\n".join(lines))
+        self._studio.notify(
+            f"Trained: {accuracy:.1%} of the test pictures are read right", "ok",
+            details=f"The model and its instruction file are in {self._options.out.resolve()}",
+        )  # fmt: skip
+        if self._options.close:
+            self._leave(0)
+
+    def _failed(self, error: StudioError) -> None:
+        self._studio.fail(error)
+        if self._options.close:
+            self._leave(FAILED)
+
+
+def _tell(text: str) -> None:
+    """Write to the terminal the demo was started from, if it is still there."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()

@@ -1,0 +1,265 @@
+"""All docks of the window: making, workspaces, records, walking, maximising."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from PySide6.QtCore import QByteArray, QObject, QTimer
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
+
+from studio.engine.core.signal import Signal
+from studio.ui.models.studio import Studio
+from studio.ui.shell import arrangement
+from studio.ui.shell.actions import WORKSPACES
+from studio.ui.shell.dock import Dock, first_focusable
+from studio.ui.shell.layout_store import Layout, LayoutStore
+from studio.ui.shell.panes import PaneSpec
+
+_STATE_VERSION = 1
+
+
+class Docks(QObject):
+    """The docks and how they stand.
+
+    Args:
+        studio: what panes show.
+        window: the window they are in.
+        specs: the panes.
+        store: keeps how they stood.
+    """
+
+    def __init__(
+        self, studio: Studio, window: QMainWindow, specs: Iterable[PaneSpec], store: LayoutStore
+    ) -> None:
+        super().__init__(window)
+        self.changed: Signal[[]] = Signal()
+        self._window = window
+        self._store = store
+        self._layout = Layout()
+        self._before_maximise: bytes | None = None
+        self._maximised: Dock | None = None
+        self._before_focus: bytes | None = None
+        self._may_make = False
+        self._wanted: list[Dock] = []
+        arrangement.prepare(window)
+        self.all: dict[str, Dock] = {}
+        for spec in specs:
+            dock = Dock(spec, self._maker(studio, spec), window)
+            dock.maximise_wanted.connect(self.maximise)
+            dock.visibilityChanged.connect(lambda on, dock=dock: self._seen(dock, on))
+            dock.hide()
+            self.all[spec.id] = dock
+
+    def __getitem__(self, pane_id: str) -> Dock:
+        """A dock by its pane's id; KeyError for an unknown one."""
+        return self.all[pane_id]
+
+    def __contains__(self, pane_id: object) -> bool:
+        return pane_id in self.all
+
+    @property
+    def workspace(self) -> str:
+        """The workspace in use."""
+        return self._layout.workspace
+
+    # -- making panes -----------------------------------------------------------------------------
+
+    def begin_making(self) -> None:
+        """The window has been painted: make the panes in sight, one in each turn of the loop."""
+        self._may_make = True
+        self._make_next()
+
+    def make_all_wanted(self) -> None:
+        """Make every pane in sight at once."""
+        self._may_make = True
+        while self._wanted:
+            self._wanted.pop(0).ensure()
+
+    def _maker(self, studio: Studio, spec: PaneSpec) -> Callable[[], QWidget]:
+        return lambda: spec.make(studio)
+
+    def _seen(self, dock: Dock, on: bool) -> None:
+        if on and dock.pane is None and dock not in self._wanted:
+            self._wanted.append(dock)
+            if self._may_make:
+                QTimer.singleShot(0, self._make_next)
+        self.changed.emit()
+
+    def _make_next(self) -> None:
+        while self._wanted:
+            dock = self._wanted.pop(0)
+            if dock.isVisible() and dock.pane is None:
+                dock.ensure()
+                QTimer.singleShot(0, self._make_next)
+                return
+
+    # -- workspaces -------------------------------------------------------------------------------
+
+    def restore(self, *, reset: bool = False) -> None:
+        """Begin where the last session ended, or with the arrangements there are from the start."""
+        if reset:
+            self._store.forget()
+        self._layout = self._store.layout()
+        # A record made with other panes would leave the new ones out of reach.
+        if set(self._layout.panes) != set(self.all):
+            self._layout = Layout(self._layout.workspace)
+        self._layout.panes = tuple(self.all)
+        name = self._layout.workspace
+        self._show(name if name in WORKSPACES else WORKSPACES[0])
+
+    def switch(self, workspace: str) -> None:
+        """Show another workspace; this one stays as it is for next time."""
+        self.leave_modes()
+        if workspace != self.workspace:
+            self._remember()
+            self._show(workspace)
+
+    def reset(self) -> None:
+        """Put this workspace back to how it is from the start."""
+        self.leave_modes()
+        self._layout.states.pop(self.workspace, None)
+        self._show(self.workspace)
+
+    def reset_all(self) -> None:
+        """Put all workspaces back."""
+        self.leave_modes()
+        self._layout.states.clear()
+        self._show(self.workspace)
+
+    def keep(self) -> None:
+        """Write how everything stands."""
+        self.leave_modes()
+        self._remember()
+        self._store.keep_layout(self._layout)
+
+    def _remember(self) -> None:
+        if self.workspace:
+            self._layout.states[self.workspace] = self._state()
+
+    def _show(self, workspace: str) -> None:
+        self._layout.workspace = workspace
+        recorded = self._layout.states.get(workspace)
+        self._window.setUpdatesEnabled(False)
+        try:
+            arrangement.arrange(self._window, self.all, workspace)
+            if recorded is not None:
+                self._take(recorded)
+            arrangement.rescue(self.all)
+        finally:
+            self._window.setUpdatesEnabled(True)
+        for dock in self.all.values():
+            dock.show_tabbed()
+        self.changed.emit()
+
+    def _state(self) -> bytes:
+        return bytes(self._window.saveState(_STATE_VERSION).data())
+
+    def _take(self, state: bytes) -> bool:
+        return self._window.restoreState(QByteArray(state), _STATE_VERSION)
+
+    # -- showing ----------------------------------------------------------------------------------
+
+    def show(self, pane_id: str) -> Dock:
+        """Bring a pane to the front and give it the keyboard."""
+        if self._maximised is not None and self._maximised is not self.all[pane_id]:
+            self.leave_modes()
+        dock = self.all[pane_id]
+        dock.give_focus()
+        return dock
+
+    def toggle(self, pane_id: str) -> None:
+        """Close a pane that is in sight; show it otherwise."""
+        dock = self.all[pane_id]
+        if self.is_in_front(dock):
+            dock.close()
+        else:
+            self.show(pane_id)
+
+    def is_in_front(self, dock: Dock) -> bool:
+        """Whether the pane can be seen, not only its tab."""
+        return dock.isVisible() and not dock.visibleRegion().isEmpty()
+
+    # -- walking ----------------------------------------------------------------------------------
+
+    def walk(self, way: int) -> None:
+        """Give the keyboard to the next place: the middle, then the docks in sight, in a circle."""
+        stops: list[Dock | None] = [None, *(d for d in self.all.values() if self.is_in_front(d))]
+        at = next((i for i, dock in enumerate(stops) if dock is not None and dock.has_focus()), 0)
+        target = stops[(at + way) % len(stops)]
+        if target is not None:
+            target.give_focus()
+            return
+        middle = self._window.centralWidget()
+        if middle is not None:
+            (first_focusable(middle) or middle).setFocus()
+
+    def focused(self) -> Dock | None:
+        """The dock that has the keyboard."""
+        return next((dock for dock in self.all.values() if dock.has_focus()), None)
+
+    # -- one thing only ---------------------------------------------------------------------------
+
+    @property
+    def is_maximised(self) -> bool:
+        """Whether one place fills the window."""
+        return self._before_maximise is not None
+
+    @property
+    def is_focus_mode(self) -> bool:
+        """Whether everything around the middle is hidden."""
+        return self._before_focus is not None
+
+    def maximise(self, dock: Dock | None) -> None:
+        """Let a dock, or the middle with None, fill the window; again puts everything back."""
+        if self._before_maximise is not None:
+            again = self._maximised is dock
+            self._restore_maximised()
+            if again:
+                return
+        if dock is not None and dock.isFloating():
+            dock.setFloating(False)
+        self._before_maximise = self._state()
+        self._maximised = dock
+        for other in self.all.values():
+            if other is not dock:
+                other.hide()
+        middle = self._window.centralWidget()
+        if middle is not None:
+            middle.setVisible(dock is None)
+        if dock is not None:
+            dock.give_focus()
+        self.changed.emit()
+
+    def set_focus_mode(self, on: bool) -> None:
+        """Hide everything around the middle, or bring it back."""
+        if on == self.is_focus_mode:
+            return
+        self._restore_maximised()
+        if on:
+            self._before_focus = self._state()
+            for dock in self.all.values():
+                dock.hide()
+        else:
+            before, self._before_focus = self._before_focus, None
+            if before is not None:
+                self._take(before)
+        self.changed.emit()
+
+    def leave_modes(self) -> None:
+        """Put back what maximising and focus mode have hidden."""
+        self._restore_maximised()
+        self.set_focus_mode(False)
+
+    def _restore_maximised(self) -> None:
+        before, self._before_maximise = self._before_maximise, None
+        if before is None:
+            return
+        kept = QApplication.focusWidget()
+        self._maximised = None
+        middle = self._window.centralWidget()
+        if middle is not None:
+            middle.show()
+        self._take(before)
+        if kept is not None and kept.isVisible():
+            kept.setFocus()
+        self.changed.emit()

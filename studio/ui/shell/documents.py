@@ -1,0 +1,261 @@
+"""Opening, saving and closing projects from the window, with the questions that go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QMainWindow
+
+from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.signal import Signal
+from studio.engine.train.importing import IMPORT_FORMATS, import_weights
+from studio.engine.train.runs import RunFolder
+from studio.graph_editor.model.document import Document
+from studio.samples import open_copy
+from studio.ui.models.recent import RecentFile
+from studio.ui.models.recovery_sessions import RecoverableSession
+from studio.ui.models.saving import save_document
+from studio.ui.models.studio import Studio
+from studio.ui.shell.questions import Answer, ask
+
+PROJECT = ".glassbox"
+_FILTERS = (f"Projects (*{PROJECT})", "All files (*)")
+_WEIGHTS = f"Weights ({' '.join(f'*{ending}' for ending in IMPORT_FORMATS)})"
+
+Then = Callable[[], object]
+
+
+class Documents:
+    """What the File menu does.
+
+    Args:
+        studio: the models.
+        window: asks and shows file dialogs.
+        leave: asks whatever has to be asked before the open document is left, other than whether
+            to save it; calls back when it may go on.
+    """
+
+    def __init__(
+        self, studio: Studio, window: QMainWindow, leave: Callable[[Then], object]
+    ) -> None:
+        self.opened: Signal[[Document]] = Signal()
+        self._studio = studio
+        self._window = window
+        self._leave = leave
+
+    # -- beginning ----------------------------------------------------------------------------
+
+    def new(self) -> None:
+        """Begin an empty project."""
+        self.leaving(self._begin)
+
+    def open(self) -> None:
+        """Let the user choose a file and open it."""
+        dialog = QFileDialog(self._window, "Open", str(self._folder()))
+        dialog.setObjectName("open_dialog")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([*_FILTERS])
+        dialog.fileSelected.connect(lambda name: self.open_path(Path(name)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def open_path(self, path: Path) -> None:
+        """Open a project file, or the one of a folder, after asking about unsaved work."""
+        self.leaving(lambda: self._open(path))
+
+    def open_sample(self, name: str) -> None:
+        """Open a sample project as a copy of the user's own."""
+        self.leaving(lambda: self._guarded(lambda: self._take(self._sample(name))))
+
+    def open_recovered(self, session: RecoverableSession) -> None:
+        """Open the unsaved work of a window that crashed."""
+        self.leaving(lambda: self._guarded(lambda: self._restore(session)))
+
+    def locate(self, file: RecentFile) -> None:
+        """Let the user show where a missing project is now, and open it."""
+        dialog = QFileDialog(self._window, f"Where is {file.title}?", str(self._folder()))
+        dialog.setObjectName("locate_dialog")
+        dialog.setNameFilters([*_FILTERS])
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+
+        def found(name: str) -> None:
+            self._studio.recent.locate(file, Path(name))
+            self.open_path(Path(name))
+
+        dialog.fileSelected.connect(found)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    # -- keeping ------------------------------------------------------------------------------
+
+    def save(self, then: Then = lambda: None) -> None:
+        """Write the document to its file; asks where for one that has none."""
+        document = self._studio.document
+        if document.path is None or document.read_only:
+            self.save_as(then)
+        elif self._guarded(lambda: self._write(None)):
+            then()
+
+    def save_as(self, then: Then = lambda: None) -> None:
+        """Ask where, and write the document there."""
+        document = self._studio.document
+        start = document.path or self._folder() / f"{document.title}{PROJECT}"
+        dialog = QFileDialog(self._window, "Save as", str(start))
+        dialog.setObjectName("save_dialog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(_FILTERS[0])
+        dialog.setDefaultSuffix(PROJECT.removeprefix("."))
+
+        def chosen(name: str) -> None:
+            if self._guarded(lambda: self._write(Path(name))):
+                then()
+
+        dialog.fileSelected.connect(chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def why_not_save(self) -> str:
+        """Why there is nothing to save; empty when there is."""
+        document = self._studio.document
+        if document.dirty or document.path is None:
+            return ""
+        return "nothing has changed since the project was saved"
+
+    # -- weights of other programs ------------------------------------------------------------
+
+    def why_not_import(self) -> str:
+        """Why no weights can be brought in now; empty when they can."""
+        document = self._studio.document
+        if document.path is None or document.dirty:
+            return "weights are brought into a project that is saved"
+        return ""
+
+    def import_weights(self) -> None:
+        """Let the user choose a file of weights and bring it in."""
+        dialog = QFileDialog(self._window, "Import weights", str(self._folder()))
+        dialog.setObjectName("import_dialog")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([_WEIGHTS, _FILTERS[-1]])
+        dialog.fileSelected.connect(lambda name: self.import_path(Path(name)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def import_path(self, source: Path) -> None:
+        """Bring the weights of a file into the project, as a run of its own."""
+        project, reason = self._studio.document.path, self.why_not_import()
+        if project is None or reason:
+            self._studio.notify("Save the project before weights are brought into it", "warning")
+            return
+
+        def done(run: RunFolder) -> None:
+            self._studio.notify(f"The weights of {source.name} are now run {run.name}", "ok")
+
+        self._studio.tasks.start(
+            f"Import {source.name}", lambda _: import_weights(source, project), done
+        )
+
+    # -- giving up ----------------------------------------------------------------------------
+
+    def why_not_revert(self) -> str:
+        """Why the file cannot be read again; empty when it can."""
+        document = self._studio.document
+        if document.path is None:
+            return "the project has no file yet"
+        return "" if document.dirty else "nothing has changed since the project was saved"
+
+    def revert(self) -> None:
+        """Read the file again; what was done since stays in the history."""
+        document = self._studio.document
+        path = document.path
+        if path is None:
+            return
+
+        def read() -> None:
+            state = Document.open(path).state
+            document.apply(f"Revert to {path.name}", state)
+
+        self._guarded(read)
+
+    def leaving(self, then: Then) -> None:
+        """Call back when the open document may be left: asked about, saved or given up."""
+        self._leave(lambda: self._ask_to_save(then))
+
+    def _ask_to_save(self, then: Then) -> None:
+        document = self._studio.document
+        if not document.dirty:
+            then()
+            return
+        answers = (
+            Answer("save", "Save"),
+            Answer("discard", "Do not save", "destroy"),
+            Answer("cancel", "Cancel", "cancel"),
+        )
+
+        def answered(name: str) -> None:
+            if name == "save":
+                self.save(then)
+            elif name == "discard":
+                then()
+
+        steps = len(document.history.steps)
+        ask(
+            self._window,
+            f"Save the changes to {document.title}?",
+            f"What was done since it was saved would be lost ({steps} steps in all).",
+            answers,
+            answered,
+        )
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.opened.emit(self._studio.new())
+
+    def _open(self, path: Path) -> None:
+        self._guarded(lambda: self._take(_inside(path)))
+
+    def _take(self, path: Path) -> None:
+        self.opened.emit(self._studio.open(path))
+
+    def _sample(self, name: str) -> Path:
+        return open_copy(name, self._studio.places.data / "projects")
+
+    def _restore(self, session: RecoverableSession) -> None:
+        document = self._studio.recovery.restore(session)
+        self._studio.replace(document)
+        self.opened.emit(document)
+
+    def _write(self, path: Path | None) -> None:
+        studio = self._studio
+        written = save_document(studio.document, studio.recovery, studio.data, path)
+        studio.recent.add(written, studio.document.title)
+        studio.notify(f"Saved {written.name}", "ok")
+
+    def _guarded(self, work: Then) -> bool:
+        """Do it; an error of the user's is shown. Whether it was done."""
+        try:
+            work()
+        except StudioError as error:
+            self._studio.fail(error)
+            return False
+        return True
+
+    def _folder(self) -> Path:
+        studio = self._studio
+        if studio.document.path is not None:
+            return studio.document.path.parent
+        recent = next((file for file in studio.recent.files if not file.is_missing), None)
+        return Path.home() if recent is None else recent.path.parent
+
+
+def _inside(path: Path) -> Path:
+    """The project of a folder, or the file itself."""
+    if not path.is_dir():
+        return path
+    found = sorted(path.glob(f"*{PROJECT}"))
+    if len(found) != 1:
+        raise DataError(
+            f"expected one {PROJECT} file in the folder, got {len(found)}", who=str(path)
+        )
+    return found[0]

@@ -1,0 +1,98 @@
+"""The pages of the documentation, read in a window of the studio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser
+
+from studio.ui.shell import about
+
+if TYPE_CHECKING:
+    from studio.ui.shell.window import MainWindow
+
+_PATH = Qt.ItemDataRole.UserRole
+
+
+class HelpViewer(QDialog):
+    """A list of pages and the one that is read.
+
+    Args:
+        folder: where the pages are.
+        window: the main window, which goes on working beside it.
+    """
+
+    def __init__(self, folder: Path, window: MainWindow) -> None:
+        super().__init__(window)
+        self.setObjectName("help_viewer")
+        self.setWindowTitle("Glassbox pages")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._pages = QListWidget(self)
+        self._pages.setAccessibleName("Pages")
+        self._pages.setFixedWidth(200)
+        self._text = QTextBrowser(self)
+        self._text.setAccessibleName("Text of the page")
+        self._text.setOpenLinks(False)
+        self._text.document().setDocumentMargin(24)
+        self._text.anchorClicked.connect(self._follow)
+        for path in sorted(folder.glob("*.md")):
+            item = QListWidgetItem(title_of(path), self._pages)
+            item.setData(_PATH, str(path))
+        self._pages.currentItemChanged.connect(self._chosen)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self._pages)
+        row.addWidget(self._text, 1)
+        self.resize(1000, 720)
+
+    @property
+    def title(self) -> str:
+        """Title of the page that is shown."""
+        item = self._pages.currentItem()
+        return "" if item is None else item.text()
+
+    def read(self, path: Path) -> bool:
+        """Show a page; whether there is such a page."""
+        for row in range(self._pages.count()):
+            if Path(str(self._pages.item(row).data(_PATH))).name == path.name:
+                self._pages.setCurrentRow(row)
+                return True
+        return False
+
+    def _chosen(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            text = Path(str(item.data(_PATH))).read_text(encoding="utf-8")
+            self._text.setMarkdown(text)
+
+    def _follow(self, url: QUrl) -> None:
+        """Go to another page; the web opens in the browser."""
+        if url.scheme() in ("http", "https"):
+            QDesktopServices.openUrl(url)
+        elif url.path():
+            self.read(Path(url.path()))
+
+
+def title_of(path: Path) -> str:
+    """The heading of a page, or its name where it has none."""
+    with path.open(encoding="utf-8") as page:
+        for line in page:
+            if line.startswith("# "):
+                return line.removeprefix("# ").strip()
+    return path.stem
+
+
+def show(window: MainWindow, name: str) -> HelpViewer | None:
+    """Open the viewer at a page; None where the documentation did not come along."""
+    folder, found = about.pages(), about.page(name)
+    if folder is None or found is None:
+        return None
+    viewer = window.findChild(HelpViewer) or HelpViewer(folder, window)
+    viewer.read(found)
+    viewer.show()
+    viewer.raise_()
+    viewer.activateWindow()
+    return viewer

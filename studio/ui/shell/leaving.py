@@ -1,0 +1,88 @@
+"""What is asked before a training is left behind: nothing is ever stopped or lost unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QWidget
+
+from studio.ui.models.studio import Studio
+from studio.ui.models.training_state import BUSY, State
+from studio.ui.shell.questions import Answer, ask
+
+Then = Callable[[], object]
+
+
+class Leaving:
+    """Asks once whether a training that is under way may be ended.
+
+    Args:
+        studio: the models.
+        window: where it is asked.
+        save: saves the document, asking where if need be, and calls back when it is done.
+    """
+
+    def __init__(self, studio: Studio, window: QWidget, save: Callable[[Then], object]) -> None:
+        self._studio = studio
+        self._window = window
+        self._save = save
+        self._asking = False
+        self._waiting: Then | None = None
+        studio.training.state_changed.connect(self._state_changed)
+
+    def ask(self, then: Then) -> None:
+        """Call back when no training stands in the way, now or after it has ended."""
+        if not self._studio.training.is_busy:
+            then()
+            return
+        if self._asking:
+            return
+        self._asking = True
+        answers = (
+            Answer("keep", "Keep training", "cancel"),
+            Answer("pause", "Pause and save"),
+            Answer("stop", "Stop the training", "destroy"),
+        )
+        standing = self._studio.training.standing
+        where = (
+            f"Epoch {standing.epoch} of {standing.epochs} is under way. " if standing.epochs else ""
+        )
+
+        def answered(name: str) -> None:
+            self._asking = False
+            if name == "pause":
+                self._pause_and_save(then)
+            elif name == "stop":
+                self._end(then)
+
+        ask(
+            self._window,
+            "A training is under way",
+            f"{where}Pause and save ends it after the step that runs now, with a checkpoint to go "
+            "on from, and saves the project. What was trained is kept in either case.",
+            answers,
+            answered,
+        )
+
+    def _pause_and_save(self, then: Then) -> None:
+        def saved() -> None:
+            self._end(then)
+
+        if self._studio.document.dirty:
+            self._save(saved)
+        else:
+            saved()
+
+    def _end(self, then: Then) -> None:
+        training = self._studio.training
+        if not training.is_busy:
+            then()
+            return
+        self._waiting = then
+        training.stop()
+
+    def _state_changed(self, state: State) -> None:
+        if state not in BUSY and self._waiting is not None:
+            then, self._waiting = self._waiting, None
+            # After everyone else has heard that the training ended.
+            self._studio.scheduler.post(then)

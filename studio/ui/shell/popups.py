@@ -1,0 +1,191 @@
+"""What opens above the status bar: running tasks, and what the studio had to say."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.toasts import ICONS, ROLES
+from studio.ui.models.notices import Notice
+from studio.ui.models.studio import Studio
+from studio.ui.models.tasks import TaskHandle
+
+if TYPE_CHECKING:
+    from studio.ui.shell.window import MainWindow
+
+_WIDTH = 400
+_HEIGHT = 420
+
+
+class Popup(QFrame):
+    """A small window over a button of the status bar; it closes when the user looks elsewhere."""
+
+    def __init__(self, title: str, window: QWidget) -> None:
+        super().__init__(window, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
+        self.setAccessibleName(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setFrameShape(QFrame.Shape.Box)
+        self.setFixedWidth(_WIDTH)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.setSpacing(8)
+        self._head = QHBoxLayout()
+        heading = QLabel(title, self)
+        heading.setFont(theme.font("title"))
+        self._head.addWidget(heading)
+        self._head.addStretch(1)
+        column.addLayout(self._head)
+        self._area = QScrollArea(self)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        column.addWidget(self._area, 1)
+
+    def show_rows(self, rows: list[QWidget], nothing: str) -> None:
+        """Fill the list, or say that there is nothing."""
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if not rows:
+            label = QLabel(nothing, body)
+            label.setProperty("role", "soft")
+            rows = [label]
+        for row in rows:
+            column.addWidget(row)
+        column.addStretch(1)
+        self._area.setWidget(body)
+        wanted = body.sizeHint().height() + self._area.frameWidth() * 2
+        self._area.setFixedHeight(min(wanted, _HEIGHT))
+        bottom = self.geometry().bottom()
+        self.adjustSize()
+        if self.isVisible():
+            self.move(self.x(), bottom - self.height() + 1)
+
+    def open_above(self, button: QWidget, window: QWidget) -> None:
+        """Show it above a button, inside the window."""
+        self.adjustSize()
+        corner = button.mapTo(window, QPoint(button.width(), 0))
+        left = min(max(8, corner.x() - self.width()), window.width() - self.width() - 8)
+        self.move(window.mapToGlobal(QPoint(left, corner.y() - self.height() - 4)))
+        self.show()
+
+
+class TasksPopup(Popup):
+    """Everything that runs in the background, each with a button to stop it."""
+
+    def __init__(self, studio: Studio, window: QWidget) -> None:
+        super().__init__("Running tasks", window)
+        self.setObjectName("tasks_popup")
+        self._studio = studio
+        binding.refresh(self, self.refresh, studio.tasks.changed, rate=10)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what runs now."""
+        rows = [self._row(task) for task in self._studio.tasks.shown]
+        self.show_rows(rows, "Nothing runs in the background.")
+
+    def _row(self, task: TaskHandle) -> QWidget:
+        row = QWidget()
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 8, 0)
+        column = QVBoxLayout()
+        column.setSpacing(4)
+        column.addWidget(QLabel(task.title, row))
+        bar = QProgressBar(row)
+        bar.setTextVisible(False)
+        bar.setAccessibleName(task.title)
+        bar.setRange(0, 0 if task.share is None else 1000)
+        if task.share is not None:
+            bar.setValue(round(task.share * 1000))
+        column.addWidget(bar)
+        if task.text:
+            text = QLabel(task.text, row)
+            text.setProperty("role", "faint")
+            column.addWidget(text)
+        line.addLayout(column, 1)
+        stop = QPushButton("Cancel", row)
+        stop.setAccessibleName(f"Cancel {task.title}")
+        stop.setEnabled(not task.cancelled)
+        stop.clicked.connect(task.cancel)
+        line.addWidget(stop, 0, Qt.AlignmentFlag.AlignTop)
+        return row
+
+
+class NoticesPopup(Popup):
+    """What the studio said in this session, the last first; opening it means having seen it."""
+
+    def __init__(self, studio: Studio, window: QWidget) -> None:
+        super().__init__("Notices", window)
+        self.setObjectName("notices_popup")
+        self._studio = studio
+        log = QToolButton(self)
+        log.setText("Log")
+        log.setToolTip("Show the whole log")
+        log.clicked.connect(self._show_log)
+        self._head.addWidget(log)
+        rows = [self._row(notice) for notice in reversed(studio.notices.all)]
+        self.show_rows(rows, "Nothing has been said yet.")
+        studio.notices.see()
+
+    def _row(self, notice: Notice) -> QWidget:
+        row = QWidget()
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 8, 0)
+        line.setSpacing(8)
+        picture = QLabel(row)
+        icon = icons.icon(ICONS[notice.severity], ROLES[notice.severity])
+        picture.setPixmap(icon.pixmap(QSize(16, 16)))
+        line.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        for text, role in ((notice.text, ""), (notice.details, "soft")):
+            if text:
+                label = QLabel(text, row)
+                label.setTextFormat(Qt.TextFormat.PlainText)
+                label.setWordWrap(True)
+                label.setProperty("role", role)
+                column.addWidget(label)
+        when = QLabel(time.strftime("%H:%M:%S", time.localtime(notice.when)), row)
+        when.setProperty("role", "faint")
+        column.addWidget(when)
+        line.addLayout(column, 1)
+        if notice.action is not None:
+            word, act = notice.action
+            button = QPushButton(word, row)
+            button.clicked.connect(self.close)
+            button.clicked.connect(lambda: act())
+            line.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return row
+
+    def _show_log(self) -> None:
+        self.close()
+        self._studio.actions.trigger("pane.log")
+
+
+def show_tasks(window: MainWindow) -> TasksPopup:
+    """Open the list of tasks."""
+    popup = TasksPopup(window.studio, window)
+    popup.open_above(window.status.button("tasks"), window)
+    return popup
+
+
+def show_notices(window: MainWindow) -> NoticesPopup:
+    """Open the list of notices."""
+    popup = NoticesPopup(window.studio, window)
+    popup.open_above(window.status.button("bell"), window)
+    return popup

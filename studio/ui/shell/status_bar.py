@@ -1,0 +1,229 @@
+"""The bar at the bottom: facts that are never hidden, each a button to where there is more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.models.studio import Studio
+from studio.ui.shell import status_facts
+from studio.ui.shell.sparkline import Sparkline
+from studio.ui.shell.status_facts import Fact
+
+_AGE_MS = 10_000
+_HINT_MS = 4_000
+HEIGHT = 28
+
+
+class FactButton(QToolButton):
+    """One fact; a press goes where there is more of it."""
+
+    def __init__(self, name: str, label: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName(f"fact.{name}")
+        self._label = label
+        self.setAutoRaise(True)
+        self.setIconSize(QSize(14, 14))
+        self.setFixedHeight(24)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._shown: Fact | None = None
+        self._icon = ("", "")
+
+    def show_fact(self, fact: Fact) -> None:
+        """Say this from now on."""
+        if fact == self._shown:
+            return
+        self._shown = fact
+        self.setText(fact.text)
+        only_icon = bool(fact.icon) and not fact.text
+        style = Qt.ToolButtonStyle
+        self.setToolButtonStyle(
+            style.ToolButtonIconOnly if only_icon else style.ToolButtonTextBesideIcon
+        )
+        if fact.icon and self._icon != (fact.icon, fact.role):
+            self._icon = (fact.icon, fact.role)
+            icons.keep(self, fact.icon, fact.role)
+        self.setToolTip(fact.tip)
+        self.setAccessibleName(f"{self._label}: {fact.text or fact.tip}")
+        self.setVisible(bool(fact.text or fact.icon))
+
+
+class StatusBar(QWidget):
+    """The facts of a studio.
+
+    Args:
+        studio: where the facts are.
+        go: shows a pane, or triggers an action, by its id.
+        parent: the window.
+    """
+
+    def __init__(self, studio: Studio, go: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("status_bar")
+        self.setAccessibleName("Status")
+        self.setFixedHeight(HEIGHT)
+        self._studio = studio
+        self._zoom: Callable[[], float] | None = None
+        self._compiled_at: float | None = None
+        self._result: object = None
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(0)
+        self._facts: dict[str, FactButton] = {}
+        for name, label, target in (
+            ("state", "Training", "plots"), ("validity", "Graph", "problems"),
+            ("compile", "Program", "listing"), ("device", "Device", "profiler"),
+            ("step", "Step", "profiler"), ("progress", "Progress", "plots"),
+        ):  # fmt: skip
+            row.addWidget(self._fact(name, label, go, target))
+        row.addWidget(self._loss(go))
+        self._hint = QLabel(self)
+        self._hint.setObjectName("hint")
+        self._hint.setProperty("role", "soft")
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row.addWidget(self._hint, 1)
+        for name, label, target in (
+            ("tasks", "Tasks", "window.tasks"), ("zoom", "Zoom", "canvas.zoom_100"),
+            ("bell", "Notices", "window.notices"),
+        ):  # fmt: skip
+            row.addWidget(self._fact(name, label, go, target))
+        self._hint_timer = QTimer(self)
+        self._hint_timer.setSingleShot(True)
+        self._hint_timer.setInterval(_HINT_MS)
+        self._hint_timer.timeout.connect(self._hint.clear)
+        self._ageing = QTimer(self)
+        self._ageing.setInterval(_AGE_MS)
+        self._ageing.timeout.connect(self._show_compile)
+        self._ageing.start()
+        self._follow()
+
+    def follow_zoom(self, zoom: Callable[[], float]) -> None:
+        """Show the canvas's zoom; call `show_zoom` when it changed."""
+        self._zoom = zoom
+        self.show_zoom()
+
+    def show_zoom(self) -> None:
+        """The zoom has changed."""
+        if self._zoom is not None:
+            text = f"{round(self._zoom() * 100)}{numbers.THIN}%"
+            self._facts["zoom"].show_fact(Fact(text, "Zoom of the canvas; press for 100 %"))
+
+    def hint(self, text: str) -> None:
+        """Say something that is forgotten after a moment."""
+        self._hint.setText(text)
+        self._hint_timer.start()
+
+    def button(self, name: str) -> FactButton:
+        """The button of a fact."""
+        return self._facts[name]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # Where there is little room the curve goes first; its number stays.
+        self._spark.setVisible(event.size().width() >= 1100 and self._has_loss)
+
+    def _fact(self, name: str, label: str, go: Callable[[str], object], target: str) -> FactButton:
+        button = FactButton(name, label, self)
+        button.clicked.connect(lambda: go(target))
+        button.hide()
+        self._facts[name] = button
+        return button
+
+    def _loss(self, go: Callable[[str], object]) -> QWidget:
+        holder = QWidget(self)
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(0)
+        self._has_loss = False
+        self._spark = Sparkline(holder)
+        row.addWidget(self._spark)
+        row.addWidget(self._fact("loss", "Loss", go, "plots"))
+        self._spark.hide()
+        return holder
+
+    def _follow(self) -> None:
+        studio = self._studio
+        training = studio.training
+        binding.refresh(self, self._show_training, training.changed, training.staleness_changed)
+        binding.connect(self, training.state_changed, self._state_changed)
+        binding.refresh(
+            self, self._show_compile, studio.compilation.changed, studio.compilation.stale_changed
+        )
+        binding.refresh(self, self._show_validity, studio.problems.changed)
+        binding.connect(self, studio.document_replaced, self._replaced)
+        binding.refresh(self, self._show_step, studio.profiling.changed, rate=4)
+        binding.refresh(self, self._show_tasks, studio.tasks.changed, rate=10)
+        binding.refresh(self, self._show_bell, studio.notices.changed)
+        binding.connect(self, studio.preferences.changed, self._preference_changed)
+        binding.connect(self, theme.changed, self.update)
+        self._show_all()
+
+    def _show_all(self) -> None:
+        for show in (
+            self._show_training, self._show_validity, self._show_compile, self._show_step,
+            self._show_tasks, self._show_bell,
+        ):  # fmt: skip
+            show()
+
+    def _state_changed(self, _state: str) -> None:
+        self._show_training()
+
+    def _replaced(self, _document: object) -> None:
+        self._show_all()
+
+    def _preference_changed(self, _name: str) -> None:
+        self._show_device()
+
+    def _show_training(self) -> None:
+        self._facts["state"].show_fact(status_facts.state_fact(self._studio))
+        self._facts["progress"].show_fact(status_facts.progress_fact(self._studio))
+        self._show_loss()
+        self._show_step()
+        self._show_device()
+
+    def _show_validity(self) -> None:
+        self._facts["validity"].show_fact(status_facts.validity_fact(self._studio))
+
+    def _show_device(self) -> None:
+        self._facts["device"].show_fact(status_facts.device_fact(self._studio))
+
+    def _show_step(self) -> None:
+        self._facts["step"].show_fact(status_facts.step_fact(self._studio))
+
+    def _show_compile(self) -> None:
+        result = self._studio.compilation.result
+        if result is not self._result:
+            self._result = result
+            self._compiled_at = time.monotonic()
+        age = None if self._compiled_at is None else time.monotonic() - self._compiled_at
+        self._facts["compile"].show_fact(status_facts.compile_fact(self._studio, age))
+        self._show_device()
+
+    def _show_loss(self) -> None:
+        curves = self._studio.training.curves
+        series = () if curves is None else curves.series("loss", "training")
+        self._has_loss = bool(series)
+        self._spark.setVisible(self._has_loss and self.width() >= 1100)
+        if curves is None or not series:
+            self._facts["loss"].show_fact(Fact(""))
+            return
+        self._spark.show_curve(series[-1][1].curve)
+        latest = curves.latest("loss", "training")
+        tip = f"Loss of the last step: {numbers.exact(latest)}"
+        checked = curves.latest("loss", "validation")
+        if checked is not None:
+            tip += f"\nLoss of validation: {numbers.number(checked)}"
+        self._facts["loss"].show_fact(Fact(f"Loss {numbers.number(latest)}", tip))
+
+    def _show_tasks(self) -> None:
+        self._facts["tasks"].show_fact(status_facts.tasks_fact(self._studio))
+
+    def _show_bell(self) -> None:
+        self._facts["bell"].show_fact(status_facts.bell_fact(self._studio))

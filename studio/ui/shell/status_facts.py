@@ -1,0 +1,182 @@
+"""The facts of the status bar in words: what they say is read off the models and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from studio.ui.kit import numbers
+from studio.ui.models.studio import Studio
+from studio.ui.models.training_state import State
+
+
+class Fact(NamedTuple):
+    """One fact.
+
+    Attributes:
+        text: what stands in the bar; a fact without text is left out.
+        tip: the whole of it.
+        icon: name of a picture, or empty.
+        role: colour of the picture.
+    """
+
+    text: str
+    tip: str = ""
+    icon: str = ""
+    role: str = "text2"
+
+
+_STATES: Mapping[State, tuple[str, str]] = {
+    "idle": ("idle", "text3"),
+    "preparing": ("busy", "accent"),
+    "running": ("play", "ok"),
+    "pausing": ("pause", "warning"),
+    "paused": ("pause", "warning"),
+    "stopping": ("stop", "warning"),
+    "finished": ("ok", "ok"),
+    "stopped": ("stop", "text2"),
+    "failed": ("error", "error"),
+}
+
+
+def state_fact(studio: Studio) -> Fact:
+    """What the training does."""
+    training = studio.training
+    icon, role = _STATES[training.state]
+    parts = [training.word]
+    if training.doing:
+        parts.append(training.doing)
+    if training.staleness:
+        parts.append(training.staleness)
+    return Fact(training.word, ". ".join(parts), icon, role)
+
+
+def validity_fact(studio: Studio) -> Fact:
+    """Whether the graph can run."""
+    problems = studio.problems
+    if next(studio.document.state.layers(), None) is None:
+        return Fact("No layers yet", "The canvas is empty", "unreached", "text3")
+    errors, warnings = problems.errors, problems.warnings
+    if errors:
+        text = "1 problem" if errors == 1 else f"{errors} problems"
+        return Fact(text, f"{text} keep the network from running", "error", "error")
+    if warnings:
+        text = "1 warning" if warnings == 1 else f"{warnings} warnings"
+        return Fact(text, f"The network can run; {text}", "warning", "warning")
+    return Fact("Graph valid", "The network can run", "ok", "ok")
+
+
+def compile_fact(studio: Studio, age: float | None) -> Fact:
+    """How the program shown stands to the graph.
+
+    Args:
+        studio: the models.
+        age: seconds since it was compiled.
+    """
+    compilation = studio.compilation
+    result = compilation.result
+    if compilation.is_compiling:
+        return Fact("Compiling", "The program is being made", "busy", "accent")
+    if result is None:
+        why = "" if compilation.error is None else compilation.error.message
+        return Fact("No program", why or "Add a layer and the program appears", "listing", "text3")
+    if compilation.is_stale:
+        edits = compilation.stale_edits
+        count = "" if not edits else " by 1 edit" if edits == 1 else f" by {edits} edits"
+        return Fact("Stale", f"The program shown is older than the graph{count}", "stale",
+                    "warning")  # fmt: skip
+    took = numbers.duration(result.took_ms / 1e3)
+    ago = "" if age is None else f" {ago_text(age)}"
+    count = numbers.count(len(result.program))
+    return Fact(f"Compiled{ago}", f"{count} instructions, compiled in {took}", "check", "ok")
+
+
+def device_fact(studio: Studio) -> Fact:
+    """Where training happens, and the memory the program needs there."""
+    trainer, result = studio.training.trainer, studio.compilation.result
+    names = {"auto": "Automatic", "gl": "OpenGL", "cpu": "CPU"}
+    wish = names[studio.preferences.text("backend")]
+    name, tips = wish, [f"Training on: {wish}"]
+    if trainer is not None:
+        backend = trainer.network.backend
+        name = names.get(backend.name, backend.name)
+        tips = [backend.device, studio.training.device]
+    if result is not None:
+        needed = result.plan.total_bytes
+        name = f"{name} {numbers.memory(needed)}"
+        tips.append(f"A step needs {numbers.memory(needed)} of working memory")
+    free = free_memory()
+    if free is not None:
+        tips.append(f"{numbers.memory(free)} of the machine's memory are free")
+    return Fact(name, "\n".join(tip for tip in tips if tip), "chip")
+
+
+def step_fact(studio: Studio) -> Fact:
+    """How long a step takes."""
+    bar = studio.profiling.bar
+    if bar is not None and bar.seconds > 0:
+        tip = f"Measured over {bar.plain_steps + bar.instrumented_steps} steps"
+        if bar.sees_studio:
+            tip += f"; the studio's own share is {numbers.share(bar.share('studio'), 2)}"
+        return Fact(f"{numbers.duration(bar.seconds)}/step", tip, "clock")
+    rate = studio.training.standing.items_per_second
+    if rate:
+        text = f"{numbers.quantity(rate)}/s"
+        return Fact(text, "Samples a second", "clock")
+    return Fact("")
+
+
+def progress_fact(studio: Studio) -> Fact:
+    """How far the training is."""
+    standing = studio.training.standing
+    if not studio.training.is_busy or not standing.epochs:
+        return Fact("")
+    text = f"Epoch {standing.epoch}/{standing.epochs}"
+    left = standing.left.seconds
+    if left is not None:
+        text += f", {numbers.duration(round(left))} left"
+    return Fact(text, f"Batch {standing.batch} of {standing.batches} in this epoch")
+
+
+def tasks_fact(studio: Studio) -> Fact:
+    """What runs in the background."""
+    shown = studio.tasks.shown
+    if not shown:
+        return Fact("", "Nothing runs in the background", "tasks", "text3")
+    first = shown[0]
+    share = "" if first.share is None else f" {round(first.share * 100)}{numbers.THIN}%"
+    more = "" if len(shown) == 1 else f" +{len(shown) - 1}"
+    return Fact(f"{first.title}{share}{more}", "\n".join(t.title for t in shown), "busy", "accent")
+
+
+def bell_fact(studio: Studio) -> Fact:
+    """What the studio said and nobody has seen."""
+    unseen = studio.notices.unseen
+    if not unseen:
+        return Fact("", "No new notices", "bell", "text3")
+    worst = any(n.severity == "error" and not n.seen for n in studio.notices.all)
+    text = "1 new notice" if unseen == 1 else f"{unseen} new notices"
+    return Fact(str(unseen), text, "bell", "error" if worst else "accent")
+
+
+def ago_text(seconds: float) -> str:
+    """How long ago something was, in words that stay true for a while."""
+    if seconds < 10:
+        return "just now"
+    if seconds < 60:
+        return f"{int(seconds // 10) * 10}{numbers.THIN}s ago"
+    if seconds < 3600:
+        return f"{int(seconds // 60)}{numbers.THIN}min ago"
+    return f"{int(seconds // 3600)}{numbers.THIN}h ago"
+
+
+def free_memory(read: Callable[[str], int] | None = None) -> int | None:
+    """Bytes of the machine's memory that are free, where the system tells."""
+    sysconf = getattr(os, "sysconf", None) if read is None else read
+    if sysconf is None:
+        return None
+    try:
+        return int(sysconf("SC_AVPHYS_PAGES")) * int(sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError):
+        return None

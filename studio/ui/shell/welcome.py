@@ -1,0 +1,323 @@
+"""The page the studio begins with: examples, projects worked on last, and what can be recovered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.document import Document
+from studio.samples import sample_names, sample_root
+from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit.keys import shown_keys
+from studio.ui.models.recent import RecentFile
+from studio.ui.models.recovery_sessions import RecoverableSession
+from studio.ui.models.studio import Studio
+from studio.ui.shell.documents import Documents
+from studio.ui.shell.graph_picture import SIZE, GraphPicture
+
+_FIRST = "digits-cnn"
+_WIDTH = 1040
+_KEYS = (("canvas.quick_add", "add a layer"), ("training.start", "train"),
+         ("view.command_palette", "all commands"), ("help.keys", "all keys"))  # fmt: skip
+
+
+class Card(QToolButton):
+    """A large button with a picture, a name and a line below it."""
+
+    def __init__(
+        self, picture: QWidget, name: str, line: str, act: Callable[[], object], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self.setAccessibleName(f"{name}: {line}")
+        self.setToolTip(line)
+        self.clicked.connect(act)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 10, 10, 10)
+        column.setSpacing(4)
+        column.addWidget(picture)
+        title = QLabel(name, self)
+        title.setFont(theme.font("title"))
+        below = QLabel(line, self)
+        below.setProperty("role", "soft")
+        below.setWordWrap(True)
+        for label in (title, below):
+            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+            column.addWidget(label)
+        column.addStretch(1)
+        self.setFixedSize(SIZE.width() + 24, SIZE.height() + 92)
+
+
+class WelcomePage(QScrollArea):
+    """Where to begin.
+
+    Args:
+        studio: the models.
+        documents: opens things.
+        parent: the window.
+    """
+
+    def __init__(self, studio: Studio, documents: Documents, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("welcome")
+        self.setAccessibleName("Welcome")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self._studio = studio
+        self._documents = documents
+        self._is_filled = False
+        binding.refresh(
+            self, self.refresh, studio.recent.changed, studio.recovery.changed, when_visible=True
+        )
+
+    def showEvent(self, event: object) -> None:
+        super().showEvent(event)  # type: ignore[arg-type]
+        if not self._is_filled:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Show what there is now."""
+        self._is_filled = True
+        body = QWidget()
+        body.setObjectName("welcome_body")
+        outer = QHBoxLayout(body)
+        outer.setContentsMargins(32, 32, 32, 32)
+        column = QVBoxLayout()
+        column.setSpacing(12)
+        outer.addStretch(1)
+        inner = QWidget(body)
+        inner.setMaximumWidth(_WIDTH)
+        inner.setLayout(column)
+        outer.addWidget(inner, 100)
+        outer.addStretch(1)
+        self._add_head(column, inner)
+        sessions = self._studio.recovery.sessions
+        if sessions:
+            self._add_heading(column, f"Recovered ({len(sessions)})", inner)
+            for session in sessions:
+                column.addWidget(self._recovered(session, inner))
+        self._add_heading(column, "Examples", inner)
+        column.addLayout(self._examples(inner))
+        self._add_heading(column, "Worked on last", inner)
+        files = self._studio.recent.files
+        for file in files:
+            column.addWidget(self._recent(file, inner))
+        if not files:
+            none = QLabel("Projects you save or open are listed here.", inner)
+            none.setProperty("role", "soft")
+            column.addWidget(none)
+        column.addStretch(1)
+        column.addWidget(self._keys(inner))
+        self.setWidget(body)
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _add_head(self, column: QVBoxLayout, parent: QWidget) -> None:
+        name = QLabel("Glassbox", parent)
+        name.setFont(theme.font("large"))
+        line = QLabel("Start from an example, or drop a file.", parent)
+        line.setProperty("role", "soft")
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(name)
+        words.addWidget(line)
+        row.addLayout(words, 1)
+        for text, icon, name_of, act in (
+            ("Blank", "new", "blank", self._blank),
+            ("Open…", "open", "open", self._documents.open),
+        ):
+            button = QPushButton(text, parent)
+            button.setObjectName(f"welcome_{name_of}")
+            icons.keep(button, icon)
+            button.clicked.connect(act)
+            row.addWidget(button)
+        column.addLayout(row)
+
+    def _blank(self) -> None:
+        self._documents.new()
+
+    @staticmethod
+    def _add_heading(column: QVBoxLayout, text: str, parent: QWidget) -> None:
+        heading = QLabel(text, parent)
+        heading.setFont(theme.font("title"))
+        heading.setContentsMargins(0, 12, 0, 0)
+        column.addWidget(heading)
+
+    def _examples(self, parent: QWidget) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setSpacing(12)
+        names = sorted(sample_names(), key=lambda name: (name != _FIRST, name))
+        columns = 4
+        for place, name in enumerate(names):
+            card = self._example(name, parent)
+            if card is not None:
+                grid.addWidget(card, *divmod(place, columns))
+        grid.setColumnStretch(columns, 1)
+        return grid
+
+    def _example(self, name: str, parent: QWidget) -> Card | None:
+        path = sample_root() / name / f"{name}.glassbox"
+        try:
+            document = Document.open(path)
+        except StudioError as error:
+            self._studio.fail(error)
+            return None
+        layers = sum(1 for _ in document.state.layers())
+        line = _subject(path.with_name("README.md")) or f"{layers} layers"
+        card = Card(
+            GraphPicture(document.state), name, line,
+            lambda: self._documents.open_sample(name), parent,
+        )  # fmt: skip
+        card.setObjectName(f"sample.{name}")
+        card.setToolTip(f"{line}\n{layers} layers, {_parameters(document)}")
+        return card
+
+    def _recent(self, file: RecentFile, parent: QWidget) -> QWidget:
+        row = _Row(parent)
+        picture = QLabel(row)
+        picture.setFixedSize(72, 36)
+        picture.setScaledContents(True)
+        found = self._studio.recent.thumbnail(file)
+        pixmap = QPixmap()
+        if found is not None and pixmap.loadFromData(QByteArray(found)):
+            picture.setPixmap(pixmap)
+        missing = file.is_missing
+        row.add(picture)
+        where = f"{_short(file.path)} \u00b7 {_day(file.when)}"
+        row.add_words(file.title, f"Missing: {where}" if missing else where, faint=missing)
+        if missing:
+            row.add_button("Locate…", lambda: self._documents.locate(file))
+        else:
+            row.add_button("Open", lambda: self._documents.open_path(file.path))
+        row.add_tool("close", "Take it off the list", lambda: self._studio.recent.forget(file))
+        row.setObjectName(f"recent.{file.title}")
+        return row
+
+    def _recovered(self, session: RecoverableSession, parent: QWidget) -> QWidget:
+        row = _Row(parent)
+        picture = QLabel(row)
+        picture.setPixmap(icons.icon("history", "warning").pixmap(QSize(20, 20)))
+        row.add(picture)
+        where = "never saved" if session.path is None else _short(session.path)
+        row.add_words(
+            session.title, f"{where} \u00b7 {_day(session.when)} \u00b7 {session.size_text}"
+        )
+        row.setToolTip("\n".join(session.details))
+        row.add_button("Open", lambda: self._documents.open_recovered(session))
+        row.add_button("Discard", lambda: self._studio.recovery.discard(session))
+        row.setObjectName(f"recovered.{session.title}")
+        return row
+
+    def _keys(self, parent: QWidget) -> QWidget:
+        line = QWidget(parent)
+        row = QHBoxLayout(line)
+        row.setContentsMargins(0, 16, 0, 0)
+        row.setSpacing(8)
+        for action_id, text in _KEYS:
+            if action_id not in self._studio.actions:
+                continue
+            keys = self._studio.actions.spec(action_id).keys
+            if keys:
+                cap = QLabel(shown_keys(keys[0]), line)
+                cap.setObjectName("key_cap")
+                row.addWidget(cap)
+                word = QLabel(text, line)
+                word.setProperty("role", "soft")
+                row.addWidget(word)
+                row.addSpacing(16)
+        row.addStretch(1)
+        return line
+
+
+class _Row(QFrame):
+    """A line of a list: picture, two lines of words, buttons."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("panel", True)
+        self._line = QHBoxLayout(self)
+        self._line.setContentsMargins(12, 6, 8, 6)
+        self._line.setSpacing(12)
+
+    def add(self, widget: QWidget) -> None:
+        """Add a picture at the left."""
+        self._line.addWidget(widget)
+
+    def add_words(self, title: str, below: str, *, faint: bool = False) -> None:
+        """Add the two lines."""
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        name = QLabel(title, self)
+        name.setProperty("role", "faint" if faint else "")
+        line = QLabel(below, self)
+        line.setProperty("role", "faint" if faint else "soft")
+        words.addWidget(name)
+        words.addWidget(line)
+        self._line.addLayout(words, 1)
+        self.setAccessibleName(f"{title}, {below}")
+
+    def add_button(self, text: str, act: Callable[[], object]) -> None:
+        """Add a button with a word."""
+        button = QPushButton(text, self)
+        button.setAccessibleName(f"{text} {self.accessibleName()}")
+        button.clicked.connect(lambda: act())
+        self._line.addWidget(button)
+
+    def add_tool(self, icon: str, tip: str, act: Callable[[], object]) -> None:
+        """Add a button with a picture."""
+        button = QToolButton(self)
+        button.setAccessibleName(f"{tip}: {self.accessibleName()}")
+        button.setToolTip(tip)
+        button.setFixedSize(theme.HIT, theme.HIT)
+        icons.keep(button, icon)
+        button.clicked.connect(lambda: act())
+        self._line.addWidget(button)
+
+
+def _parameters(document: Document) -> str:
+    count = document.report.parameters
+    return "" if count is None else f"{numbers.count(count)} parameters"
+
+
+def _subject(readme: Path) -> str:
+    """What a sample's page says it is about: the heading behind the name."""
+    try:
+        heading = readme.read_text(encoding="utf-8").partition("\n")[0]
+    except OSError:
+        return ""
+    text = heading.partition(":")[2].strip()
+    return text[:1].upper() + text[1:]
+
+
+def _short(path: Path) -> str:
+    """A path with the user's folder as ``~``."""
+    try:
+        return f"~/{path.relative_to(Path.home()).as_posix()}"
+    except ValueError:
+        return str(path)
+
+
+def _day(when: float) -> str:
+    """A moment as people say it."""
+    moment, now = time.localtime(when), time.localtime()
+    if moment[:3] == now[:3]:
+        return time.strftime("today %H:%M", moment)
+    return time.strftime("%d %b %Y %H:%M" if moment[0] != now[0] else "%d %b %H:%M", moment)

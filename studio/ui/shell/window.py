@@ -1,0 +1,290 @@
+"""The main window: canvas in the middle, docks around it, and everything that is always there."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QStatusBar, QToolBar, QWidget
+
+from studio.engine.core.signal import Signal
+from studio.graph_editor.model.document import Document
+from studio.ui.kit import binding
+from studio.ui.kit.toasts import ToastStack
+from studio.ui.models.actions import ActionSpec
+from studio.ui.models.studio import Studio
+from studio.ui.shell import actions, arrangement, drops, window_actions
+from studio.ui.shell.command_palette import CommandHistory
+from studio.ui.shell.docks import Docks
+from studio.ui.shell.documents import Documents
+from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.leaving import Leaving
+from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, TRANSPORT
+from studio.ui.shell.qt_actions import WindowActions
+from studio.ui.shell.status_bar import HEIGHT, StatusBar
+from studio.ui.shell.toolbar import TopBar
+from studio.ui.shell.welcome import WelcomePage
+
+LEAST = QSize(1024, 700)
+USUAL = QSize(1600, 1000)
+"""Size at the first start, where the screen has the room."""
+
+
+class MainWindow(QMainWindow):
+    """One window of the studio.
+
+    Args:
+        studio: the models.
+        store: where layout and geometry are kept.
+        reset_layout: begin with the arrangements there are from the start.
+    """
+
+    def __init__(self, studio: Studio, store: LayoutStore, *, reset_layout: bool = False) -> None:
+        super().__init__()
+        self.setObjectName("main_window")
+        self.setMinimumSize(LEAST)
+        self.setAcceptDrops(True)
+        self.setUnifiedTitleAndToolBarOnMac(True)
+        self.closed: Signal[[]] = Signal()
+        self.restart_wanted: Signal[[]] = Signal()
+        self.painted: Signal[[]] = Signal()
+        self.studio = studio
+        self._store = store
+        self._is_painted = False
+        self._may_close = False
+        self.canvas: QWidget | None = None
+        self.leaving = Leaving(studio, self, self._save)
+        self.documents = Documents(studio, self, self.leaving.ask)
+        self.history = CommandHistory(studio.places.state / "commands.json")
+        studio.actions.declare(actions.ACTIONS)
+        studio.actions.declare(actions.pane_action(pane.id, pane.title) for pane in PANES)
+        self._build_bars()
+        self._build_middle()
+        self.docks = Docks(studio, self, PANES, store)
+        window_actions.bind(self)
+        self.actions_of_window = WindowActions(studio.actions, self, self._refused)
+        self.actions_of_window.fill_menu_bar()
+        self.toasts = ToastStack(studio.notices, self, HEIGHT)
+        self._take_place(reset_layout=reset_layout)
+        self._follow()
+
+    # -- building ---------------------------------------------------------------------------------
+
+    def _build_bars(self) -> None:
+        self.top_bar = TopBar(self.studio.actions, self)
+        self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.top_bar)
+        self.status = StatusBar(self.studio, self.go, self)
+        bar = QStatusBar(self)
+        bar.setSizeGripEnabled(False)
+        bar.setFixedHeight(HEIGHT)
+        bar.layout().setContentsMargins(0, 0, 0, 0)  # type: ignore[union-attr]
+        bar.addPermanentWidget(self.status, 1)
+        self.setStatusBar(bar)
+
+    def _build_middle(self) -> None:
+        self._middle = QStackedWidget(self)
+        self._middle.setObjectName("middle")
+        self._middle.setMinimumSize(320, 240)
+        self.welcome = WelcomePage(self.studio, self.documents)
+        self._middle.addWidget(self.welcome)
+        self.setCentralWidget(self._middle)
+
+    def _take_place(self, *, reset_layout: bool) -> None:
+        geometry = b"" if reset_layout else self._store.geometry()
+        if not geometry or not self.restoreGeometry(QByteArray(geometry)):
+            self.resize(USUAL.boundedTo(self.screen().availableSize()))
+        arrangement.fit_to_screen(self)
+        self.docks.restore(reset=reset_layout)
+
+    def _follow(self) -> None:
+        studio = self.studio
+        binding.connect(self, studio.document_replaced, self._replaced)
+        binding.connect(self, self.documents.opened, self._opened)
+        binding.connect(self, self.docks.changed, self._docks_changed)
+        binding.refresh(self, self._refresh_actions, studio.training.changed,
+                        studio.compilation.changed, rate=10)  # fmt: skip
+        binding.connect(self, studio.training.state_changed, self._state_changed)
+        binding.connect(self, studio.bus.selected, self._selected)
+        self._watch(studio.document)
+
+    # -- what stands in the middle ----------------------------------------------------------------
+
+    @property
+    def is_welcoming(self) -> bool:
+        """Whether the welcome page is shown."""
+        return self._middle.currentWidget() is self.welcome
+
+    def show_welcome(self) -> None:
+        """Show examples, recent projects and what can be recovered."""
+        self.welcome.refresh()
+        self._middle.setCurrentWidget(self.welcome)
+        self._retitle()
+
+    def show_canvas(self) -> None:
+        """Show the open document."""
+        self._middle.setCurrentWidget(self.ensure_canvas())
+        self._retitle()
+
+    def ensure_canvas(self) -> QWidget:
+        """The canvas, made when it is first needed."""
+        if self.canvas is None:
+            module, _, name = CANVAS.partition(":")
+            made: QWidget = getattr(import_module(module), name)(self.studio)
+            self.canvas = made
+            self._middle.addWidget(made)
+            self._follow_zoom(made)
+        return self.canvas
+
+    def _follow_zoom(self, canvas: QWidget) -> None:
+        navigation = getattr(canvas, "navigation", None)
+        if navigation is not None:
+            self.status.follow_zoom(lambda: navigation.zoom)
+            binding.connect(self.status, navigation.zoomed, self._zoomed)
+
+    def _zoomed(self, _zoom: float) -> None:
+        self.status.show_zoom()
+
+    # -- going places -----------------------------------------------------------------------------
+
+    def go(self, target: str) -> None:
+        """Show a pane or trigger an action."""
+        if target in self.docks:
+            self.docks.show(target)
+        elif target in self.studio.actions:
+            self.studio.actions.trigger(target)
+
+    def set_focus_mode(self, on: bool) -> None:
+        """Hide everything around the canvas, or bring it back."""
+        for bar in self.findChildren(QToolBar):
+            bar.setVisible(not on)
+        self.statusBar().setVisible(not on)
+        self.docks.set_focus_mode(on)
+
+    # -- beginning and ending ---------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_painted:
+            self._is_painted = True
+            # Panes import much: the window is on the screen before the first of them begins.
+            QTimer.singleShot(0, self._begin)
+
+    def _begin(self) -> None:
+        self.painted.emit()
+        self._make_bars()
+        self.docks.begin_making()
+
+    def _make_bars(self) -> None:
+        """The parts of the toolbars that need the models."""
+        for path, take in ((TRANSPORT, self.top_bar.set_transport), (PATH_BAR, self._add_path_bar)):
+            if path:
+                module, _, name = path.partition(":")
+                take(getattr(import_module(module), name)(self.studio))
+
+    def _add_path_bar(self, widget: QWidget) -> None:
+        bar = QToolBar("Path", self)
+        bar.setObjectName("path_bar")
+        bar.setMovable(False)
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addWidget(widget)
+        self.addToolBarBreak()
+        self.addToolBar(bar)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self._may_close:
+            event.ignore()
+            self.documents.leaving(self._close_now)
+            return
+        self.keep_place()
+        super().closeEvent(event)
+        self.closed.emit()
+
+    def _close_now(self) -> None:
+        self._may_close = True
+        self.close()
+
+    def restart(self) -> None:
+        """Close the window and start the studio again with the same project."""
+        self.documents.leaving(self._restart_now)
+
+    def _restart_now(self) -> None:
+        self.keep_place()
+        self.restart_wanted.emit()
+
+    def keep_place(self) -> None:
+        """Write where window and panes are."""
+        self.set_focus_mode(False)
+        self.docks.keep()
+        self._store.keep_geometry(bytes(self.saveGeometry().data()))
+
+    # -- files dropped on the window --------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if drops.paths_of(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = drops.paths_of(event.mimeData())
+        if paths:
+            event.acceptProposedAction()
+            self.take_files(paths)
+
+    def take_files(self, paths: list[Path]) -> None:
+        """Open a project, bring in weights, or attach data: what the file says it is."""
+        drops.take(self.studio, self.documents, paths)
+
+    # -- listening --------------------------------------------------------------------------------
+
+    def _save(self, then: object) -> None:
+        self.documents.save(then)  # type: ignore[arg-type]
+
+    def _watch(self, document: Document) -> None:
+        binding.connect(self, document.changed, self._document_changed)
+        binding.connect(self, document.saved, self._retitle)
+        binding.connect(self, document.history.changed, self._retitle)
+        self._retitle()
+
+    def _replaced(self, document: Document) -> None:
+        self._watch(document)
+        self._refresh_actions()
+
+    def _opened(self, _document: Document) -> None:
+        self.show_canvas()
+
+    def _document_changed(self, _change: object) -> None:
+        if self.is_welcoming:
+            self.show_canvas()
+        self._retitle()
+        self.studio.actions.refresh()
+
+    def _docks_changed(self) -> None:
+        self.studio.actions.refresh(
+            *(f"pane.{name}" for name in self.docks.all),
+            *(f"workspace.{name}" for name in actions.WORKSPACES),
+            "window.maximise_pane", "window.focus_mode",
+        )  # fmt: skip
+
+    def _state_changed(self, _state: str) -> None:
+        self._refresh_actions()
+
+    def _selected(self, _selection: object, _source: str) -> None:
+        self._refresh_actions()
+
+    def _refresh_actions(self) -> None:
+        self.studio.actions.refresh()
+
+    def _refused(self, spec: ActionSpec, reason: str) -> None:
+        self.status.hint(f"{spec.text.rstrip('…')}: {reason}")
+
+    def _retitle(self) -> None:
+        document = self.studio.document
+        if self.is_welcoming:
+            self.setWindowTitle("Glassbox")
+            self.setWindowModified(False)
+            return
+        name = document.title if document.path is None else document.path.name
+        kind = " (read-only)" if document.read_only else ""
+        self.setWindowTitle(f"{name}[*]{kind} \u2013 Glassbox")
+        self.setWindowModified(document.dirty)
