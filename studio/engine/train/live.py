@@ -62,6 +62,11 @@ class LiveTaps:
         """What is watched."""
         return self._taps
 
+    @property
+    def executables(self) -> tuple[Executable, ...]:
+        """What runs the training program at the moment, one for each batch length."""
+        return self._running
+
     def watch(
         self,
         name: str,

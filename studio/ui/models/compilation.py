@@ -87,6 +87,7 @@ class Compilation:
         self._mode: ProgramMode = "train"
         self._level: int | None = None
         self._kept: frozenset[str] = frozenset()
+        self._executables: tuple[Executable, ...] = ()
 
     # -- what there is --------------------------------------------------------------------------
 
@@ -182,17 +183,28 @@ class Compilation:
         if self._document is not None and self._document.report.is_valid:
             self._start()
 
-    def note_executable(self, executable: Executable) -> None:
-        """A device has made kernels of a program: show them, if it is the program shown."""
-        if self.result is None:
-            return
-        for mode, compiled in self.result.programs.items():
-            if executable.program == compiled.program and executable.batch == compiled.batch:
+    def use_executables(self, executables: Iterable[Executable]) -> None:
+        """What a device runs at the moment; its kernels are shown where it runs the program shown.
+
+        None of them is kept beyond the next call.
+        """
+        self._executables = tuple(executables)
+        if self._note_kernels():
+            self.changed.emit()
+
+    def _note_kernels(self) -> bool:
+        """Take the kernels of what runs over into the result; whether that changes anything."""
+        found = False
+        for executable in self._executables:
+            result = self.result
+            for mode, compiled in () if result is None else tuple(result.programs.items()):
+                if executable.batch != compiled.batch or executable.program != compiled.program:
+                    continue
                 kernels = kernels_of(executable)
-                if kernels != compiled.kernels:
-                    self.result = self.result.with_program(mode, compiled.with_kernels(kernels))
-                    self.changed.emit()
-                return
+                if result is not None and kernels != compiled.kernels:
+                    self.result = result.with_program(mode, compiled.with_kernels(kernels))
+                    found = True
+        return found
 
     # -- following the document -----------------------------------------------------------------
 
@@ -251,6 +263,7 @@ class Compilation:
     def _done(self, result: Compiled) -> None:
         self._running = None
         self.result, self.stop, self._edits = result, None, 0
+        self._note_kernels()
         self.changed.emit()
         self.stale_changed.emit()
 

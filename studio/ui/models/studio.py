@@ -53,7 +53,7 @@ from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.theme import Theme
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_device import ContextFactory
-from studio.ui.models.training_state import Ending
+from studio.ui.models.training_state import Ending, State
 
 _LOG = logging.getLogger(__name__)
 
@@ -149,7 +149,10 @@ class Studio:
         self.training.started.connect(self._training_started)
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
+        self.training.state_changed.connect(self._training_state_changed)
         self.profiling.quiet_changed.connect(self.live.set_quiet)
+        self.live.kept_changed.connect(self.compilation.keep)
+        self.preferences.changed.connect(self._preference_changed)
 
     # -- telling the user -----------------------------------------------------------------------
 
@@ -257,6 +260,20 @@ class Studio:
         if trainer.run_folder is not None:
             self.log.add(f"Training began: {trainer.run_folder.name}", source="training")
 
+    def _training_state_changed(self, state: State) -> None:
+        """The device has made its kernels once steps run: the views show them."""
+        trainer = self.training.trainer
+        if trainer is None or state not in ("running", "paused"):
+            return
+        shown = self.compilation.result
+        if shown is not None and shown.main.target != trainer.network.backend.target:
+            self.compilation.compile_now()
+        self.compilation.use_executables(trainer.network.live.executables)
+
+    def _preference_changed(self, name: str) -> None:
+        if name == "backend":
+            self.compilation.compile_now()
+
     def _training_ended(self, ending: Ending) -> None:
         trainer, run = self.training.trainer, self.training.run
         self.profiling.unfollow()
@@ -272,11 +289,15 @@ class Studio:
     def _network_closing(self, _trainer: Trainer) -> None:
         self.profiling.unfollow()
         self.live.ended()
+        self.compilation.use_executables(())
         task = self._task()
         self.live.rest_on(None if task is None else initial(task))
 
     def _target(self) -> Target:
         """The kind of device programs are shown for: the one trained on last, or the wish."""
+        trainer = self.training.trainer
+        if trainer is not None:
+            return trainer.network.backend.target
         return GL if self.preferences.text("backend") == "gl" else CPU
 
     def _run(self) -> RunFolder | None:

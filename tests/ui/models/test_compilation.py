@@ -318,14 +318,20 @@ def test_kernels_of_an_executable_are_shown_when_it_runs_this_program(bench: Ben
     backend = GlBackend()
     with Network(compilation.result.task, backend) as network:
         network.initialise(0, "infer")
-        compilation.note_executable(network.executable("infer", before.batch + 1))
+        compilation.use_executables([network.executable("infer", before.batch + 1)])
         assert compilation.shown is before
         executable = network.executable("infer", before.batch)
-        compilation.note_executable(executable)
-    backend.close()
+        compilation.use_executables([executable])
     shown = compilation.shown
     assert shown is not None
     assert shown.kernels is not None
+    assert shown.rows is before.rows
+    # A compile that comes out the same keeps them.
+    compilation.compile_now()
+    bench.settle()
+    assert compilation.shown is not None
+    assert compilation.shown.kernels == shown.kernels
+    backend.close()
     for entry, group in executable.planned:  # type: ignore[attr-defined]
         assert [run.groups for run in shown.kernels.of(entry.index)] == [p.groups for p in group]
         line = entities.instruction(shown.provenance.key_of(entry.index))

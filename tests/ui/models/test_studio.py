@@ -83,3 +83,25 @@ def test_a_file_that_cannot_be_read_changes_nothing(bench: Bench, tmp_path: Path
         studio.open(tmp_path / "missing.glassbox")
     assert studio.document is before
     assert studio.recent.files == ()
+
+
+@pytest.mark.gl
+@pytest.mark.slow
+def test_the_kernels_of_the_device_are_shown_once_it_runs(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    studio.preferences.set("backend", "gl")
+    studio.open(open_copy("spirals", tmp_path))
+    bench.until(lambda: studio.compilation.result)
+    shown = studio.compilation.shown
+    assert shown is not None
+    assert shown.target.name == "gl"
+    assert shown.kernels is None
+    studio.training.start()
+    bench.until(lambda: studio.training.state in ("running", "finished", "failed"))
+    shown = studio.compilation.shown
+    assert shown is not None
+    assert shown.kernels is not None
+    assert shown.kernels.source == "OpenGL"
+    assert all(run.groups for index in shown.rows.entries for run in shown.kernels.of(index))
+    studio.training.stop()
+    bench.until(lambda: not studio.training.is_busy)
