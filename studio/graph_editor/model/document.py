@@ -209,8 +209,13 @@ class Document:
         if change.is_empty:
             return change
         self._shown = self.state
-        before, self._report = self._report, None
+        if change.only_places and self._report is not None:
+            # Places change no finding; repairs are looked for in the state as it is now.
+            self._report = with_fixes(self._report, self.state, self._facts)
+            self.changed.emit(change)
+            return change
+        self._report = None
         self.changed.emit(change)
-        if not change.only_places and self.report is not before:
+        if not change.only_places:
             self.report_changed.emit()
         return change

@@ -114,18 +114,27 @@ def _tried(
     if after == state:
         return None
     found = validate(after, facts)
-    if not _helps(state, report, problem, after, found):
+    fresh = _new_problems(report, found)
+    if not _helps(state, problem, after, found, fresh):
         return None
-    effect = candidate.effect or _effect(state, after, found, candidate.about or problem.node)
+    about = candidate.about or problem.node
+    effect = candidate.effect or _effect(state, after, found, about, fresh)
     return Fix(candidate.text, effect, candidate.apply), found
 
 
+def _new_problems(report: Report, found: Report) -> list[Problem]:
+    before = {(p.id, p.node) for p in report.problems}
+    return [p for p in found.problems if (p.id, p.node) not in before]
+
+
 def _helps(
-    state: DocumentState, report: Report, problem: Problem, after: DocumentState, found: Report
+    state: DocumentState,
+    problem: Problem,
+    after: DocumentState,
+    found: Report,
+    fresh: list[Problem],
 ) -> bool:
     """Whether the problem is gone, and new ones are strictly downstream of it."""
-    before = {(p.id, p.node) for p in report.problems}
-    fresh = [p for p in found.problems if (p.id, p.node) not in before]
     if any((p.id, p.node) == (problem.id, problem.node) for p in found.problems):
         return False
     if problem.severity == "error":
@@ -140,7 +149,9 @@ def _helps(
     return all(p.node in beyond - {problem.node} for p in fresh)
 
 
-def _effect(before: DocumentState, after: DocumentState, found: Report, about: str) -> str:
+def _effect(
+    before: DocumentState, after: DocumentState, found: Report, about: str, fresh: list[Problem]
+) -> str:
     """What comes of a repair, in numbers."""
     added = [i for i in after.nodes if i not in before.nodes]
     about = (added[-1] if added else "") if about == NEWEST else about
@@ -162,8 +173,8 @@ def _effect(before: DocumentState, after: DocumentState, found: Report, about: s
         parts.append(f"{new:,} new parameters")
     if not parts and found.parameters is not None:
         parts.append(f"the network has {found.parameters:,} parameters")
-    if not found.is_valid:
-        left = found.errors[0]
+    left = next((p for p in fresh if p.severity == "error"), None)
+    if left is not None:
         name = after.nodes[left.node].name if left.node in after.nodes else "network"
         parts.append(f"then {name}: {left.message}")
     return ", ".join(parts)
