@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import (
+    QGuiApplication,
+    QHideEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QSplitter, QToolTip, QVBoxLayout, QWidget
 
 from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.tensor_columns import Extremes
 from studio.instruction_view.model.tensor_rows import TensorRole, TensorRow
 from studio.instruction_view.view.memory_view import MemoryView
 from studio.instruction_view.view.role_legend import RoleLegend
@@ -26,6 +34,7 @@ _WIDE = 1.3
 """Picture and table stand side by side in a pane this much wider than high."""
 
 _PICTURE_SHARE = 62
+_LOOK_MS = 500
 
 
 class TensorMapPane(PaneFrame):
@@ -57,6 +66,10 @@ class TensorMapPane(PaneFrame):
         self.picture.tip_wanted.connect(self._show_tip)
         self.table.tip_wanted.connect(self._show_tip)
         self.table.take_seen({})
+        self._live = studio.live
+        self._look = QTimer(self)
+        self._look.setInterval(_LOOK_MS)
+        self._look.timeout.connect(self.take_seen)
         self._take_program()
 
     def _build(self) -> None:
@@ -91,6 +104,29 @@ class TensorMapPane(PaneFrame):
             QGuiApplication.clipboard().setText(self.table.copied())
             return
         super().keyPressEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look now and then at what is known of the tensors, while somebody sees it."""
+        super().showEvent(event)
+        self.take_seen()
+        self._look.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Look no more."""
+        super().hideEvent(event)
+        self._look.stop()
+
+    def take_seen(self) -> None:
+        """Take over what the live views have seen of the tensors they show."""
+        seen: dict[str, Extremes] = {}
+        for view in self._live.views:
+            frame = view.frame
+            if frame is None or frame.statistics is None or frame.wish.minus is not None:
+                continue
+            found = frame.statistics
+            low, high = (found.low, found.high) if found.finite else (None, None)
+            seen[view.entity.key] = Extremes(low, high, found.nan)
+        self.table.take_seen(seen)
 
     # -- hearing the models ---------------------------------------------------------------------
 

@@ -225,6 +225,8 @@ class TensorTable(QTableView):
 
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
         """Show what was last seen of some tensors; those columns are hidden without any."""
+        if seen == self._rows.seen and self._has_seen is not None:
+            return
         self._rows.take_seen(seen)
         if bool(seen) != self._has_seen:
             self._has_seen = bool(seen)

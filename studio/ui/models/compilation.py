@@ -171,6 +171,7 @@ class Compilation:
         self._wait.cancel()
         self._document = document
         self.result, self.stop, self._edits = None, None, 0
+        self._kept, self._level = frozenset(), None
         if document is not None:
             document.changed.connect(self._document_changed)
             document.report_changed.connect(self._report_changed)

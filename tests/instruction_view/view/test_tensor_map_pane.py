@@ -11,9 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from studio.engine.core.tensor import Ref
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.removal import delete
 from studio.instruction_view.model.memory_picture import Box
+from studio.instruction_view.model.tensor_columns import TENSOR_COLUMNS
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
@@ -261,3 +263,29 @@ def test_without_a_program_it_says_so(studio: Studio, opened: Open, qtbot: QtBot
     empty = pane.findChild(EmptyState)
     assert empty is not None
     assert empty.accessibleName() == "Appears with the program"
+
+
+def test_what_live_views_have_seen_stands_in_the_table(
+    studio: Studio, pane: TensorMapPane, qtbot: QtBot
+) -> None:
+    columns = [column.key for column in TENSOR_COLUMNS]
+    assert pane.table.isColumnHidden(columns.index("least"))
+    view = studio.live.open(entities.tensor("conv1/kernel"))
+    view.want(active=True)
+    qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: not pane.table.isColumnHidden(columns.index("least")), timeout=5_000)
+    assert view.frame is not None
+    values = view.frame.snapshot.array()
+    index = pane.table.row_of(tensor_ref(pane, "conv1/kernel"))
+    cells = {
+        key: pane.table.model().index(index.row(), place).data().strip()
+        for place, key in enumerate(columns)
+    }
+    assert float(cells["least"]) == pytest.approx(float(values.min()), rel=1e-3)
+    assert float(cells["greatest"]) == pytest.approx(float(values.max()), rel=1e-3)
+    assert cells["nan"] == "0"
+    view.close()
+
+
+def tensor_ref(pane: TensorMapPane, key: str) -> Ref:
+    return next(row.ref for row in pane.table.shown if row.key == key)
