@@ -41,6 +41,7 @@ from studio.ui.models.logbook import Logbook
 from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
+from studio.ui.models.preview import NodePreviews
 from studio.ui.models.problems import ProblemList
 from studio.ui.models.profiling import ProfilingModel
 from studio.ui.models.recent import RecentFiles
@@ -134,6 +135,7 @@ class Studio:
         )  # fmt: skip
         self.live = LiveTensors(scheduler, tasks)
         self.picks = SharedPick()
+        self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
         memory = self.places.state / "exports.json"
         self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)
 
@@ -204,6 +206,7 @@ class Studio:
     def close(self) -> None:
         """End everything that runs; the models are void after this."""
         self.profiling.close()
+        self.previews.close()
         self.live.close()
         self.evaluation.close()
         self.runs.close()
@@ -229,6 +232,7 @@ class Studio:
         self.problems.follow(document)
         self.data.follow(document)
         self.compilation.follow(document)
+        self.previews.follow(document)
         for holder in self.recovery.follow(document):
             self.notify(
                 f"Another window has this project open, process {holder.process.pid}", "warning"

@@ -24,7 +24,7 @@ from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.scale_question import ScaleQuestion
 from studio.ui.shell.scale_trial import SECONDS, ScaleTrial
-from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing
+from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing, provider_for
 from studio.ui.shell.window import MainWindow
 
 SWITCH_INTERVAL = 0.0005
@@ -108,7 +108,7 @@ class Session:
         self._options = options
         self._trial = trial
         self._scheduler = QtScheduler()
-        self.studio = Studio(self._scheduler, places, QtSharedProvider)
+        self.studio = Studio(self._scheduler, places, self._context)
         self._set_look()
         fresh = options.reset_layout or options.safe
         self.window = MainWindow(self.studio, LayoutStore(places.config), reset_layout=fresh)
@@ -117,6 +117,10 @@ class Session:
         self._guard = Guard(self.studio, lambda: self.window.go("log"))
         self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
         self._demo: Demo | None = None
+
+    def _context(self) -> QtSharedProvider | None:
+        """What lends the engine an OpenGL context of the window's, as the user wants it."""
+        return provider_for(self.studio.preferences.text("shared_views"))
 
     def begin(self) -> None:
         """Open what was asked for and show the window."""

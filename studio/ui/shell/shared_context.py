@@ -18,10 +18,7 @@ from studio.engine.gl.live import SHARED
 from studio.engine.gl.preflight import software_renderer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from studio.engine.gl.context import ContextProvider
-    from studio.ui.models.preferences import Preferences
 
 _RENDERER = 0x1F01
 
@@ -40,14 +37,13 @@ def prepare_sharing() -> None:
     QSurfaceFormat.setDefaultFormat(surface_format())
 
 
-def context_factory(preferences: Preferences) -> Callable[[], QtSharedProvider | None]:
-    """What makes the provider of each backend, on the window's thread, as the user wants it."""
+def provider_for(wanted: str) -> QtSharedProvider | None:
+    """The provider of one backend, on the window's thread, as the user wants tensors drawn.
 
-    def make() -> QtSharedProvider | None:
-        wanted = preferences.text("shared_views")
-        return None if wanted == "never" else QtSharedProvider(software_too=wanted == "always")
-
-    return make
+    Args:
+        wanted: ``auto``, ``always`` (on software renderers too) or ``never``.
+    """
+    return None if wanted == "never" else QtSharedProvider(software_too=wanted == "always")
 
 
 class QtSharedProvider:
