@@ -57,12 +57,17 @@ PANES: tuple[PaneSpec, ...] = (
     PaneSpec("problems", "Problems", "problems", "bottom", ("build",),
              "studio.ui.panes.problems.pane:ProblemsPane"),
     PaneSpec("log", "Log", "log", "bottom", (), "studio.ui.panes.log.pane:LogPane"),
+    PaneSpec("plots", "Plots", "plots", "bottom", ("build", "train", "profile"),
+             "studio.ui.panes.plots.pane:PlotsPane"),
+    PaneSpec("runs", "Runs", "runs", "left", ("train",), "studio.ui.panes.runs.pane:RunsPane"),
+    PaneSpec("data", "Data", "data", "left", ("build", "train"),
+             "studio.ui.panes.data.pane:DataPane"),
     PaneSpec("profiler", "Profiler", "profiler", "right", ("profile",),
              "studio.ui.panes.profiler.pane:ProfilerPane"),
 )  # fmt: skip
 """Every pane, in the order of the View menu."""
 
-TRANSPORT = ""
+TRANSPORT = "studio.ui.panes.transport.bar:TransportBar"
 """What stands in the middle of the toolbar, once there is one."""
 
 PATH_BAR = "studio.instruction_view.view.path_bar:PathBar"
