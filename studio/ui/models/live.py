@@ -214,10 +214,13 @@ class LiveTensors:
         self.changed.emit()
 
     def close(self) -> None:
-        """Let everything go."""
-        for view in self._views:
+        """Let everything go; views that are left show nothing."""
+        views = self._views
+        for view in views:
             view.close()
         self.worker.close()
+        for view in views:
+            view.changed.emit()
 
     # -- inside ---------------------------------------------------------------------------------
 
