@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from studio.engine.isa.instruction import Instruction
@@ -31,6 +32,14 @@ class Band(NamedTuple):
     name: str = ""
 
 
+def hues_of(rows: ProgramRows, known: Mapping[str, int] | None = None) -> dict[str, int]:
+    """A hue for every layer, in the order of the program; layers known before keep theirs."""
+    found = dict(known or {})
+    for layer in rows.layers:
+        found.setdefault(layer, len(found) % HUES)
+    return found
+
+
 class Colouring:
     """Colours the lines of one program.
 
@@ -38,13 +47,20 @@ class Colouring:
         rows: the program.
         by: what colours stand for.
         times: measured times, for ``time``.
+        hues: hues of layers by their id; by default in the order of the program.
     """
 
-    def __init__(self, rows: ProgramRows, by: ColourBy, times: Times = no_times) -> None:
+    def __init__(
+        self,
+        rows: ProgramRows,
+        by: ColourBy,
+        times: Times = no_times,
+        hues: Mapping[str, int] | None = None,
+    ) -> None:
         self.by = by
         self._rows = rows
         self._times = times
-        self._hues = {layer: place % HUES for place, layer in enumerate(rows.layers)}
+        self._hues = hues_of(rows) if hues is None else hues
         self._opcodes = {name: place % HUES for place, name in enumerate(rows.opcodes)}
         self._most: float | None = None
 

@@ -56,12 +56,23 @@ _TITLES: dict[Level, dict[ColumnKey, str]] = {
     "kernels": {"instruction": "Kernel", "shape": "Dispatch"},
 }
 
+_CHARS: dict[Level, dict[ColumnKey, int]] = {
+    "layers": {"instruction": 20, "layers": 34},
+    "instructions": {},
+    "kernels": {"instruction": 26, "shape": 22},
+}
+
 UNKNOWN_KERNEL = "known when a device has compiled it"
 
 
 def title_of(column: Column, level: Level) -> str:
     """The heading of a column at a level."""
     return _TITLES[level].get(column.key, column.title)
+
+
+def chars_of(column: Column, level: Level) -> int:
+    """Width of a column at a level, in characters."""
+    return _CHARS[level].get(column.key, column.chars)
 
 
 def cell_text(listing: Listing, line: Line, key: ColumnKey) -> str:

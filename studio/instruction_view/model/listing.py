@@ -16,7 +16,7 @@ from studio.instruction_view.model.arrangement import (
     Level,
     Line,
 )
-from studio.instruction_view.model.colouring import Band, ColourBy, Colouring
+from studio.instruction_view.model.colouring import Band, ColourBy, Colouring, hues_of
 from studio.instruction_view.model.kernels import Kernels
 from studio.instruction_view.model.line_spans import OperandSpan
 from studio.instruction_view.model.look_up import find_rows
@@ -45,6 +45,7 @@ class Listing:
         self._grouping: Grouping = "flat"
         self._colour_by: ColourBy = "layer"
         self._colouring: Colouring | None = None
+        self._hues: dict[str, int] = {}
         self._times: Times = no_times
         self._failure: Failure | None = None
         self._folded: set[str] = set()
@@ -275,7 +276,11 @@ class Listing:
 
     def _recolour(self) -> None:
         rows = self.rows
-        self._colouring = None if rows is None else Colouring(rows, self._colour_by, self._times)
+        if rows is None:
+            self._colouring, self._hues = None, {}
+            return
+        self._hues = hues_of(rows, self._hues)
+        self._colouring = Colouring(rows, self._colour_by, self._times, self._hues)
 
     def _arrange(self) -> None:
         if self.rows is None or self._arranger is None:

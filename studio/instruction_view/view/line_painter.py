@@ -70,7 +70,11 @@ class LinePainter:
         """Paint a line into its row."""
         self._paint_ground(painter, row, line, state)
         painter.setFont(self.inks.font)
-        for column, cell in columns:
+        cells = tuple(columns)
+        if line.kind == "failure":
+            self._paint_failure(painter, row, line, cells)
+            cells = ()
+        for column, cell in cells:
             painter.save()
             left = max(cell.left(), row.left() + GUTTER_WIDTH)
             painter.setClipRect(QRectF(QPointF(left, cell.top()), cell.bottomRight()))
@@ -174,7 +178,8 @@ class LinePainter:
             return
         if column.key == "flops":
             left = cell.right() - PADDING - 2 * inks.char - len(text.split(" ")[0]) * inks.char
-        room = int((cell.right() - PADDING - max(left, cell.left())) / inks.char)
+        # A tenth of a character is lost to whole pixels of the column's width.
+        room = int((cell.right() - PADDING - max(left, cell.left())) / inks.char + 0.1)
         if len(text) > room and column.key not in _NUMBERS:
             text = text[: max(room - 1, 1)] + "…"
         painter.drawText(QPointF(left, self._base(cell)), text)
@@ -190,7 +195,8 @@ class LinePainter:
             if not title:
                 return end
             painter.setPen(self.inks.text3)
-            return self._paint_text(painter, cell, end + 2 * self.inks.char, title)
+            stop = left + (setter.tab + 1) * self.inks.char
+            return self._paint_text(painter, cell, max(end + 2 * self.inks.char, stop), title)
         if line.kind == "reference":
             return self._paint_reference(painter, cell, left, line)
         if line.kind == "removed":
@@ -281,11 +287,21 @@ class LinePainter:
         painter.setPen(self.inks.text2)
         return self._paint_text(painter, cell, left, line.title)
 
+    def _paint_failure(
+        self,
+        painter: QPainter,
+        row: QRectF,
+        line: Line,
+        cells: Iterable[tuple[Column, QRectF]],
+    ) -> None:
+        """What is wrong, over all columns."""
+        left = next((c.left() for column, c in cells if column.key == "instruction"), row.left())
+        painter.setPen(self.inks.error)
+        self._paint_text(painter, row, max(left, row.left()) + PADDING, f"✕ {line.title}")
+
     def _paint_words(self, painter: QPainter, cell: QRectF, left: float, line: Line) -> float:
         text = cell_text(self._listing, line, "instruction")
-        if line.kind == "failure":
-            text = f"✕ {text}"
-        painter.setPen(self.inks.error if line.kind == "failure" else self.inks.text)
+        painter.setPen(self.inks.text)
         if line.kind == "kernel":
             left += 2 * line.depth * self.inks.char
         return self._paint_text(painter, cell, left, text)

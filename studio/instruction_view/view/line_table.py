@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from studio.instruction_view.model.arrangement import Line
-from studio.instruction_view.model.columns import COLUMNS, Column, ColumnKey
+from studio.instruction_view.model.columns import COLUMNS, Column, ColumnKey, chars_of
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.view.line_painter import (
     FOLD_LEFT,
@@ -295,10 +295,12 @@ class LineTable(QTableView):
         header.resizeSection(GUTTER, GUTTER_WIDTH)
         for place, column in enumerate(COLUMNS, FIRST):
             if place not in self._chosen_widths and place != INSTRUCTION:
-                header.resizeSection(place, round(column.chars * char) + 2 * PADDING)
+                chars = chars_of(column, self._listing.level)
+                header.resizeSection(place, round(chars * char) + 2 * PADDING)
         if INSTRUCTION not in self._chosen_widths:
             others = header.length() - header.sectionSize(INSTRUCTION)
-            least = round(COLUMNS[INSTRUCTION - FIRST].chars * char) + 2 * PADDING
+            chars = chars_of(COLUMNS[INSTRUCTION - FIRST], self._listing.level)
+            least = round(chars * char) + 2 * PADDING
             widest = round(self._widest_line() * char) + 2 * PADDING
             room = self.viewport().width() - others
             header.resizeSection(INSTRUCTION, min(max(room, least), max(widest, least)))
@@ -310,6 +312,6 @@ class LineTable(QTableView):
 
     def _widest_line(self) -> int:
         rows, setter = self._listing.rows, self._setter
-        if rows is None or setter is None:
+        if rows is None or setter is None or self._listing.level != "instructions":
             return WIDEST_LINE // 2
         return min(setter.tab + rows.widest_operands + 2, WIDEST_LINE)

@@ -250,3 +250,13 @@ def test_milliseconds_as_text(value: float, text: str) -> None:
 
 def test_exact_numbers_stand_in_threes() -> None:
     assert exact_text(1310720) == "1\N{THIN SPACE}310\N{THIN SPACE}720"
+
+
+def test_layers_keep_their_colours_over_an_edit() -> None:
+    listing = Listing()
+    listing.show(rows_with(middle=True))
+    before = {name: listing.hue_of(name) for name in ("first", "middle", "last")}
+    assert len(set(before.values())) == 3
+    listing.show(rows_with(middle=False))
+    listing.show(rows_with(middle=True))
+    assert {name: listing.hue_of(name) for name in before} == before
