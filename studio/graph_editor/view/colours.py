@@ -79,10 +79,6 @@ class CanvasColours:
         self.ghost_pen.setDashPattern([4.0, 3.0])
         self.nothing = QBrush(Qt.BrushStyle.NoBrush)
 
-    def wire_linked_pen(self, role: str) -> QPen:
-        """Pen of a mark: solid for forward, striped for backward, dotted for updates."""
-        return linked_pen(self.accent, role, 2.5)
-
 
 def linked_pen(colour: QColor, role: str, width: float) -> QPen:
     """A line in the manner of a role an instruction has for a layer."""

@@ -57,6 +57,8 @@ class FindBar(QFrame):
             row.addWidget(self._button(name, icon, tip, act))
         self.field.textChanged.connect(self._search)
         self.field.installEventFilter(self)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocusProxy(self.field)
         binding.connect(self, theme.changed, self._dress)
         self._dress()
         self.hide()

@@ -99,7 +99,7 @@ def _footer(card: NodeCard, colours: CanvasColours, height: float) -> list[Place
 
 
 def _line(text: str, font: QFont, room: float) -> QStaticText:
-    cut = _metrics(font.key()).elidedText(text, Qt.TextElideMode.ElideRight, room)
+    cut = _metrics(font.key()).elidedText(text, Qt.TextElideMode.ElideMiddle, room)
     made = _plain(cut)
     made.prepare(font=font)
     return made

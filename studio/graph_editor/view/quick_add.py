@@ -65,6 +65,9 @@ class QuickAddPopup(QFrame):
         self.list.selectionModel().currentChanged.connect(self._row_changed)
         self.list.clicked.connect(self._clicked)
         self.setFixedWidth(WIDTH)
+        # A click beside the field must not give the focus to the canvas behind.
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocusProxy(self.field)
         self.hide()
 
     def open(self, chooser: Chooser, at: QPoint) -> None:

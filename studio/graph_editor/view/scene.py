@@ -233,6 +233,7 @@ class GraphScene(QGraphicsScene):
         self._route(item)
         self.addItem(item)
         self.addItem(item.chip)
+        self._choose_leading(wire.source)
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
@@ -240,6 +241,13 @@ class GraphScene(QGraphicsScene):
             self._by_node.get(end, set()).discard(wire)
         self.removeItem(item.chip)
         self.removeItem(item)
+        self._choose_leading(wire.source)
+
+    def _choose_leading(self, source: str) -> None:
+        """Of the wires that leave a layer, the first carries their shape."""
+        leaving = [w for w in self._state.wires_from(source) if w in self.wires]
+        for number, wire in enumerate(leaving):
+            self.wires[wire].chip.set_leading(number == 0)
 
     def _reroute(self, node_ids: set[str]) -> None:
         for wire in {w for node_id in node_ids for w in self._by_node.get(node_id, ())}:

@@ -22,6 +22,7 @@ CHIP_ZOOM = 0.6
 
 _CHIP_HEIGHT = 15.0
 _CHIP_SIDE = 5.0
+_LONG = 400.0
 
 
 class WireItem(QGraphicsPathItem):
@@ -47,7 +48,7 @@ class WireItem(QGraphicsPathItem):
         """Lead from one port to another along a path."""
         self._points = None
         self.setPath(path)
-        self.chip.place(path, end.x() - start.x())
+        self.chip.place(path, abs(end.x() - start.x()))
 
     def show_state(self, state: str, shape: str) -> None:
         """Show what flows: its shape, or that an end is wrong or waits."""
@@ -92,9 +93,7 @@ class WireItem(QGraphicsPathItem):
             "cut": colours.wire_cut_pen,
             "target": colours.wire_target_pen,
         }
-        if self.marked.startswith("linked:"):
-            self.setPen(colours.wire_linked_pen(self.marked.partition(":")[2]))
-        elif self.marked in pens:
+        if self.marked in pens:
             self.setPen(pens[self.marked])
         elif self._state == "error":
             self.setPen(colours.wire_error_pen)
@@ -105,7 +104,10 @@ class WireItem(QGraphicsPathItem):
 
 
 class ShapeChip(QGraphicsItem):
-    """The shape of what flows through a wire, on its middle; hidden where it would not fit.
+    """The shape of what flows through a wire.
+
+    The first of the wires that leave a layer carries it near the layer, the others where they are
+    long; under the pointer each does. It is hidden where it would not fit.
 
     Args:
         colours: what it paints with.
@@ -117,16 +119,24 @@ class ShapeChip(QGraphicsItem):
         self.setZValue(WIRE_LEVEL + 2)
         self._text = ""
         self._width = 0.0
+        self._path = QPainterPath()
+        self._length = 0.0
         self._room = 0.0
+        self._leads = True
         self._forced = False
         self._near = True
         self.setVisible(False)
 
     def place(self, path: QPainterPath, room: float) -> None:
-        """Stand on the middle of a wire with ``room`` between its ends."""
-        self.setPos(path.pointAtPercent(0.5))
-        self._room = room
+        """Stand on a wire with ``room`` between its ends."""
+        self._path, self._length, self._room = path, path.length(), room
         self._show()
+
+    def set_leading(self, leads: bool) -> None:
+        """Whether its wire is the first that leaves a layer."""
+        if leads != self._leads:
+            self._leads = leads
+            self._show()
 
     def show_text(self, text: str) -> None:
         """Say something else."""
@@ -174,5 +184,11 @@ class ShapeChip(QGraphicsItem):
         return QRectF(-self._width / 2, -_CHIP_HEIGHT / 2, self._width, _CHIP_HEIGHT)
 
     def _show(self) -> None:
-        fits = self._width + 12 <= abs(self._room)
-        self.setVisible(bool(self._text) and (self._forced or (self._near and fits)))
+        long = self._length > _LONG
+        fits = self._width + 4 <= self._room and (self._leads or long)
+        shown = bool(self._text) and (self._forced or (self._near and fits))
+        self.setVisible(shown)
+        if shown and self._length:
+            beside = self._leads and not self._forced
+            along = min(self._width / 2 + 10, self._length / 2) if beside else self._length / 2
+            self.setPos(self._path.pointAtPercent(self._path.percentAtLength(along)))

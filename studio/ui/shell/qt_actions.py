@@ -47,7 +47,7 @@ class WindowActions:
         self._contexts: dict[str, Context] = {}
         for spec in registry:
             self._make(spec)
-        contexts.registered.connect(self._joined)
+        binding.connect(window, contexts.registered, self._joined)
         for context in ("canvas", "listing", "table", "plot", "tensor"):
             for widget in contexts.members(context):
                 self._joined(context, widget)

@@ -1,0 +1,62 @@
+"""Repairs under a layer with an error: shown, previewed under the pointer, made by a click."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF
+
+from studio.graph_editor.model.edits.layers import add_layer
+from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.view.fix_chips import FixChip
+from tests.graph_editor.model.networks import net
+from tests.graph_editor.view.hands import Hands
+
+
+def faulty() -> DocumentState:
+    """A convolution behind a row of numbers: its rule wants height, width and channels."""
+    return add_layer(net("input 64"), "Conv2D", after="input")
+
+
+def chips(hands: Hands) -> tuple[FixChip, ...]:
+    hands.qtbot.waitUntil(lambda: bool(hands.canvas.fixes.chips))
+    return hands.canvas.fixes.chips
+
+
+def chip_place(hands: Hands, chip: FixChip) -> QPointF:
+    seen = hands.canvas.view_point(chip.scenePos()) + chip.boundingRect().center()
+    return hands.canvas.navigation.scene_at(seen)
+
+
+def test_error_offers_repairs_that_are_previewed_and_made(hands: Hands) -> None:
+    hands.open(faulty())
+    assert hands.canvas.graph.nodes["conv2d"].card.condition == "error"
+    chip = chips(hands)[0]
+    assert chip.node_id == "conv2d"
+    hands.move(chip_place(hands, chip))
+    assert chip.hovered
+    assert hands.canvas.overlay.ghost.nodes
+    assert hands.steps == 0
+    hands.move(hands.nowhere())
+    assert not hands.canvas.overlay.ghost.nodes
+    hands.click(chip_place(hands, chip))
+    assert hands.steps == 1
+    assert hands.document.report.is_valid
+    assert hands.document.history.undo_text == chip.fix.text
+    assert not hands.canvas.fixes.chips
+    hands.document.undo()
+    assert hands.state.content_hash == faulty().content_hash
+
+
+def test_chips_keep_their_size_on_the_screen_and_can_be_clicked_from_afar(hands: Hands) -> None:
+    hands.open(faulty(), zoom=0.3)
+    hands.click(chip_place(hands, chips(hands)[0]))
+    assert hands.document.report.is_valid
+
+
+def test_chips_go_when_the_error_is_put_right_otherwise(hands: Hands) -> None:
+    hands.open(faulty())
+    chips(hands)
+    hands.document.undo()
+    hands.document.apply("Fix", net("input 8x8x1 > conv 8 3x3"))
+    assert not hands.canvas.fixes.chips
+    hands.qtbot.wait(250)
+    assert not hands.canvas.fixes.chips
