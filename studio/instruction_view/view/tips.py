@@ -8,6 +8,7 @@ from html import escape
 
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.line import value_text
 from studio.engine.isa.manual import FieldEntry, ManualEntry, entry_of
 from studio.instruction_view.model.quantities import bytes_text
 from studio.instruction_view.model.tensor_rows import ROLE_NOTES, TensorRow
@@ -84,7 +85,8 @@ def _filled(line: Instruction) -> str:
 
 def _fields(found: ManualEntry, line: Instruction) -> str:
     rows = [(f"{e.name} {_refs(line, e)}", f"{e.doc} ({e.kind})") for e in found.operands]
-    rows += [(f"{e.name} = {line.value(e.name)}", e.doc) for e in found.attributes]
+    values = {a.name: value_text(a, line.value(a.name)) for a in line.attr_fields}
+    rows += [(f"{e.name} = {values[e.name]}", e.doc) for e in found.attributes]
     return _table(rows)
 
 
@@ -101,18 +103,15 @@ def _listed(words: list[str]) -> str:
 def _table(rows: list[tuple[str, str]]) -> str:
     cells = "".join(
         f"<tr><td style='color:{_ink('text2')};padding-right:12px'>"
-        f"<span style='font-family:{_mono()}'>{escape(name)}</span></td>"
+        f"{_fixed(name)}</td>"
         f"<td>{escape(text)}</td></tr>"
         for name, text in rows
     )
-    return f"<table cellspacing='0' cellpadding='1'>{cells}</table>"
+    return f"<table cellspacing='0' cellpadding='1' style='margin-top:6px'>{cells}</table>"
 
 
 def _code(text: str) -> str:
-    return (
-        f"<p style='color:{_ink('text')}'><span style='font-family:{_mono()}'>"
-        f"{escape(text)}</span></p>"
-    )
+    return f"<p style='color:{_ink('text')}'>{_fixed(text)}</p>"
 
 
 def _card(body: str) -> str:
@@ -123,5 +122,6 @@ def _ink(role: str) -> str:
     return theme.colour(role).name()
 
 
-def _mono() -> str:
-    return f'"{theme.font("mono").family()}"'.replace('"', "&quot;")
+def _fixed(text: str) -> str:
+    """A text in the fixed-width font."""
+    return f"<span style=\"font-family:'{theme.font('mono').family()}'\">{escape(text)}</span>"
