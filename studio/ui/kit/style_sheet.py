@@ -27,6 +27,10 @@ QMenu::right-arrow { image: url(%chevron-right.text2%); width: 12px; height: 12p
 
 QToolBar { background: @dock; border: 0; spacing: 4px; padding: 4px 8px; }
 QToolBar::separator { background: @hairline; width: 1px; margin: 4px 4px; }
+#path_bar { padding: 0 8px; border-bottom: 1px solid @hairline; }
+#search_button { background: @field; border: 1px solid @outline; color: @text2; padding: 0 8px; }
+#search_button:hover { background: @hover; color: @text; }
+#search_button:focus { border: 2px solid @accent; padding: 0 7px; }
 QStatusBar { background: @dock; border-top: 1px solid @hairline; }
 QStatusBar::item { border: 0; }
 
@@ -92,6 +96,11 @@ QRadioButton::indicator:checked { background: @accent; border-color: @accent;
   image: url(%dot.on_accent%); }
 QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { border-color: @hairline;
   background: @dock; }
+
+QListView::indicator, QTreeView::indicator, QTableView::indicator { width: 14px; height: 14px;
+  border: 1px solid @outline; background: @field; border-radius: 3px; }
+QListView::indicator:checked, QTreeView::indicator:checked, QTableView::indicator:checked
+  { background: @accent; border-color: @accent; image: url(%check.on_accent%); }
 
 QGroupBox { border: 1px solid @hairline; border-radius: 6px; margin-top: 20px; padding: 8px; }
 QGroupBox::title { subcontrol-origin: margin; left: 4px; color: @text2; }

@@ -10,13 +10,16 @@ from typing import Literal, NamedTuple, TypeAlias
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.core.signal import Signal
+from studio.engine.train.data.csv_rows import parse_delimiter
 from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.source_files import resolve_source
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.document import Change, Document
 from studio.graph_editor.model.edits.sections import data_of, set_data, training_of
 from studio.graph_editor.model.report import DataFacts
 from studio.ui.models.data_cache import DatasetCache
+from studio.ui.models.data_columns import ColumnPeek, peek_table
 from studio.ui.models.data_input import InputOffer, input_offer
 from studio.ui.models.data_problems import Problems, copy_without, find_problems
 from studio.ui.models.data_recognition import (
@@ -78,6 +81,7 @@ class DataModel:
         self.summary: DataSummary | None = None
         self.error: StudioError | None = None
         self.problems = Problems(())
+        self.columns: tuple[ColumnPeek, ...] = ()
         self._document = document
         self._tasks = tasks
         self._wanted: _Wanted | None = None
@@ -159,6 +163,9 @@ class DataModel:
     def _document_changed(self, change: Change) -> None:
         if change.sections & {"data", "training"}:
             self._refresh()
+        if "training" in change.sections:
+            # What is drawn for augmentation follows from the training's seed.
+            self.changed.emit()
         elif self.summary is not None and not change.only_places:
             # Whether the input fits the data may have changed.
             self.changed.emit()
@@ -170,10 +177,13 @@ class DataModel:
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        self._wanted = wanted
+        before, self._wanted = self._wanted, wanted
         if wanted is None:
+            self.columns = ()
             self._show("none", None)
             return
+        if before is None or before.data.reference != wanted.data.reference:
+            self._peek(wanted)
         self.status, self.problems = "opening", Problems(())
         self.changed.emit()
         self._task = self._tasks.start(
@@ -202,6 +212,31 @@ class DataModel:
         training = training_of(document.state)
         divided = (training.validation, float(training.validation_fraction))
         return _Wanted(settings, divided, document.folder)
+
+    def _peek(self, wanted: _Wanted) -> None:
+        """Look at the columns of a table, to choose from."""
+        path = wanted.data.reference.get("path")
+        if wanted.data.reference.get("source") != "csv" or not isinstance(path, str):
+            self.columns = ()
+            return
+        reference = wanted.data.reference
+
+        def work(_: TaskHandle) -> tuple[ColumnPeek, ...]:
+            header, delimiter = reference.get("header"), reference.get("delimiter")
+            table = peek_table(
+                resolve_source(wanted.folder, path),
+                parse_delimiter(delimiter) if isinstance(delimiter, str) else None,
+                header if isinstance(header, bool) else None,
+            )
+            return table.columns
+
+        def show(columns: tuple[ColumnPeek, ...]) -> None:
+            if self._wanted is not None and self._wanted.data.reference == reference:
+                self.columns = columns
+                self.changed.emit()
+
+        # What keeps the table from being read at all is said by the reading itself.
+        self._tasks.start("Look at the columns", work, show, lambda _: show(()), quiet=True)
 
     def _open(self, wanted: _Wanted, handle: TaskHandle) -> DataSummary:
         handle.progress(None, "reading")
@@ -310,10 +345,12 @@ class DataModel:
         data.pop("normalization", None)
         if made.dataset is not None:
             has_range = made.dataset.value_range is not None
-            normalization = default_normalization(made.dataset.kind, has_range)
+            normalization = default_normalization(made.dataset.kind, has_range=has_range)
             if normalization != "none":
                 data["normalization"] = normalization
             data = _fitting(data, made.dataset.kind == "images")
+        elif made.found.reference["source"] == "csv":
+            data["normalization"] = default_normalization("table", has_range=False)
         self._apply(f"Attach {path.name}", data)
 
     def detach(self) -> None:

@@ -170,7 +170,7 @@ def with_reference(
     return {**reference, "test_fraction": 0.2, **own}
 
 
-def default_normalization(kind: str, has_range: bool) -> str:
+def default_normalization(kind: str, *, has_range: bool) -> str:
     """The normalisation that suits data of a kind, for a source that is newly attached."""
     if kind == "images" and has_range:
         return "unit"

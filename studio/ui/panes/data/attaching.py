@@ -1,0 +1,73 @@
+"""Choosing files and folders of the user's, by dialogs and by dropping them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.ui.models.data_recognition import Recognised
+from studio.ui.models.studio import Studio
+
+FILTER = (
+    "Data (*.csv *.tsv *.txt *.data *.npz *.npy *ubyte* *.gz);;Tables (*.csv *.tsv *.txt *.data);;"
+    "NumPy arrays (*.npz *.npy);;IDX files (*ubyte* *.gz);;All files (*)"
+)
+
+
+class Attaching:
+    """Brings files and folders into the project and says what they were taken for.
+
+    Args:
+        studio: the models.
+        parent: the window dialogs open over.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget) -> None:
+        self._data = studio.data
+        self._notify = studio.notify
+        self._fail = studio.fail
+        self._folder: Callable[[], Path] = lambda: studio.document.folder
+        self._parent = parent
+        studio.actions.bind("data.attach", self.ask_file)
+        studio.actions.bind("data.attach_path", self.ask_folder)
+
+    def ask_file(self) -> None:
+        """Let the user choose a file."""
+        self._ask("Attach a data file", QFileDialog.FileMode.ExistingFile)
+
+    def ask_folder(self) -> None:
+        """Let the user choose a folder."""
+        self._ask("Attach a folder of pictures", QFileDialog.FileMode.Directory)
+
+    def attach(self, path: Path) -> None:
+        """Bring a file or folder in."""
+        self._data.attach_path(path, self._attached, self._refused)
+
+    def _ask(self, title: str, mode: QFileDialog.FileMode) -> None:
+        dialog = QFileDialog(self._parent, title, str(self._folder()))
+        dialog.setObjectName("attach_dialog")
+        dialog.setFileMode(mode)
+        if mode is QFileDialog.FileMode.ExistingFile:
+            dialog.setNameFilters(FILTER.split(";;"))
+        dialog.fileSelected.connect(lambda text: self.attach(Path(text)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _attached(self, found: Recognised) -> None:
+        details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
+        self._notify(f"Attached as {found.kind}", "ok", details=details)
+
+    def _refused(self, error: StudioError) -> None:
+        self._fail(error)
+
+
+def dropped_path(data: QMimeData) -> Path | None:
+    """The one file or folder somebody drags, if it is one."""
+    if not data.hasUrls() or len(data.urls()) != 1 or not data.urls()[0].isLocalFile():
+        return None
+    path = Path(data.urls()[0].toLocalFile())
+    return None if path.suffix.lower() == ".glassbox" else path

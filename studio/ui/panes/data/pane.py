@@ -1,0 +1,310 @@
+"""The data pane: source, samples, balance, split, normalisation, changes, problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from studio.engine.core.options import Plain
+from studio.graph_editor.model.document import Document
+from studio.ui.kit import binding, numbers, theme
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.forms.facts import Fact, Facts
+from studio.ui.kit.forms.form import Form
+from studio.ui.kit.forms.section import Section
+from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.data_changes import AugmentationPreview
+from studio.ui.models.data_fields import (
+    NORMALIZATIONS,
+    augmentation_row,
+    normalization_row,
+    source_rows,
+    split_rows,
+)
+from studio.ui.models.data_summary import DataSummary
+from studio.ui.models.studio import Studio
+from studio.ui.panes.data.attaching import Attaching, dropped_path
+from studio.ui.panes.data.changes_view import ChangesView
+from studio.ui.panes.data.class_bars import ClassBars, PartsBar
+from studio.ui.panes.data.columns_editor import ColumnsEditor
+from studio.ui.panes.data.feature_table import FeatureTable
+from studio.ui.panes.data.problem_list import ProblemList
+from studio.ui.panes.data.remarks import Remarks
+from studio.ui.panes.data.sample_view import SampleView
+from studio.ui.panes.data.source_head import SourceHead
+
+
+class DataPane(PaneFrame):
+    """What the network is trained on."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Data", "data", parent=parent)
+        self.setObjectName("data_pane")
+        self.setAcceptDrops(True)
+        self._data = studio.data
+        self._notify = studio.notify
+        self._document = lambda: studio.document
+        self.attaching = Attaching(studio, self)
+        self.preview = AugmentationPreview(
+            self._document, studio.data, studio.scheduler, studio.tasks
+        )
+        self._columns_shown: object = None
+        self.head = SourceHead(studio.data, studio.actions)
+        self._make_sections()
+        self._overlay = DropOverlay(self)
+        self.set_body(self._scrolled())
+        self._nothing = EmptyState(
+            "data", "No data yet", "Choose a set, or drop a table, an array file or a folder of "
+            "pictures here.", ("Choose data", self._choose_from_nothing), self,
+        )  # fmt: skip
+        studio.actions.bind("data.choose", self._choose)
+        self._refresh_later = binding.refresh(
+            self, self.refresh, studio.data.changed, when_visible=True
+        )
+        binding.connect(self, studio.document_replaced, self._follow)
+        self._follow(studio.document)
+
+    # -- building -------------------------------------------------------------------------------
+
+    def _make_sections(self) -> None:
+        data = self._data
+        self.problems = ProblemList(data, self._skipped)
+        self.samples = SampleView()
+        self.bars = ClassBars()
+        self.bars.chosen.connect(self.samples.show_class)
+        self.source_form = Form(data.set_option, self._reset_option)
+        self.columns = ColumnsEditor(data)
+        self.parts = PartsBar()
+        self.split_form = Form(self._set_field, self._reset_field)
+        self.norm_form = Form(self._set_field, self._reset_field)
+        self.features = FeatureTable()
+        self.changes_form = Form(self._set_field, None)
+        self.changes = ChangesView(self.preview)
+        self.facts = Facts()
+        self.remarks = Remarks()
+        self.sections = {
+            title: Section(title, _column(*widgets), is_open=is_open)
+            for title, is_open, widgets in (
+                ("Problems", True, (self.problems,)),
+                ("Samples", True, (self.samples,)),
+                ("Classes", True, (self.bars,)),
+                ("Source", True, (self.source_form, self.columns)),
+                ("Split", True, (self.parts, self.split_form)),
+                ("Normalisation", True, (self.norm_form, self.features)),
+                ("Augmentation", True, (self.changes_form, self.changes)),
+                ("Facts", False, (self.facts,)),
+            )
+        }
+
+    def _scrolled(self) -> QScrollArea:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(8)
+        column.addWidget(self.head)
+        column.addWidget(self.remarks)
+        for section in self.sections.values():
+            column.addWidget(section)
+        column.addStretch(1)
+        area = QScrollArea()
+        area.setWidget(holder)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        return area
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show the data as it is now."""
+        data = self._data
+        form = data.form
+        if form is None:
+            self.show_empty(self._nothing)
+            self.set_note("")
+            return
+        self.show_empty(None)
+        self.set_note("reading…" if data.status == "opening" else "")
+        self.head.refresh()
+        self._show_source()
+        self.sections["Problems"].setVisible(bool(data.problems.rows))
+        if data.problems.rows:
+            self.problems.refresh()
+        summary = data.summary
+        for title in ("Samples", "Classes", "Split", "Normalisation", "Augmentation", "Facts"):
+            self.sections[title].setVisible(summary is not None)
+        self.remarks.show_texts(() if summary is None else summary.remarks)
+        if summary is not None:
+            self._show_summary(summary)
+
+    def _show_source(self) -> None:
+        data = self._data
+        form = data.form
+        rows = () if form is None else source_rows(form, data.data)
+        self.source_form.show_rows(rows)
+        self.source_form.setVisible(bool(rows))
+        shown = (data.columns, str(data.data.get("label")), str(data.data.get("drop")))
+        if shown != self._columns_shown:
+            self._columns_shown = shown
+            if data.columns:
+                self.columns.show_columns(data.columns)
+        self.columns.setVisible(bool(data.columns))
+        self.sections["Source"].setVisible(bool(rows) or bool(data.columns))
+
+    def _show_summary(self, summary: DataSummary) -> None:
+        dataset, plain = summary.dataset, self._data.data
+        self.samples.show_summary(summary)
+        self.sections["Classes"].setVisible(dataset.is_classification)
+        if dataset.is_classification:
+            self.bars.show_parts(dataset.class_names, summary.parts)
+            self.sections["Classes"].set_note(str(len(dataset.class_names)))
+        self.parts.show_parts(summary.parts)
+        self.split_form.show_rows(split_rows(plain, has_test_part=dataset.held_out is not None))
+        self.sections["Split"].set_note(
+            "the source's own test part" if dataset.held_out is not None else ""
+        )
+        self.norm_form.show_rows([normalization_row(plain)])
+        self.sections["Normalisation"].set_note(
+            NORMALIZATIONS[str(plain.get("normalization", "none"))]
+        )
+        self.features.show_features(summary.features)
+        is_pictures = dataset.kind == "images"
+        self.sections["Augmentation"].setVisible(is_pictures)
+        if is_pictures:
+            self.changes_form.show_rows([augmentation_row(plain)])
+            self.changes.show_range(dataset.value_range)
+            self.changes.setVisible(bool(plain.get("augment")))
+        self.facts.show_facts(_facts(summary))
+
+    # -- changing -------------------------------------------------------------------------------
+
+    def _set_field(self, name: str, value: Plain, key: str) -> None:
+        self._data.set_field(name, value, key)
+
+    def _reset_field(self, name: str) -> None:
+        row = next(
+            row.row for form in (self.split_form, self.norm_form) for row in form.rows
+            if row.row.field.name == name
+        )  # fmt: skip
+        self._data.set_field(name, row.field.default)
+
+    def _reset_option(self, name: str) -> None:
+        form = self._data.form
+        if form is not None:
+            self._data.set_option(name, form.option(name).default)
+
+    def _skipped(self, path: Path, count: int) -> None:
+        self._notify(f"{count} rows left out: the copy is {path.name}", "ok")
+
+    def _choose(self) -> None:
+        self.show()
+        self.raise_()
+        self.head.open_menu() if not self.is_empty else self._choose_from_nothing()
+
+    def _choose_from_nothing(self) -> None:
+        self.head.open_menu_at(self._nothing)
+
+    def _follow(self, document: Document) -> None:
+        document.changed.connect(self._refresh_later.hear)
+        self.refresh()
+
+    # -- dropping -------------------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dropped_path(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self._overlay.show_over(self)
+        else:
+            event.ignore()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        if dropped_path(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
+        self._overlay.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._overlay.hide()
+        path = dropped_path(event.mimeData())
+        if path is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.attaching.attach(path)
+
+
+class DropOverlay(QWidget):
+    """Says that what is dragged can be dropped here."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("drop_overlay")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def show_over(self, pane: QWidget) -> None:
+        """Cover a pane."""
+        self.setGeometry(pane.rect())
+        self.raise_()
+        self.show()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = theme.colour("dock", 216)
+        painter.fillRect(self.rect(), ground)
+        painter.setPen(QPen(theme.colour("accent"), 2, Qt.PenStyle.DashLine))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(8, 8, -8, -8), 8, 8)
+        painter.setFont(theme.font("title"))
+        painter.setPen(theme.colour("text"))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "Drop to train on it")
+        painter.end()
+
+
+def _column(*widgets: QWidget) -> QWidget:
+    made = QWidget()
+    column = QVBoxLayout(made)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(8)
+    for widget in widgets:
+        column.addWidget(widget)
+    return made
+
+
+def _facts(summary: DataSummary) -> list[Fact]:
+    dataset = summary.dataset
+    low, high = summary.raw_range
+    low_in, high_in = summary.input_range
+    found: list[Fact] = [
+        ("samples", numbers.count(summary.samples), "All samples of the source."),
+        ("type", str(dataset.x.dtype), "Type of the numbers as stored."),
+        ("memory", numbers.memory(summary.nbytes), "Samples and labels as stored."),
+        ("raw values", f"{numbers.number(low)} to {numbers.number(high)}",
+         "Of the training part."),
+        ("network gets", f"{numbers.number(low_in)} to {numbers.number(high_in)}",
+         "The training part after normalisation."),
+    ]  # fmt: skip
+    if dataset.value_range is not None:
+        stated = f"{numbers.number(dataset.value_range[0])} to "
+        stated += numbers.number(dataset.value_range[1])
+        found.append(("stated range", stated, "What the source says values can be."))
+    if not dataset.is_classification:
+        found.append(("targets", str(dataset.y.shape[1]), "Numbers to be predicted per sample."))
+    found.append(("SHA-256", dataset.sha256[:12], dataset.sha256))
+    if dataset.licence:
+        found.append(("licence", dataset.licence, dataset.attribution))
+    return found

@@ -1,0 +1,161 @@
+"""What is wrong with the data, row by row, and a copy without the bad rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui.kit import contexts, theme
+from studio.ui.kit.elided_button import ElidedButton
+from studio.ui.models.data import DataModel
+from studio.ui.models.data_problems import DataProblem
+
+_ROLE = Qt.ItemDataRole
+_MOST_ROWS = 8
+_COLUMNS = ("where", "what")
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class ProblemTableModel(QAbstractTableModel):
+    """Problems with their places."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.problems: tuple[DataProblem, ...] = ()
+
+    def show_problems(self, problems: tuple[DataProblem, ...]) -> None:
+        """Show these problems."""
+        if problems != self.problems:
+            self.beginResetModel()
+            self.problems = problems
+            self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.problems)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(_COLUMNS)
+
+    def data(self, index: Index, role: int = _ROLE.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        problem = self.problems[index.row()]
+        if role == _ROLE.DisplayRole:
+            return place_of(problem) if index.column() == 0 else problem.message
+        if role == _ROLE.ToolTipRole:
+            return text_of(problem)
+        return None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = _ROLE.DisplayRole
+    ) -> Any:
+        if orientation is Qt.Orientation.Horizontal and role == _ROLE.DisplayRole:
+            return _COLUMNS[section]
+        return None
+
+
+class ProblemList(QWidget):
+    """The problems, the whole text of the one selected, and the way out.
+
+    Args:
+        data: the data of the project.
+        skipped: hears where a copy without bad rows was written, and how many were left out.
+        parent: the widget it stands in.
+    """
+
+    def __init__(
+        self,
+        data: DataModel,
+        skipped: Callable[[Path, int], object],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._data = data
+        self.rows = ProblemTableModel(self)
+        self.table = QTableView(self)
+        self.table.setObjectName("data_problems")
+        self.table.setAccessibleName("Problems of the data")
+        self.table.setModel(self.rows)
+        self.table.setShowGrid(False)
+        self.table.setProperty("framed", True)
+        self.table.setWordWrap(False)
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.table.verticalHeader().hide()
+        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.table.verticalHeader().setDefaultSectionSize(theme.COMPACT_ROW)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.selectionModel().currentRowChanged.connect(self._selected)
+        contexts.register("table", self.table)
+        self._text = QLabel(self)
+        self._text.setObjectName("problem_text")
+        self._text.setWordWrap(True)
+        self._text.setProperty("role", "soft")
+        self.skip = ElidedButton("Use a copy without these rows", _SKIP_TIP, self)
+        self.skip.setObjectName("skip_bad_rows")
+        self.skip.clicked.connect(lambda: data.skip_bad_rows(skipped))
+        self._note = QLabel(self)
+        self._note.setProperty("role", "faint")
+        self._note.setFont(theme.font("small"))
+        self._note.setWordWrap(True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        for widget in (self._note, self.table, self._text, self.skip):
+            column.addWidget(widget)
+
+    def refresh(self) -> None:
+        """Show what is wrong now."""
+        problems = self._data.problems
+        self.rows.show_problems(problems.rows)
+        count = min(_MOST_ROWS, max(1, len(problems.rows)))
+        self.table.setFixedHeight(theme.ROW + count * theme.COMPACT_ROW + 4)
+        self.table.resizeColumnToContents(0)
+        self.table.setColumnWidth(0, min(self.table.columnWidth(0), 110))
+        self._note.setText(_count_text(len(problems.rows), complete=problems.is_complete))
+        self.skip.setVisible(problems.can_skip)
+        if problems.rows and not self.table.currentIndex().isValid():
+            self.table.selectRow(0)
+        self._selected()
+
+    def _selected(self) -> None:
+        row = self.table.currentIndex().row()
+        found = self.rows.problems
+        self._text.setText(text_of(found[row]) if 0 <= row < len(found) else "")
+
+
+_SKIP_TIP = (
+    "Write a copy of the table beside it, without the rows that cannot be read, and use that; the "
+    "table itself is left as it is."
+)
+
+
+def place_of(problem: DataProblem) -> str:
+    """Where a problem is, in a few words."""
+    if problem.row:
+        return f"row {problem.row}" + (f", {problem.column}" if problem.column else "")
+    return problem.file
+
+
+def text_of(problem: DataProblem) -> str:
+    """Everything there is to say of a problem."""
+    hint = f"\n{problem.hint[:1].upper()}{problem.hint[1:]}." if problem.hint else ""
+    return f"{problem.file}, {place_of(problem)}: {problem.message}.{hint}"
+
+
+def _count_text(count: int, *, complete: bool) -> str:
+    if not complete:
+        return f"The first {count} problems; there may be more."
+    return "1 problem" if count == 1 else f"{count} problems"

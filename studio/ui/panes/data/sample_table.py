@@ -1,0 +1,103 @@
+"""Samples of a table as a table, read row by row as they come into sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from studio.ui.kit import contexts, numbers, theme
+from studio.ui.models.data_samples import SampleBrowser
+
+MOST_COLUMNS = 200
+_HEIGHT_ROWS = 8
+_WIDTH = 72
+
+Index = QModelIndex | QPersistentModelIndex
+_ROLE = Qt.ItemDataRole
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+
+
+class SampleTableModel(QAbstractTableModel):
+    """Rows of samples: their label and their features."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._browser: SampleBrowser | None = None
+        self._columns = 0
+
+    def show_samples(self, browser: SampleBrowser) -> None:
+        """Show the samples of a browser."""
+        self.beginResetModel()
+        self._browser = browser
+        size = 1
+        for length in browser.dataset.sample_shape:
+            size *= length
+        self._columns = min(size, MOST_COLUMNS)
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() or self._browser is None else len(self._browser)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else 1 + self._columns
+
+    def data(self, index: Index, role: int = _ROLE.DisplayRole) -> Any:
+        if self._browser is None or not index.isValid():
+            return None
+        if role == _ROLE.TextAlignmentRole:
+            return _LEFT if index.column() == 0 else _RIGHT
+        if role not in (_ROLE.DisplayRole, _ROLE.ToolTipRole):
+            return None
+        sample = self._browser.sample(index.row())
+        if index.column() == 0:
+            return sample.label
+        value = float(sample.values.ravel()[index.column() - 1])
+        return numbers.number(value) if role == _ROLE.DisplayRole else numbers.exact(value)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = _ROLE.DisplayRole
+    ) -> Any:
+        if self._browser is None or role != _ROLE.DisplayRole:
+            return None
+        if orientation is Qt.Orientation.Vertical:
+            return str(self._browser.sample(section).index)
+        if section == 0:
+            return "label"
+        names = self._browser.dataset.feature_names
+        return names[section - 1] if section <= len(names) else str(section - 1)
+
+
+class SampleTable(QTableView):
+    """A compact table of samples."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("sample_table")
+        self.setAccessibleName("Samples")
+        self.rows = SampleTableModel(self)
+        self.setModel(self.rows)
+        self.setFont(theme.font("numbers"))
+        self.setShowGrid(False)
+        self.setAlternatingRowColors(True)
+        self.setWordWrap(False)
+        self.setProperty("framed", True)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(theme.COMPACT_ROW)
+        self.horizontalHeader().setDefaultSectionSize(_WIDTH)
+        self.horizontalHeader().setHighlightSections(False)
+        self.setFixedHeight(theme.ROW + _HEIGHT_ROWS * theme.COMPACT_ROW + 14)
+        contexts.register("table", self)
+
+    def show_samples(self, browser: SampleBrowser) -> None:
+        """Show the samples of a browser from the first on."""
+        self.rows.show_samples(browser)
+        self.scrollToTop()
+        metrics = self.horizontalHeader().fontMetrics()
+        for column in range(min(self.rows.columnCount(), 12)):
+            title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))
+            self.setColumnWidth(column, max(_WIDTH, metrics.horizontalAdvance(title) + 16))

@@ -1,0 +1,98 @@
+"""The browser of samples: which part, which class, and the samples in the form that suits them."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from studio.ui.kit import numbers, theme
+from studio.ui.kit.forms.editor import choice_box
+from studio.ui.models.data_samples import SampleBrowser
+from studio.ui.models.data_summary import DataSummary
+from studio.ui.panes.data.point_plot import PointPlot
+from studio.ui.panes.data.sample_grid import SampleGrid
+from studio.ui.panes.data.sample_table import MOST_COLUMNS, SampleTable
+
+
+class SampleView(QWidget):
+    """Pictures as pictures, tables as tables, points plotted.
+
+    Args:
+        parent: the widget it stands in.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._summary: DataSummary | None = None
+        self._klass = -1
+        self.browser: SampleBrowser | None = None
+        self.parts = choice_box(self)
+        self.parts.setObjectName("sample_part")
+        self.parts.setAccessibleName("Part of the data")
+        self.parts.setToolTip("Which part of the data to look at.")
+        self.parts.activated.connect(self._browse)
+        self._count = QLabel(self)
+        self._count.setObjectName("sample_count")
+        self._count.setProperty("role", "faint")
+        self._count.setFont(theme.font("small"))
+        self.grid = SampleGrid(self)
+        self.table = SampleTable(self)
+        self.plot = PointPlot(self)
+        self._views = (self.grid, self.table, self.plot)
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.parts)
+        top.addWidget(self._count, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(top)
+        for view in self._views:
+            column.addWidget(view)
+            view.hide()
+
+    def show_summary(self, summary: DataSummary) -> None:
+        """Show the samples of a data set."""
+        if summary is self._summary:
+            return
+        self._summary = summary
+        chosen = self.parts.currentData()
+        self.parts.clear()
+        for part in summary.parts:
+            self.parts.addItem(part.name, part.name)
+        self.parts.setCurrentIndex(max(0, self.parts.findData(chosen)))
+        self._browse()
+
+    def show_class(self, klass: int) -> None:
+        """Show only samples of a class; -1 for all."""
+        self._klass = klass
+        self._browse()
+
+    def _browse(self) -> None:
+        summary = self._summary
+        if summary is None:
+            return
+        part = summary.parts[max(0, self.parts.currentIndex())]
+        names = part.dataset.class_names
+        klass = self._klass if self._klass < len(names) else -1
+        self.browser = SampleBrowser(part, klass)
+        kind = part.dataset.kind
+        view: SampleGrid | SampleTable | PointPlot
+        view = self.grid if kind == "images" else self.plot if kind == "points" else self.table
+        view.show_samples(self.browser)
+        for each in self._views:
+            each.setVisible(each is view)
+        self._count.setText(self._count_text(self.browser, names, klass))
+
+    def _count_text(self, browser: SampleBrowser, names: tuple[str, ...], klass: int) -> str:
+        text = f"{numbers.count(len(browser))} of {names[klass]}" if klass >= 0 else (
+            f"{numbers.count(len(browser))} samples"
+        )  # fmt: skip
+        size = 1
+        for length in browser.dataset.sample_shape:
+            size *= length
+        kind = browser.dataset.kind
+        if kind == "table" and size > MOST_COLUMNS:
+            text += f", the first {MOST_COLUMNS} of {numbers.count(size)} columns"
+        if kind == "points" and self.plot.shown < len(browser):
+            text += f", {numbers.count(self.plot.shown)} drawn"
+        return text

@@ -1,0 +1,205 @@
+"""The head of the data pane: which data, a button to choose other, and what would make it fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.tensor import Shape
+from studio.ui.kit import icons, menus, numbers, theme
+from studio.ui.kit.elided_button import ElidedButton
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.models.actions import ActionRegistry
+from studio.ui.models.data import DataModel
+from studio.ui.models.data_sources import OFFERED
+from studio.ui.models.data_summary import DataSummary
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+SOURCES: tuple[menus.Entry, ...] = (
+    *(f"data.use_{name}" for name in OFFERED),
+    None,
+    "data.attach",
+    "data.attach_path",
+    None,
+    "data.reload",
+    "data.remove",
+)
+"""The menu of sources."""
+
+
+class SourceHead(QWidget):
+    """Says which data the project has and lets it be changed.
+
+    Args:
+        data: the data of the project.
+        actions: the action table.
+        parent: the widget it stands in.
+    """
+
+    def __init__(
+        self, data: DataModel, actions: ActionRegistry, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._data = data
+        self._actions = actions
+        self.title = ElidedLabel(self)
+        self.title.setObjectName("data_title")
+        self.title.setFont(theme.font("title"))
+        self.choose = QPushButton("Choose", self)
+        self.choose.setObjectName("choose_data")
+        self.choose.setAccessibleName("Choose data")
+        self.choose.setToolTip("Choose other data, attach a file or folder, or drop one here.")
+        self.choose.clicked.connect(self.open_menu)
+        self._line = QLabel(self)
+        self._line.setObjectName("data_line")
+        self._line.setProperty("role", "soft")
+        self._line.setWordWrap(True)
+        self.offer = Banner("warning", self)
+        self.offer.setObjectName("input_offer")
+        self.refusal = Banner("error", self)
+        self.refusal.setObjectName("data_refusal")
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.title, 1)
+        top.addWidget(self.choose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(top)
+        column.addWidget(self._line)
+        column.addWidget(self.offer)
+        column.addWidget(self.refusal)
+
+    def open_menu(self) -> None:
+        """Show the sources to choose from, below the button."""
+        menu = menus.menu_of(self._actions, SOURCES, self)
+        menu.setObjectName("source_menu")
+        menu.popup(self.choose.mapToGlobal(self.choose.rect().bottomLeft()))
+
+    def open_menu_at(self, place: QWidget) -> None:
+        """Show the sources to choose from in the middle of a widget."""
+        menu = menus.menu_of(self._actions, SOURCES[:-3], place)
+        menu.setObjectName("source_menu")
+        menu.popup(place.mapToGlobal(place.rect().center()))
+
+    def refresh(self) -> None:
+        """Show the data as it is now."""
+        data = self._data
+        form = data.form
+        if form is None:
+            return
+        self.title.set_text(_title(data))
+        summary = data.summary
+        if data.status == "opening":
+            text = "Reading…" if summary is None else f"{line_of(summary)}, reading…"
+        else:
+            text = form.about if summary is None else line_of(summary)
+        self._line.setText(text)
+        offer = data.offer if data.status == "ready" else None
+        if offer is None:
+            self.offer.hide()
+        else:
+            self.offer.say(offer.why, offer.text, data.take_offer)
+        if data.error is None:
+            self.refusal.hide()
+        else:
+            self.refusal.say(_sentence(data.error), "Read again", data.reload)
+
+
+class Banner(QWidget):
+    """A remark on a tinted ground, with one button.
+
+    Args:
+        role: ``warning`` or ``error``.
+        parent: the widget it stands in.
+    """
+
+    def __init__(self, role: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._role = role
+        self._act: Callable[[], object] | None = None
+        self._sign = QLabel(self)
+        self._sign.setFixedSize(QSize(16, 16))
+        self.text = QLabel(self)
+        self.text.setObjectName("banner_text")
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setWordWrap(True)
+        self._row = QVBoxLayout()
+        self.button: ElidedButton | None = None
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        top.addWidget(self.text, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(8)
+        column.addLayout(top)
+        column.addLayout(self._row)
+        self.hide()
+
+    def say(self, text: str, action: str, act: Callable[[], object]) -> None:
+        """Show a remark and what can be done about it."""
+        self.text.setText(text)
+        self._sign.setPixmap(icons.icon(self._role, self._role).pixmap(QSize(16, 16)))
+        self._act = act
+        if self.button is None or self.button.whole != action:
+            if self.button is not None:
+                self._row.removeWidget(self.button)
+                self.button.deleteLater()
+            self.button = ElidedButton(action, "", self)
+            self.button.setObjectName("banner_action")
+            self.button.clicked.connect(self._clicked)
+            self._row.addWidget(self.button)
+        self.setAccessibleName(text)
+        self.show()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.mixed(self._role, "dock", 0.5), 1))
+        painter.setBrush(theme.mixed(self._role, "dock", 0.1))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+        painter.end()
+
+    def _clicked(self) -> None:
+        if self._act is not None:
+            self._act()
+
+
+def line_of(summary: DataSummary) -> str:
+    """A data set in one line: how many of what, of which type, how large."""
+    dataset = summary.dataset
+    noun = {"images": "pictures", "points": "points"}.get(dataset.kind, "rows")
+    size = shape_words(dataset.sample_shape)
+    return (
+        f"{numbers.count(summary.samples)} {noun} of {size}, {dataset.x.dtype}, "
+        f"{numbers.memory(summary.nbytes)}"
+    )
+
+
+def shape_words(shape: Shape) -> str:
+    """A shape as people write it: ``8 by 8``, a single channel left out."""
+    kept = shape[:-1] if len(shape) == 3 and shape[-1] == 1 else shape
+    return f" {TIMES} ".join(str(n) for n in kept)
+
+
+def _title(data: DataModel) -> str:
+    form = data.form
+    reference = data.data
+    path = reference.get("path") or reference.get("images") or reference.get("x")
+    if isinstance(path, str) and path:
+        name = Path(path).name
+        return name if name not in ("", ".") else data.folder.name
+    return "" if form is None else form.title
+
+
+def _sentence(error: StudioError) -> str:
+    who = f"{error.who}: " if error.who and error.who != "data" else ""
+    hint = f"\n{error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
+    return f"{who}{error.message}.{hint}"

@@ -1,0 +1,317 @@
+"""The data pane by real events: choosing, dropping, browsing, dividing, mending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QListWidget,
+    QMenu,
+    QPushButton,
+    QTableView,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from studio.ui.kit.forms.number_editors import NumberField
+from studio.ui.models.studio import Studio
+from studio.ui.panes.data.pane import DataPane
+from studio.ui.panes.data.pixels import image_of
+from tests.ui.models.data_files import BAD_TABLE, write_pictures, write_table
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def pane(studio: Studio, qtbot: QtBot) -> DataPane:
+    made = DataPane(studio)
+    qtbot.addWidget(made)
+    made.resize(280, 900)
+    made.show()
+    made.activateWindow()
+    qtbot.waitExposed(made)
+    return made
+
+
+def settled(studio: Studio, qtbot: QtBot, status: str = "ready") -> None:
+    qtbot.waitUntil(lambda: studio.data.status == status and not studio.tasks.running)
+
+
+def use(studio: Studio, pane: DataPane, qtbot: QtBot, name: str) -> None:
+    studio.data.choose(name)
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.sections["Samples"].isVisible())
+    qtbot.waitUntil(lambda: pane.samples.browser is not None)
+    qtbot.waitUntil(lambda: pane.samples.browser.dataset is studio.data.dataset)
+
+
+def one(pane: QWidget, kind: type, name: str) -> QWidget:
+    found = [w for w in pane.findChildren(kind, name) if w.isVisible()]
+    assert len(found) == 1, f"{name}: {len(found)}"
+    return found[0]
+
+
+def drag_over(pane: DataPane, mime: QMimeData) -> bool:
+    actions = Qt.DropAction.CopyAction
+    event = QDragEnterEvent(QPoint(100, 100), actions, mime, LEFT, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(pane, event)
+    return event.isAccepted()
+
+
+def drop(pane: DataPane, path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    assert drag_over(pane, mime)
+    assert one(pane, QWidget, "drop_overlay")
+    event = QDropEvent(
+        QPointF(100, 100), Qt.DropAction.CopyAction, mime, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    QApplication.sendEvent(pane, event)
+    assert event.isAccepted()
+
+
+def test_without_data_it_says_how_to_get_some(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
+    assert pane.is_empty
+    qtbot.mouseClick(one(pane, QPushButton, "empty_action"), LEFT)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    titles = [action.objectName() for action in menu.actions() if action.objectName()]
+    assert titles[:3] == ["data.use_digits", "data.use_iris", "data.use_spirals"]
+    next(a for a in menu.actions() if a.objectName() == "data.use_iris").trigger()
+    menu.close()
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    assert pane.head.title.whole == "Iris"
+
+
+def test_pictures_are_shown_with_their_labels_and_classes_filter_them(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    use(studio, pane, qtbot, "digits")
+    grid = pane.samples.grid
+    qtbot.waitUntil(grid.isVisible)
+    assert "1437 samples" in one(pane, QLabel, "sample_count").text().replace("\u202f", "")
+    first = grid.shown[0]
+    part = studio.data.summary.training
+    assert first.index == part.indices[0]
+    bars = pane.bars
+    qtbot.mouseClick(bars.viewport(), LEFT, pos=QPoint(60, 3 * 20 + 10))
+    assert bars.chosen_class == 3
+    assert {sample.label for sample in grid.shown} == {"3"}
+    assert f"{part.counts[3]} of 3" in one(pane, QLabel, "sample_count").text()
+    qtbot.mouseClick(bars.viewport(), LEFT, pos=QPoint(60, 3 * 20 + 10))
+    assert bars.chosen_class == -1
+    grid.setFocus()
+    qtbot.keyClick(grid, Qt.Key.Key_End)
+    assert grid.shown[-1].index == part.indices[-1]
+
+
+def test_cells_of_small_pictures_are_not_blurred(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    use(studio, pane, qtbot, "digits")
+    grid = pane.samples.grid
+    sample = grid.shown[0]
+    shot = grid.viewport().grab().toImage()
+    ratio = shot.devicePixelRatio()
+    for row in range(8):
+        for column in range(8):
+            x, y = round((column * 6 + 3) * ratio), round((row * 6 + 3) * ratio)
+            expected = round(int(sample.values[row, column, 0]) * 255 / 16)
+            assert abs(shot.pixelColor(x, y).red() - expected) <= 1
+    assert image_of(np.zeros((3, 5), np.uint8)).size().width() == 5
+
+
+def test_the_other_part_can_be_looked_at(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
+    use(studio, pane, qtbot, "iris")
+    box = one(pane, QComboBox, "sample_part")
+    assert [box.itemText(i) for i in range(box.count())] == ["training", "test"]
+    table = one(pane, QTableView, "sample_table")
+    assert table.model().rowCount() == 120
+    box.setCurrentIndex(1)
+    box.activated.emit(1)
+    assert table.model().rowCount() == 30
+    summary = studio.data.summary
+    first = summary.parts[1].indices[0]
+    shown = table.model().index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert float(shown) == float(summary.dataset.x[first, 0])
+    assert table.model().headerData(1, Qt.Orientation.Horizontal) == "sepal_length"
+
+
+def test_points_are_plotted_and_their_options_drawn(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    use(studio, pane, qtbot, "spirals")
+    assert pane.samples.plot.isVisible()
+    assert pane.samples.plot.shown == 480
+    field = one(pane, NumberField, "field_classes")
+    qtbot.mouseClick(field, LEFT)
+    field.selectAll()
+    qtbot.keyClicks(field, "1")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert "from 2 to 64" in one(pane, QLabel, "refusal_classes").text()
+    field.selectAll()
+    qtbot.keyClicks(field, "3")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert studio.data.data["classes"] == 3
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.sections["Classes"].heading.note == "3")
+    assert studio.document.history.texts[-1] == "Change classes"
+
+
+def test_a_dropped_table_is_attached_in_one_step(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    drop(pane, write_table(tmp_path))
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.head.title.whole == "houses.csv")
+    assert studio.document.history.texts == ("Attach houses.csv",)
+    qtbot.waitUntil(pane.columns.isVisible)
+    columns = one(pane, QListWidget, "feature_columns")
+    ticks = {
+        columns.item(i).text().split()[0]: columns.item(i).checkState() is Qt.CheckState.Checked
+        for i in range(columns.count())
+        if not columns.item(i).isHidden()
+    }
+    assert ticks == {"id": False, "rooms": True, "area": True, "town": False}
+    columns.item(1).setCheckState(Qt.CheckState.Unchecked)
+    assert studio.data.data["drop"] == ["id", "rooms", "town"]
+    settled(studio, qtbot)
+    assert studio.data.summary.dataset.feature_names == ("area",)
+
+
+def test_what_is_no_data_is_not_taken(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    mime = QMimeData()
+    mime.setText("just words")
+    assert not drag_over(pane, mime)
+    mime.setUrls([QUrl.fromLocalFile(str(tmp_path / "p.glassbox"))])
+    assert not drag_over(pane, mime)
+    (tmp_path / "nothing.bin").write_bytes(b"\x01\x02\x00\x03" * 30)
+    drop(pane, tmp_path / "nothing.bin")
+    qtbot.waitUntil(lambda: studio.notices.unseen == 1)
+    assert "no kind of data was recognised" in studio.notices.all[-1].text
+    assert studio.document.history.position == 0
+
+
+def test_bad_rows_are_listed_and_left_out_on_demand(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(BAD_TABLE)
+    drop(pane, path)
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(lambda: pane.sections["Problems"].isVisible())
+    table = one(pane, QTableView, "data_problems")
+    places = [table.model().index(row, 0).data() for row in range(table.model().rowCount())]
+    assert places == ["row 3, rooms", "row 4, area", "row 5", "row 6, area", "row 7, kind"]
+    table.selectRow(1)
+    assert "the cell is empty" in one(pane, QLabel, "problem_text").text()
+    assert "bad.csv" in one(pane, QWidget, "data_refusal").text.text()
+    assert not pane.sections["Samples"].isVisible()
+    qtbot.mouseClick(one(pane, QPushButton, "skip_bad_rows"), LEFT)
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.head.title.whole == "bad.cleaned.csv")
+    assert studio.notices.all[-1].text == "5 rows left out: the copy is bad.cleaned.csv"
+
+
+def test_the_input_is_fitted_by_a_click(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
+    use(studio, pane, qtbot, "digits")
+    offer = one(pane, QWidget, "input_offer")
+    qtbot.mouseClick(one(offer, QPushButton, "banner_action"), LEFT)
+    assert studio.document.history.texts[-1] == "Add an input of [8,8,1]"
+    qtbot.waitUntil(lambda: not offer.isVisible())
+
+
+def test_split_and_normalisation_are_changed_and_seen(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    use(studio, pane, qtbot, "iris")
+    field = one(pane, NumberField, "field_test_fraction")
+    middle = field.rect().center()
+    qtbot.mousePress(field, LEFT, pos=middle)
+    for x in (10, 20, 40):
+        qtbot.mouseMove(field, middle + QPoint(x, 0))
+    qtbot.mouseRelease(field, LEFT, pos=middle + QPoint(40, 0))
+    assert studio.data.data["test_fraction"] == pytest.approx(0.3)
+    assert studio.document.history.texts[-1] == "Change test fraction"
+    assert studio.document.history.texts.count("Change test fraction") == 1
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.parts.accessibleName() == "105 training, 45 test")
+    box = one(pane, QComboBox, "field_normalization")
+    index = box.findData("unit")
+    box.setCurrentIndex(index)
+    box.activated.emit(index)
+    settled(studio, qtbot)
+    row = lambda: pane.features.rows.features[0]  # noqa: E731
+    qtbot.waitUntil(lambda: row().low_in == pytest.approx(0, abs=1e-6))
+    assert row().high_in == pytest.approx(1, abs=1e-6)
+
+
+def test_augmentation_is_chosen_and_previewed(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
+    use(studio, pane, qtbot, "digits")
+    editor = pane.changes_form.row("augment").editor
+    index = editor.adder.findData("Shift")
+    editor.adder.activated.emit(index)
+    assert studio.data.data["augment"] == [{"type": "Shift", "config": {}}]
+    qtbot.waitUntil(lambda: pane.preview.result is not None and pane.changes.isVisible())
+    result = pane.preview.result
+    np.testing.assert_array_equal(
+        result.before, studio.data.dataset.x[studio.data.summary.training.indices[:4]]
+    )
+    assert not np.array_equal(result.before, result.after[:, 0])
+    qtbot.mouseClick(pane.changes, LEFT)
+    qtbot.waitUntil(lambda: pane.preview.indices == (4, 5, 6, 7))
+    qtbot.mouseClick(one(pane, QWidget, "remove_augment_0"), LEFT)
+    assert "augment" not in studio.data.data
+    qtbot.waitUntil(lambda: pane.preview.result is None)
+
+
+def test_a_folder_is_chosen_by_a_dialog(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    folder = write_pictures(tmp_path / "pets")
+    assert studio.actions.trigger("data.attach_path")
+    dialog = pane.findChild(QFileDialog, "attach_dialog")
+    assert dialog is not None
+    dialog.fileSelected.emit(str(folder))
+    dialog.reject()
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.head.title.whole == "pets")
+    qtbot.waitUntil(pane.sections["Augmentation"].isVisible)
+    assert studio.notices.all[-1].text == "Attached as folder of pictures"
+
+
+@pytest.mark.parametrize("name", ["digits", "iris", "spirals"])
+def test_nothing_is_wider_than_a_narrow_pane(
+    studio: Studio, pane: DataPane, qtbot: QtBot, name: str
+) -> None:
+    use(studio, pane, qtbot, name)
+    for title, section in pane.sections.items():
+        section.set_open(True)
+        if section.isVisible():
+            assert section.minimumSizeHint().width() <= 252, title
+    assert pane.head.minimumSizeHint().width() <= 252
+
+
+def test_the_next_project_is_followed(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    use(studio, pane, qtbot, "iris")
+    studio.new()
+    qtbot.waitUntil(lambda: pane.is_empty)
+    changed: Callable[[], bool] = lambda: not pane.is_empty  # noqa: E731
+    studio.data.choose("moons")
+    settled(studio, qtbot)
+    qtbot.waitUntil(changed)
+    assert pane.head.title.whole == "Moons"
