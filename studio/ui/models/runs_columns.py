@@ -67,11 +67,11 @@ def _started(run: RunRecord) -> Cell:
 _BEFORE = (
     RunColumn("star", "", "star", lambda run: run.notes.star, "Runs you marked."),
     RunColumn("title", "Run", "text", lambda run: run.title, "Name, or when it began."),
+)
+_AFTER = (
     RunColumn("state", "State", "text", lambda run: run.word, "How it ended."),
     RunColumn("started", "Started", "date", _started, "When it began.", False),
     RunColumn("epochs", "Epochs", "count", lambda run: run.epochs, "Epochs that are done."),
-)
-_AFTER = (
     RunColumn("seconds", "Time", "duration", lambda run: run.seconds, "How long it trained."),
     RunColumn("optimizer", "Optimiser", "text", _optimizer, "What changed the weights."),
     RunColumn("rate", "Learning rate", "number", _rate, "Learning rate of the first step."),
@@ -99,7 +99,7 @@ def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
         tested.update(dict.fromkeys(run.notes.test))
     measured = [_metric(name) for name in sorted(trained, key=_metric_order)]
     on_test = [_test_metric(name) for name in sorted(tested, key=_metric_order)]
-    return (*_BEFORE, *measured, *on_test, *_AFTER)
+    return (*_BEFORE, *on_test, *measured, *_AFTER)
 
 
 def is_share(metric: str) -> bool:
@@ -108,8 +108,9 @@ def is_share(metric: str) -> bool:
 
 
 def _metric_order(name: str) -> tuple[bool, bool, str]:
+    """What is measured on other data tells most, and the loss least."""
     plain = name.removeprefix("val_")
-    return (plain != "loss", name != plain, plain)
+    return (name == plain, plain == "loss", plain)
 
 
 def _metric(name: str) -> RunColumn:

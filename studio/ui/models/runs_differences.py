@@ -90,7 +90,7 @@ def _results(run: RunRecord) -> dict[str, Value]:
     return {
         "state": run.word,
         "epochs done": run.epochs,
-        "seconds": run.seconds,
+        "time": run.seconds,
         **{name.replace("_", " "): value for name, value in run.metrics.items()},
         **{f"test {name.replace('_', ' ')}": value for name, value in run.notes.test.items()},
     }
@@ -100,7 +100,8 @@ def _flat(fields: Mapping[str, Plain], prefix: str = "") -> dict[str, Value]:
     """Nested settings as one level: ``optimizer: SGD``, ``optimizer momentum: 0.9``."""
     found: dict[str, Value] = {}
     for name, value in fields.items():
-        label = f"{prefix} {name.replace('_', ' ')}".strip()
+        word = {"optimizer": "optimiser"}.get(name, name).replace("_", " ")
+        label = f"{prefix} {word}".strip()
         if isinstance(value, Mapping):
             inner = dict(value)
             kind = inner.pop("type", None)

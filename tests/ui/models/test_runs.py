@@ -278,8 +278,8 @@ def test_an_optimizer_differs_by_name_and_by_option(tmp_path: Path) -> None:
     one = read_record(written(tmp_path, 1, optimizer={"type": "SGD", "config": {"momentum": 0.9}}))
     two = read_record(written(tmp_path / "b", 1, optimizer="Adam"))
     rows = {row.name: row.values for row in differences((one, two))}
-    assert rows["optimizer"] == ("SGD", "Adam")
-    assert rows["optimizer momentum"] == (0.9, None)
+    assert rows["optimiser"] == ("SGD", "Adam")
+    assert rows["optimiser momentum"] == (0.9, None)
 
 
 # -- overlay ------------------------------------------------------------------------------------

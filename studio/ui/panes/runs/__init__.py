@@ -1,0 +1,1 @@
+"""The runs of a project: a table to sort, mark, compare and clear away."""

@@ -1,0 +1,100 @@
+"""The notes of one run: what it was, words to find it by, and the user's own text."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from studio.ui.kit import numbers, theme
+from studio.ui.models.runs_records import RunRecord
+
+
+class NotesView(QWidget):
+    """Shows a run and lets the user write about it.
+
+    Attributes:
+        edited: name of the run, its text, its tags.
+
+    Args:
+        parent: the pane.
+    """
+
+    edited = Signal(str, str, object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run_notes")
+        self._run: RunRecord | None = None
+        self._facts = QLabel(self)
+        self._facts.setWordWrap(True)
+        self._facts.setProperty("role", "soft")
+        self._facts.setFont(theme.font("small"))
+        self._tags = QLineEdit(self)
+        self._tags.setObjectName("run_tags")
+        self._tags.setPlaceholderText("Tags, separated by commas")
+        self._tags.setAccessibleName("Tags")
+        self._text = QPlainTextEdit(self)
+        self._text.setObjectName("run_text")
+        self._text.setPlaceholderText("Notes about this run")
+        self._text.setAccessibleName("Notes")
+        self._text.setTabChangesFocus(True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(6)
+        column.addWidget(self._facts)
+        column.addWidget(self._tags)
+        column.addWidget(self._text, 1)
+        self._tags.editingFinished.connect(self._write)
+        self._text.installEventFilter(self)
+
+    @property
+    def text(self) -> QPlainTextEdit:
+        """The field for notes."""
+        return self._text
+
+    @property
+    def tags(self) -> QLineEdit:
+        """The field for tags."""
+        return self._tags
+
+    def show_run(self, run: RunRecord) -> None:
+        """Show another run; what is being written about this one stays."""
+        if self._run is not None and self._run.name != run.name:
+            self._write()
+        changed = self._run is None or self._run.name != run.name
+        self._run = run
+        self._facts.setText(_facts(run))
+        written = self._text.toPlainText()
+        if (changed or not self._text.hasFocus()) and written != run.notes.text:
+            self._text.setPlainText(run.notes.text)
+        if changed or not self._tags.hasFocus():
+            self._tags.setText(", ".join(run.notes.tags))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._text and event.type() == QEvent.Type.FocusOut:
+            self._write()
+        return super().eventFilter(watched, event)
+
+    def _write(self) -> None:
+        if self._run is None:
+            return
+        tags = tuple(tag.strip() for tag in self._tags.text().split(",") if tag.strip())
+        text = self._text.toPlainText()
+        if text != self._run.notes.text or tags != self._run.notes.tags:
+            self.edited.emit(self._run.name, text, tags)
+
+
+def _facts(run: RunRecord) -> str:
+    lines = [run.problem or f"{run.word}. {run.reason}".rstrip(". ") + "."]
+    if run.project is not None:
+        training = run.project.training
+        layers = len(run.project.graph.nodes)
+        rate = numbers.number(training.optimizer.rate(0))
+        lines.append(
+            f"{layers} layers, {numbers.count(run.parameters)} parameters; "
+            f"{type(training.optimizer).__name__}, rate {rate}, batch {training.batch_size}, "
+            f"seed {training.seed}"
+        )
+    place = [run.device, "" if run.seconds is None else numbers.duration(run.seconds)]
+    lines.append(", ".join(part for part in place if part))
+    return "\n".join(line for line in lines if line)

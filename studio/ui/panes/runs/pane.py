@@ -1,0 +1,325 @@
+"""The runs of the project: find, mark, draw, test, compare, continue, put away, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QInputDialog,
+    QLineEdit,
+    QMenu,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.engine.train.settings import MAX_EPOCHS
+from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame, separator
+from studio.ui.kit.keys import shown_keys
+from studio.ui.models import entities
+from studio.ui.models.runs_bin import Binned
+from studio.ui.models.runs_records import RunRecord
+from studio.ui.models.selection import Selection
+from studio.ui.models.studio import Studio
+from studio.ui.panes.runs.differences_view import DifferencesView
+from studio.ui.panes.runs.notes_view import NotesView
+from studio.ui.panes.runs.table import RunTable
+
+_SOURCE = "runs"
+
+
+class RunsPane(PaneFrame):
+    """The table of runs, notes of the one in hand, and what differs between several."""
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Runs", "runs", linkable=True, parent=parent)
+        self.setObjectName("runs_pane")
+        self._runs = studio.runs
+        self._training = studio.training
+        self._evaluation = studio.evaluation
+        self._actions = studio.actions
+        self._bus = studio.bus
+        self._fail = studio.fail
+        self._notify = studio.notify
+        self._table = RunTable(studio.runs, self)
+        self._differences = DifferencesView(self)
+        self._notes = NotesView(self)
+        self._filter = QLineEdit(self)
+        self._filter.setObjectName("run_filter")
+        self._filter.setPlaceholderText("Filter runs")
+        self._filter.setAccessibleName("Filter runs")
+        self._filter.setClearButtonEnabled(True)
+        self._filter.textChanged.connect(self._filtered)
+        self._starred = self._button("star-full", "Only runs you marked", "run_starred", True)
+        self._starred.toggled.connect(self._filtered)
+        self._columns = self._button("columns", "Columns", "run_columns_button")
+        self._columns.clicked.connect(self._choose_columns)
+        self._lay_out()
+        spec = self._actions.spec("train.start")
+        self._nothing = EmptyState(
+            "runs", "Every training start is kept here",
+            "Settings, curves and weights, to compare and to go on with.",
+            (f"Train ({shown_keys(spec.keys[0])})", self._train), self,
+        )  # fmt: skip
+        self._table.picked.connect(self._picked)
+        self._table.starred.connect(self._star)
+        self._table.opened.connect(self._test)
+        self._table.wants_menu.connect(self._menu)
+        self._table.entries.renamed.connect(self._rename)
+        self._notes.edited.connect(self._write_notes)
+        binding.refresh(
+            self, self.refresh, self._runs.changed, self._runs.overlay.changed,
+            studio.training.state_changed, rate=10, when_visible=True,
+        )  # fmt: skip
+        binding.connect(self, self._runs.deleted, self._deleted)
+        binding.connect(self, self._bus.selected, self._selected_elsewhere)
+        self.refresh()
+
+    # -- for others -----------------------------------------------------------------------------
+
+    @property
+    def table(self) -> RunTable:
+        """The table."""
+        return self._table
+
+    @property
+    def differences(self) -> DifferencesView:
+        """What differs between the runs chosen."""
+        return self._differences
+
+    @property
+    def notes(self) -> NotesView:
+        """The notes of the run in hand."""
+        return self._notes
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show the runs as they are now."""
+        self._table.refresh()
+        listed, every = len(self._table.entries.rows), len(self._runs.runs)
+        self.show_empty(None if every else self._nothing)
+        self.set_note(
+            "" if not every else f"{listed}" if listed == every else f"{listed} of {every}"
+        )
+        self._show_chosen()
+
+    def _show_chosen(self) -> None:
+        chosen = self._chosen()
+        self._differences.setVisible(len(chosen) > 1)
+        self._notes.setVisible(len(chosen) == 1)
+        if len(chosen) > 1:
+            self._differences.show_runs(chosen)
+        elif chosen:
+            self._notes.show_run(chosen[0])
+        self._below.setVisible(bool(chosen))
+
+    def _chosen(self) -> tuple[RunRecord, ...]:
+        found = (self._runs.run(name) for name in self._table.chosen())
+        return tuple(run for run in found if run is not None)
+
+    def _picked(self, names: object) -> None:
+        self._show_chosen()
+        if isinstance(names, tuple) and not self.pinned:
+            self._bus.select([entities.run(name) for name in names], source=_SOURCE)
+
+    def _selected_elsewhere(self, selection: Selection, source: str) -> None:
+        if source == _SOURCE or self.pinned:
+            return
+        names = selection.of_kind("run")
+        row = self._table.entries.row_of(names[0]) if names else -1
+        if row >= 0:
+            self._table.selectRow(row)
+
+    def _filtered(self) -> None:
+        now = self._table.entries.arrangement
+        self._table.arrange(
+            replace(now, text=self._filter.text(), starred=self._starred.isChecked())
+        )
+        self.refresh()
+
+    # -- doing ----------------------------------------------------------------------------------
+
+    def menu(self) -> QMenu:
+        """What can be done with the runs chosen."""
+        menu = QMenu(self)
+        menu.setObjectName("run_menu")
+        menu.setToolTipsVisible(True)
+        chosen = self._chosen()
+        one = chosen[0] if len(chosen) == 1 else None
+        if one is not None:
+            self._add(menu, "Test", "testing", lambda: self._test(one.name),
+                      "" if one.has_weights else "it has no weights yet")  # fmt: skip
+            busy = "a training is under way" if self._training.is_busy else ""
+            why = busy or ("" if one.has_weights else "it has no checkpoint to go on from")
+            self._add(menu, "Continue training…", "play", lambda: self._continue(one), why)
+            menu.addSeparator()
+            self._add(menu, "Rename", "edit", self._edit_name)
+        starred = all(run.notes.star for run in chosen)
+        word = "Remove the star" if starred else "Star"
+        self._add(menu, word, "star", lambda: self._set_stars(not starred))
+        if len(chosen) > 1:
+            names = [run.name for run in chosen]
+            self._add(menu, "Draw only these", "plots", lambda: self._runs.overlay.only(*names))
+        archived = all(run.notes.archived for run in chosen)
+        self._add(menu, "Back into the list" if archived else "Archive", "eye-off",
+                  lambda: self._archive(not archived))  # fmt: skip
+        menu.addSeparator()
+        shown = menu.addAction("Show archived runs")
+        shown.setObjectName("show_archived")
+        shown.setCheckable(True)
+        shown.setChecked(self._table.entries.arrangement.archived)
+        shown.toggled.connect(self._show_archived)
+        binned = self._runs.binned
+        if binned:
+            self._add(menu, "Bring back the run deleted last", "undo",
+                      lambda: self._do(lambda: self._runs.restore(binned[-1])))  # fmt: skip
+        menu.addSeparator()
+        reasons = [self._runs.why_not_delete(run.name) for run in chosen]
+        why = next((reason for reason in reasons if reason), "")
+        noun = "Delete" if len(chosen) < 2 else f"Delete {len(chosen)} runs"
+        self._add(menu, noun, "delete", self.delete, why)
+        menu.aboutToHide.connect(menu.deleteLater)
+        return menu
+
+    def delete(self) -> None:
+        """Move the runs chosen into the bin."""
+        for run in self._chosen():
+            self._do(lambda name=run.name: self._runs.delete(name))  # type: ignore[misc]
+
+    def _menu(self, place: QPoint) -> None:
+        self.menu().popup(place)
+
+    def _add(
+        self, menu: QMenu, text: str, icon: str, work: Callable[[], object], why: str = ""
+    ) -> None:
+        action = menu.addAction(icons.icon(icon), text)
+        action.setObjectName(f"run.{icon}")
+        action.setEnabled(not why)
+        action.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else text)
+        action.triggered.connect(lambda: self._do(work))
+
+    def _do(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except StudioError as error:
+            self._fail(error)
+
+    def _deleted(self, binned: Binned, title: str) -> None:
+        undo = ("Undo", lambda: self._do(lambda: self._runs.restore(binned)))
+        self._notify(f"Deleted the run {title}", "info", undo)
+
+    def _star(self, name: str) -> None:
+        run = self._runs.run(name)
+        if run is not None:
+            self._do(lambda: self._runs.set_star(name, not run.notes.star))
+
+    def _set_stars(self, on: bool) -> None:
+        for run in self._chosen():
+            self._runs.set_star(run.name, on)
+
+    def _archive(self, on: bool) -> None:
+        for run in self._chosen():
+            self._runs.set_archived(run.name, on)
+
+    def _show_archived(self, on: bool) -> None:
+        self._table.arrange(replace(self._table.entries.arrangement, archived=on))
+        self.refresh()
+
+    def _edit_name(self) -> None:
+        row = self._table.entries.row_of(self._table.chosen()[0])
+        self._table.edit(self._table.entries.index(row, self._table.entries.place_of("title")))
+
+    def _rename(self, name: str, title: str) -> None:
+        self._do(lambda: self._runs.rename(name, title))
+
+    def _write_notes(self, name: str, text: str, tags: object) -> None:
+        def write() -> None:
+            self._runs.set_text(name, text)
+            if isinstance(tags, tuple):
+                self._runs.set_tags(name, tags)
+
+        self._do(write)
+
+    def _test(self, name: str) -> None:
+        run = self._runs.run(name)
+        if run is None or not run.has_weights:
+            return
+        self._evaluation.test_run(name)
+        if "pane.testing" in self._actions and not self._actions.is_checked("pane.testing"):
+            self._actions.trigger("pane.testing")
+
+    def _continue(self, run: RunRecord) -> None:
+        planned = run.epochs if run.project is None else run.project.training.epochs
+        dialog = QInputDialog(self)
+        dialog.setObjectName("continue_run")
+        dialog.setWindowTitle("Continue training")
+        dialog.setLabelText(f"{run.epochs} epochs are done. Train to how many in all?")
+        dialog.setInputMode(QInputDialog.InputMode.IntInput)
+        dialog.setIntRange(run.epochs + 1, MAX_EPOCHS)
+        dialog.setIntValue(planned if planned > run.epochs else run.epochs + planned)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.intValueSelected.connect(
+            lambda epochs: self._do(lambda: self._training.resume_run(run.folder, epochs))
+        )
+        dialog.open()
+
+    def _choose_columns(self) -> None:
+        below = self._columns.mapToGlobal(QPoint(0, self._columns.height()))
+        self._table.column_menu(self).popup(below)
+
+    def _train(self) -> None:
+        self._actions.trigger("train.start")
+
+    # -- layout ---------------------------------------------------------------------------------
+
+    def _button(self, icon: str, tip: str, name: str, checkable: bool = False) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName(name)
+        button.setAccessibleName(tip)
+        button.setToolTip(tip)
+        button.setCheckable(checkable)
+        button.setFixedSize(QSize(theme.HIT, theme.HIT))
+        button.setIconSize(QSize(14, 14))
+        icons.keep(button, icon, on="warning" if checkable else "accent")
+        return button
+
+    def _lay_out(self) -> None:
+        body = QWidget(self)
+        body.setBackgroundRole(QPalette.ColorRole.Base)
+        body.setAutoFillBackground(True)
+        head = QHBoxLayout()
+        head.setContentsMargins(8, 4, 4, 4)
+        head.setSpacing(4)
+        head.addWidget(self._filter, 1)
+        head.addWidget(self._starred)
+        head.addWidget(self._columns)
+        self._below = QWidget(body)
+        below = QVBoxLayout(self._below)
+        below.setContentsMargins(0, 0, 0, 0)
+        below.setSpacing(0)
+        below.addWidget(separator(self._below))
+        below.addWidget(self._differences, 1)
+        below.addWidget(self._notes, 1)
+        split = QSplitter(Qt.Orientation.Vertical, body)
+        split.setObjectName("runs_split")
+        split.addWidget(self._table)
+        split.addWidget(self._below)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        split.setChildrenCollapsible(False)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(split, 1)
+        self.set_body(body)
+        self.setFocusProxy(self._table)
