@@ -1,0 +1,121 @@
+"""Takes the pictures of the documentation from the real window.
+
+python -m tests.ui.pictures docs/pictures
+
+Needs a display (``xvfb-run`` will do); trains the digits project on the processor for them.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication
+
+from studio.samples import open_copy
+from studio.ui.kit import theme
+from studio.ui.kit.scheduling import QtScheduler
+from studio.ui.models import entities
+from studio.ui.models.places import Places
+from studio.ui.models.studio import Studio
+from studio.ui.models.theme import Choice
+from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.shared_context import prepare_sharing
+from studio.ui.shell.window import MainWindow
+
+SIZE = (1600, 1000)
+
+
+class Camera:
+    """A window, and what it shows written into files."""
+
+    def __init__(self, folder: Path, scratch: Path, look: Choice) -> None:
+        self.folder = folder
+        self.look = look
+        self.scheduler = QtScheduler()
+        self.studio = Studio(self.scheduler, Places.below(scratch / look))
+        self.studio.preferences.set("backend", "cpu")
+        self.studio.theme.choose(look)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            theme.install(application, self.studio.theme)
+        self.window = MainWindow(self.studio, LayoutStore(scratch / look / "layout"))
+        self.window.resize(*SIZE)
+        self.window.show()
+        self.wait(1.0)
+
+    def wait(self, seconds: float) -> None:
+        """Let the window work."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            QApplication.processEvents()
+            time.sleep(0.005)
+
+    def until(self, wanted: Callable[[], object], seconds: float = 120) -> None:
+        """Let the window work until something is so."""
+        end = time.monotonic() + seconds
+        while not wanted():
+            if time.monotonic() > end:
+                raise TimeoutError("the studio did not get there")
+            self.wait(0.05)
+
+    def take(self, name: str) -> None:
+        """Write what the window shows; 256 colours are enough for it."""
+        self.wait(1.2)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        picture = self.window.grab().toImage()
+        small = picture.convertToFormat(QImage.Format.Format_RGB888)
+        small.save(str(self.folder / f"{name}-{self.look}.png"))
+
+    def close(self) -> None:
+        """Put everything away."""
+        self.studio.document.history.mark_clean()
+        self.studio.training.close()
+        self.window.close()
+        self.studio.close()
+        self.scheduler.close()
+
+
+def shoot(folder: Path, scratch: Path, look: Choice) -> None:
+    """All pictures in one theme."""
+    camera = Camera(folder, scratch, look)
+    studio, window = camera.studio, camera.window
+    camera.take("welcome")
+    studio.open(open_copy("digits-cnn", scratch / look))
+    window.show_canvas()
+    camera.until(lambda: studio.compilation.result)
+    studio.actions.trigger("canvas.frame_all")
+    studio.bus.select([entities.node("conv1")], source="")
+    camera.take("build")
+    studio.actions.trigger("train.start")
+    camera.until(lambda: studio.training.state == "running")
+    studio.actions.trigger("workspace.train")
+    studio.bus.select([entities.tensor("conv2/kernel")], source="")
+    camera.until(lambda: studio.training.standing.epoch >= 12)
+    camera.take("train")
+    studio.actions.trigger("workspace.profile")
+    camera.until(lambda: studio.profiling.measurement is not None)
+    camera.take("profile")
+    camera.until(lambda: studio.training.state == "finished")
+    camera.close()
+
+
+def main(arguments: list[str]) -> int:
+    """Take them all, dark and light."""
+    folder = Path(arguments[0] if arguments else "docs/pictures")
+    prepare_sharing()
+    application = QApplication(["glassbox"])
+    looks: tuple[Choice, ...] = ("dark", "light")
+    with tempfile.TemporaryDirectory() as scratch:
+        for look in looks:
+            shoot(folder, Path(scratch), look)
+    application.quit()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
