@@ -14,12 +14,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.train.project import Project
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.view.canvas import CanvasView
+from studio.graph_editor.view.outline_pane import OutlinePane
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.instruction_view.view.path_bar import PathBar
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
@@ -60,8 +62,10 @@ class Bench:
         theme.install(app, self.studio.theme)
         self.studio.replace(Document.of_project(project))
         self.settle()
-        self.views = [ListingPane(self.studio), TensorMapPane(self.studio), PathBar(self.studio)]
-        for view, size in zip(self.views, ((620, 900), (1200, 320), (1200, 28)), strict=True):
+        kinds = (CanvasView, OutlinePane, ListingPane, TensorMapPane, PathBar)
+        sizes = ((1000, 700), (240, 700), (620, 900), (1200, 320), (1200, 28))
+        self.views: list[QWidget] = [kind(self.studio) for kind in kinds]
+        for view, size in zip(self.views, sizes, strict=True):
             view.resize(*size)
             view.show()
         self.settle()

@@ -9,6 +9,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.view.canvas import CanvasView
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.instruction_view.view.path_bar import PathBar
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
@@ -21,9 +22,10 @@ Open = Callable[[str], Document]
 
 @dataclass
 class Views:
-    """All views of the program over one selection."""
+    """The canvas and all views of the program over one selection."""
 
     studio: Studio
+    canvas: CanvasView
     listing: ListingPane
     tensors: TensorMapPane
     path: PathBar
@@ -36,6 +38,8 @@ class Views:
             self.tensors.table.verticalScrollBar().value(),
             axes.left,
             axes.bottom,
+            self.canvas.navigation.centre.x(),
+            self.canvas.navigation.centre.y(),
         )
 
     def in_sight(self) -> None:
@@ -45,13 +49,17 @@ class Views:
         )
         self.tensors.table.mark(may_scroll=True)
         self.tensors.picture.show_register(self.tensors.links.primary)
+        node = self.studio.bus.path.node
+        if node is not None and node.key in self.canvas.graph.nodes:
+            self.canvas.navigation.reveal(self.canvas.graph.area_of([node.key]))
 
 
 @pytest.fixture
 def views(studio: Studio, opened: Open, qtbot: QtBot) -> Views:
     opened("digits-resnet")
-    made = Views(studio, ListingPane(studio), TensorMapPane(studio), PathBar(studio))
-    for widget in (made.listing, made.tensors, made.path):
+    panes = ListingPane(studio), TensorMapPane(studio), PathBar(studio)
+    made = Views(studio, CanvasView(studio), *panes)
+    for widget in (made.canvas, *panes):
         qtbot.addWidget(widget)
         widget.resize(900, 500)
         widget.show()
@@ -82,6 +90,9 @@ def test_a_selection_is_marked_everywhere(views: Views) -> None:
         if path.tensor is not None:
             assert views.tensors.links.primary is not None
             assert views.tensors.links.marks
+        drawn = {node.key for node in provenance.related(entity, "node")}
+        for key in drawn & set(studio.document.state.nodes):
+            assert views.canvas.marks.of(key).selected
         assert views.path.texts
         for kind in ("node", "instruction", "tensor", "kernel"):
             part = views.path.part(kind)  # type: ignore[arg-type]
@@ -99,16 +110,18 @@ def test_nothing_scrolls_where_the_target_is_in_sight(views: Views) -> None:
         assert views.scrolls() == before
 
 
-@pytest.mark.parametrize("source", ["listing", "tensor_map", "path_bar"])
+@pytest.mark.parametrize("source", ["listing", "tensor_map", "canvas"])
 def test_the_view_that_selects_stays_where_it_is(views: Views, source: str) -> None:
     for entity in things(views.studio):
         before = views.scrolls()
         views.studio.bus.select([entity], source=source)
         after = views.scrolls()
+        if source == "canvas":
+            assert after[4:] == before[4:]
         if source == "listing":
             assert after[0] == before[0]
         if source == "tensor_map":
-            assert after[1:] == before[1:]
+            assert after[1:4] == before[1:4]
 
 
 def test_hovering_anything_scrolls_and_selects_nothing(views: Views) -> None:
