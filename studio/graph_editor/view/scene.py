@@ -168,8 +168,10 @@ class GraphScene(QGraphicsScene):
         return frozenset(self._by_node.get(node_id, ()))
 
     def nodes_near(self, area: QRectF) -> Iterator[CanvasItem]:
-        """Things of the document whose surroundings meet an area, uppermost first."""
-        return (item for item in self.items(area, _BOXES) if isinstance(item, CanvasItem))
+        """Things of the document whose surroundings meet an area, uppermost first; no ghosts."""
+        for item in self.items(area, _BOXES):
+            if isinstance(item, CanvasItem) and self.nodes.get(item.node.id) is item:
+                yield item
 
     def wires_near(self, area: QRectF) -> Iterator[WireItem]:
         """Wires whose surroundings meet an area, uppermost first."""

@@ -21,7 +21,11 @@ NONE = Qt.KeyboardModifier.NoModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 CTRL = Qt.KeyboardModifier.ControlModifier
 ALT = Qt.KeyboardModifier.AltModifier
-LEFT, RIGHT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton, Qt.MouseButton.MiddleButton
+LEFT, RIGHT, MIDDLE = (
+    Qt.MouseButton.LeftButton,
+    Qt.MouseButton.RightButton,
+    Qt.MouseButton.MiddleButton,
+)
 OUT = PortKey("out")
 STEPS = 4
 
@@ -131,24 +135,24 @@ class Hands:
             self.move(start + (end - start) * (step / STEPS), keys, button)
 
     def drag(self, start: QPointF, end: QPointF, keys: Qt.KeyboardModifier = NONE,
-             button: Qt.MouseButton = LEFT, end_keys: Qt.KeyboardModifier | None = None) -> None:  # fmt: skip
+             button: Qt.MouseButton = LEFT,
+             end_keys: Qt.KeyboardModifier | None = None) -> None:  # fmt: skip
         self.carry(start, end, keys, button)
         self.release(button, keys if end_keys is None else end_keys)
 
     def wheel(self, notches: int, at: QPointF | None = None) -> None:
         place = self.canvas.view_point(at) if at is not None else self._at
         glob = QPointF(self.canvas.viewport().mapToGlobal(place.toPoint()))
-        event = QWheelEvent(place, glob, QPoint(), QPoint(0, 120 * notches),
-                            Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False)  # fmt: skip
+        turn, phase = QPoint(0, 120 * notches), Qt.ScrollPhase.NoScrollPhase
+        none = Qt.MouseButton.NoButton
+        event = QWheelEvent(place, glob, QPoint(), turn, none, NONE, phase, False)
         QApplication.sendEvent(self.canvas.viewport(), event)
 
     def _send(self, kind: QEvent.Type, button: Qt.MouseButton, buttons: Qt.MouseButton,
               keys: Qt.KeyboardModifier) -> None:  # fmt: skip
         viewport = self.canvas.viewport()
         glob = QPointF(viewport.mapToGlobal(self._at.toPoint()))
-        QApplication.sendEvent(
-            viewport, QMouseEvent(kind, self._at, glob, button, buttons, keys)
-        )
+        QApplication.sendEvent(viewport, QMouseEvent(kind, self._at, glob, button, buttons, keys))
 
     # -- keyboard ---------------------------------------------------------------------------------
 

@@ -155,9 +155,7 @@ def test_layer_dragged_onto_a_wire_goes_into_it_and_undo_is_identity(hands: Hand
     hands.carry(hands.body("batch_normalization"), hands.middle("conv2d", "flatten"))
     assert hands.canvas.graph.wires[Wire("conv2d", "flatten", 0)].marked == "target"
     hands.release()
-    assert hands.wires == (
-        "input>conv2d batch_normalization>flatten conv2d>batch_normalization"
-    )
+    assert hands.wires == ("input>conv2d batch_normalization>flatten conv2d>batch_normalization")
     assert hands.state.nodes["flatten"].x > place
     assert hands.steps == 1
     hands.document.undo()

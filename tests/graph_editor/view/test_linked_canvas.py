@@ -56,7 +56,6 @@ def test_instruction_marks_its_layers_by_role_and_selects_them(hands: Hands) -> 
     hands.open(net("input 8x8x1 > conv 8 3x3 relu > flatten > dense 4"), zoom=0.8)
     compilation = hands.studio.compilation
 
-
     def knows_the_layer() -> bool:
         known = compilation.provenance
         return known is not None and bool(known.instructions_of("conv2d"))

@@ -33,11 +33,9 @@ def near_miss(hands: Hands) -> QPointF:
 
 def ends(hands: Hands, start: str) -> dict[str, QPointF]:
     """The places a wire is released at, by name, for a wire that begins as told."""
-    if start == "in":
-        return {"port": hands.port("re_lu"), "body": hands.body("re_lu"),
-                "miss": hands.port("re_lu") + QPointF(20, -10), "empty": hands.nowhere()}  # fmt: skip
-    return {"port": hands.input("re_lu"), "body": hands.body("re_lu"),
-            "miss": near_miss(hands), "empty": hands.nowhere()}  # fmt: skip
+    port = hands.port("re_lu") if start == "in" else hands.input("re_lu")
+    miss = port + QPointF(20, -10) if start == "in" else near_miss(hands)
+    return {"port": port, "body": hands.body("re_lu"), "miss": miss, "empty": hands.nowhere()}
 
 
 # start, end, the wires afterwards, whether the search opens; each also with Shift held.
