@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QPointF, QRectF
@@ -48,7 +49,7 @@ def test_backward_wire_goes_round_below(style: str) -> None:
     # Right angles: away from the rounded corners every stretch is level or upright.
     upright = [
         (a, b)
-        for a, b in zip(points, points[1:], strict=False)
+        for a, b in pairwise(points)
         if math.hypot(a.x() - b.x(), a.y() - b.y()) > 10
     ]
     assert all(abs(a.x() - b.x()) < 1e-6 or abs(a.y() - b.y()) < 1e-6 for a, b in upright)
