@@ -83,8 +83,8 @@ class OutlinePane(PaneFrame):
         tree.itemEntered.connect(self._entered)
         tree.itemDoubleClicked.connect(self._reveal)
         header = tree.header()
-        header.setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
-        for column in (_TYPE, _SHAPE, _PARAMETERS):
+        # Names are never cut for the sake of the other columns, which can be scrolled to.
+        for column in (_NAME, _TYPE, _SHAPE, _PARAMETERS):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         contexts.register("table", tree)
 
