@@ -89,7 +89,9 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     window.show_canvas()
     camera.until(lambda: studio.compilation.result)
     studio.actions.trigger("canvas.frame_all")
-    studio.bus.select([entities.node("conv1")], source="")
+    for _ in range(3):
+        studio.actions.trigger("canvas.zoom_in")
+    studio.bus.select([entities.node("conv2")], source="")
     camera.take("build")
     studio.actions.trigger("train.start")
     camera.until(lambda: studio.training.state == "running")
