@@ -23,6 +23,7 @@ from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.certificate import Certificate, certify
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.export_differences import changed_since
@@ -134,6 +135,7 @@ class ExportModel:
         self.pictures: dict[str, Picture] = {}
         self.result: ExportResult | None = None
         self._task: TaskHandle | None = None
+        self._compared: tuple[Path, DocumentState, tuple[str, ...]] | None = None
         self._document = document
         self._tasks = tasks
         self._run_of = run_of
@@ -155,13 +157,16 @@ class ExportModel:
 
     def differences(self) -> tuple[str, ...]:
         """What was changed since the training whose weights are meant; empty when nothing was."""
-        run = self._run_of()
+        run, state = self._run_of(), self._document().state
         if run is None:
             return ()
-        try:
-            return changed_since(run.project(), self._document().project())
-        except StudioError as error:
-            return (f"the network now cannot run: {error.message}",)
+        if self._compared is None or self._compared[:2] != (run.path, state):
+            try:
+                found = changed_since(run.project(), self._document().project())
+            except StudioError as error:
+                found = (f"the network now cannot run: {error.message}",)
+            self._compared = (run.path, state, found)
+        return self._compared[2]
 
     @property
     def task(self) -> TaskHandle | None:

@@ -1,0 +1,341 @@
+"""The dialog in which something is exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QImage, QPixmap, QResizeEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.document import Document
+from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.kit.forms.reverting_line import RevertingLine
+from studio.ui.models.data_samples import picture
+from studio.ui.models.export_preview import LINES, Preview
+from studio.ui.models.exporting import FORMS, ExportForm, ExportResult, form_named
+from studio.ui.models.studio import Studio
+from studio.ui.models.tasks import TaskHandle
+from studio.ui.panes.export.changed_band import ChangedBand
+from studio.ui.panes.export.finding_view import FindingView
+
+_ICONS = {"program": "listing", "weights": "memory", "picture": "picture"}
+_ROLE = Qt.ItemDataRole.UserRole
+
+
+class ExportDialog(QDialog):
+    """Chooses what and where to, shows how the file begins, and ends with the proof.
+
+    It never blocks the window: a training goes on behind it.
+
+    Args:
+        studio: the models.
+        parent: the window.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("export_dialog")
+        self.setWindowTitle("Export")
+        self.setModal(False)
+        self._exports = studio.exporting
+        self._data = studio.data
+        self._tasks = studio.tasks
+        self._form: ExportForm = FORMS[0]
+        self._previewing: TaskHandle | None = None
+        self._asked = 0
+        self._picture = QPixmap()
+        self._error: StudioError | None = None
+        self._build()
+        binding.connect(self, self._exports.changed, self.refresh)
+        binding.refresh(self, self._show_progress, studio.tasks.changed, rate=15)
+        binding.refresh(self, self._document_changed, studio.compilation.stale_changed, rate=4)
+        binding.connect(self, studio.document_replaced, self._replaced)
+        last = self._exports.last
+        self.choose((last[0] if last is not None else self._first_possible()).key)
+        self.refresh()
+        self.resize(760, 620)
+
+    # -- building -------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.band = ChangedBand(self)
+        self.forms = QListWidget(self)
+        self.forms.setObjectName("export_forms")
+        self.forms.setAccessibleName("What to export")
+        self.forms.setProperty("framed", True)
+        self.forms.setIconSize(QSize(16, 16))
+        self.forms.setFixedWidth(228)
+        for form in FORMS:
+            item = QListWidgetItem(form.title, self.forms)
+            item.setData(_ROLE, form.key)
+            item.setSizeHint(QSize(0, theme.ROW))
+            item.setIcon(icons.icon(_ICONS[form.kind]))
+        self.forms.currentItemChanged.connect(self._form_chosen)
+        self.about = QLabel(self)
+        self.about.setObjectName("export_about")
+        self.about.setProperty("role", "soft")
+        self.about.setWordWrap(True)
+        self.path = RevertingLine(self)
+        self.path.setObjectName("export_path")
+        self.path.setAccessibleName("File")
+        self.path.setToolTip("Where the file is written.")
+        self.path.textEdited.connect(lambda _: self._show_possible())
+        self.browse = QPushButton("Browse…", self)
+        self.browse.setObjectName("export_browse")
+        self.browse.clicked.connect(self._ask_path)
+        self.preview = _PreviewText(self)
+        self.picture = QLabel(self)
+        self.picture.setObjectName("export_picture")
+        self.picture.setAccessibleName("Picture of the graph")
+        self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.picture.setMinimumSize(64, 64)
+        self._views = QStackedWidget(self)
+        self._views.addWidget(self.preview)
+        self._views.addWidget(self.picture)
+        self.note = ElidedLabel(self)
+        self.note.setObjectName("preview_note")
+        self.note.setProperty("role", "faint")
+        self.finding = FindingView(self)
+        self.start = QPushButton("Export", self)
+        self.start.setObjectName("export_start")
+        self.start.setProperty("primary", True)
+        self.start.setDefault(True)
+        self.start.clicked.connect(self.export)
+        self.stop = QPushButton("Close", self)
+        self.stop.setObjectName("export_close")
+        self.stop.clicked.connect(self._stop_or_close)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        where = QHBoxLayout()
+        where.setSpacing(8)
+        where.addWidget(self.path, 1)
+        where.addWidget(self.browse)
+        right = QVBoxLayout()
+        right.setSpacing(8)
+        right.addWidget(self.about)
+        right.addLayout(where)
+        right.addWidget(self._views, 1)
+        right.addWidget(self.note)
+        middle = QHBoxLayout()
+        middle.setSpacing(12)
+        middle.addWidget(self.forms)
+        middle.addLayout(right, 1)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(self.stop)
+        buttons.addWidget(self.start)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(12)
+        column.addWidget(self.band)
+        column.addLayout(middle, 1)
+        column.addWidget(self.finding)
+        column.addLayout(buttons)
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def choose(self, key: str) -> None:
+        """Choose what to export; DataError for an unknown form."""
+        form = form_named(key)
+        for row in range(self.forms.count()):
+            if self.forms.item(row).data(_ROLE) == form.key:
+                self.forms.setCurrentRow(row)
+
+    def refresh(self) -> None:
+        """Show what can be exported, and what came of it."""
+        for row in range(self.forms.count()):
+            item = self.forms.item(row)
+            form = form_named(item.data(_ROLE))
+            why = self._exports.why_not(form)
+            item.setToolTip(f"{form.about}\n{why[:1].upper()}{why[1:]}." if why else form.about)
+            item.setForeground(theme.colour("text3" if why else "text"))
+        self._document_changed()
+        self._show_possible()
+        result = self._exports.result
+        if self._exports.task is not None:
+            self._show_progress()
+        elif self._error is not None:
+            self.finding.show_error(self._error)
+        elif result is not None:
+            self.finding.show_result(result, self._sample_of(result))
+        else:
+            self.finding.hide()
+        self.stop.setText("Cancel" if self._exports.task is not None else "Close")
+
+    def _document_changed(self) -> None:
+        weights = self._form.kind != "picture"
+        self.band.show_changes(self._exports.differences() if weights else ())
+
+    def _show_possible(self) -> None:
+        why = self._exports.why_not(self._form)
+        if not why and self._exports.task is not None:
+            why = "an export is running"
+        if not why and not self.path.text().strip():
+            why = "name a file"
+        self.start.setEnabled(not why)
+        self.start.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else
+                              "Write the file and compare it with the network.")  # fmt: skip
+
+    def _show_progress(self) -> None:
+        task = self._exports.task
+        if task is not None:
+            self.finding.show_progress(task.share, task.text)
+
+    def _form_chosen(self, item: QListWidgetItem | None) -> None:
+        if item is None:
+            return
+        self._form = form_named(item.data(_ROLE))
+        self.about.setText(self._form.about)
+        self.path.show_text(str(self._exports.suggested_path(self._form)))
+        self._document_changed()
+        self._show_possible()
+        self._make_preview()
+
+    def _make_preview(self) -> None:
+        if self._previewing is not None:
+            self._previewing.cancel()
+            self._previewing = None
+        self._asked += 1
+        asked, form = self._asked, self._form
+        why = self._exports.why_not(form)
+        if why:
+            self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
+            return
+        self.note.set_text("Making a preview…")
+
+        def done(made: Preview, content: bytes) -> None:
+            if asked == self._asked:
+                self._show_preview(made, content)
+
+        def failed(error: StudioError) -> None:
+            if asked == self._asked and error.code != "cancelled":
+                self._show_text(f"{error.message}.", "")
+
+        self._previewing = self._exports.preview(form, done, failed)
+
+    def _show_preview(self, made: Preview, content: bytes) -> None:
+        picture = QPixmap()
+        if content and self._form.key == "png" and picture.loadFromData(content):
+            self._picture = picture
+            self._views.setCurrentWidget(self.picture)
+            self._fit_picture()
+            self.note.set_text(f"{made.lines[0]}, {made.note}")
+            return
+        self._show_text("\n".join(made.lines), made.note)
+
+    def _show_text(self, text: str, note: str) -> None:
+        self._views.setCurrentWidget(self.preview)
+        self.preview.setPlainText(text)
+        self.note.set_text(note)
+
+    def _fit_picture(self) -> None:
+        if self._picture.isNull():
+            return
+        room = self.picture.size()
+        shown = self._picture
+        if shown.width() > room.width() or shown.height() > room.height():
+            shown = shown.scaled(room, Qt.AspectRatioMode.KeepAspectRatio,
+                                 Qt.TransformationMode.SmoothTransformation)  # fmt: skip
+        self.picture.setPixmap(shown)
+
+    def _sample_of(self, result: ExportResult) -> QImage | None:
+        """The first sample that differs, where samples are pictures."""
+        summary = self._data.summary
+        found = result.certificate
+        if summary is None or found is None or found.first is None:
+            return None
+        if self._exports.differences():
+            # The test part is another one than the training had.
+            return None
+        part = summary.parts[-1]
+        if part.dataset.kind != "images" or found.first.sample >= len(part):
+            return None
+        values = part.dataset.x[part.indices[found.first.sample]]
+        pixels = np.ascontiguousarray(picture(values, part.dataset.value_range))
+        height, width = pixels.shape[:2]
+        grey = pixels.ndim == 2
+        kind = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
+        return QImage(pixels.data, width, height, width * (1 if grey else 3), kind).copy()
+
+    # -- doing ----------------------------------------------------------------------------------
+
+    def export(self) -> None:
+        """Write the file that is chosen."""
+        self._error = None
+        try:
+            self._exports.export(self._form, Path(self.path.text().strip()), self._failed)
+        except StudioError as error:
+            self._failed(error)
+        self.refresh()
+
+    def _failed(self, error: StudioError) -> None:
+        self._error = error
+        self.refresh()
+
+    def _replaced(self, _document: Document) -> None:
+        self.close()
+
+    def _stop_or_close(self) -> None:
+        if self._exports.task is not None:
+            self._exports.task.cancel()
+            self._tasks.changed.emit()
+        else:
+            self.close()
+
+    def _ask_path(self) -> None:
+        dialog = QFileDialog(self, "Export to", self.path.text())
+        dialog.setObjectName("export_path_dialog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(f"{self._form.title} (*{self._form.ending})")
+        dialog.fileSelected.connect(self._path_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _path_chosen(self, path: str) -> None:
+        named = path if path.endswith(self._form.ending) else path + self._form.ending
+        self.path.show_text(named)
+        self._show_possible()
+
+    def _first_possible(self) -> ExportForm:
+        return next((form for form in FORMS if not self._exports.why_not(form)), FORMS[0])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_picture()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "finding"):
+            self.refresh()
+
+
+class _PreviewText(QPlainTextEdit):
+    """The beginning of a file, to be read and copied."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("export_preview")
+        self.setAccessibleName("Beginning of the file")
+        self.setToolTip(f"The first {LINES} lines, or a summary and the first bytes.")
+        self.setReadOnly(True)
+        self.setFont(theme.font("mono"))
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setTabChangesFocus(True)

@@ -1,0 +1,159 @@
+"""What came of an export: where the file is, and whether it was found to be the same model."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import icons, numbers, theme
+from studio.ui.models.certificate import Certificate
+from studio.ui.models.exporting import ExportResult
+
+_PICTURE = 64
+
+
+class FindingView(QWidget):
+    """A box that says how an export goes and what was found.
+
+    Args:
+        parent: the dialog.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("finding")
+        self._role = "text3"
+        self._sign = QLabel(self)
+        self._sign.setFixedSize(20, 20)
+        self.sentence = QLabel(self)
+        self.sentence.setObjectName("finding_sentence")
+        self.sentence.setWordWrap(True)
+        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        strong = theme.font("ui")
+        strong.setBold(True)
+        self.sentence.setFont(strong)
+        self.details = QLabel(self)
+        self.details.setObjectName("finding_details")
+        self.details.setWordWrap(True)
+        self.details.setProperty("role", "soft")
+        self.details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.bar = QProgressBar(self)
+        self.bar.setRange(0, 100)
+        self.bar.setTextVisible(False)
+        self.sample = SamplePicture(self)
+        texts = QVBoxLayout()
+        texts.setSpacing(4)
+        for widget in (self.sentence, self.details, self.bar):
+            texts.addWidget(widget)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 12, 12, 12)
+        row.setSpacing(12)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(texts, 1)
+        row.addWidget(self.sample, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def show_progress(self, share: float | None, text: str) -> None:
+        """Say how far the export is."""
+        self._show("busy", "accent", "Exporting", text[:1].upper() + text[1:])
+        self.bar.setValue(round(100 * (share or 0.0)))
+        self.bar.show()
+        self.sample.show_image(None)
+
+    def show_error(self, error: StudioError) -> None:
+        """Say why nothing was written."""
+        hint = f"\n{error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
+        where = f"{error.who}: " if error.who else ""
+        self._show("error", "error", "Not exported", f"{where}{error.message}.{hint}")
+        self.sample.show_image(None)
+
+    def show_result(self, result: ExportResult, sample: QImage | None) -> None:
+        """Say what was written and found; ``sample`` is the first that is answered differently."""
+        written = f"{result.path} ({numbers.memory(result.nbytes)})"
+        found = result.certificate
+        if found is None and result.doubt is None:
+            self._show("ok", "ok", "Written", written)
+        elif found is None:
+            why = "" if result.doubt is None else result.doubt.message
+            self._show("warning", "warning", "Written, not compared", f"{written}\n{why}")
+        elif found.is_same:
+            self._show("ok", "ok", _capital(found.sentence), f"{written}\n{_same(found)}")
+        elif not found.is_checked:
+            self._show("warning", "warning", _capital(found.sentence), written)
+        else:
+            self._show("error", "error", _capital(found.sentence), f"{written}\n{_other(found)}")
+        self.sample.show_image(sample)
+
+    def _show(self, icon: str, role: str, sentence: str, details: str) -> None:
+        self._role = role
+        self._sign.setPixmap(icons.icon(icon, role).pixmap(QSize(20, 20)))
+        self.sentence.setText(sentence)
+        self.details.setText(details)
+        self.bar.hide()
+        self.setAccessibleName(sentence)
+        self.setAccessibleDescription(details)
+        self.show()
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.mixed(self._role, "dock", 0.5), 1))
+        painter.setBrush(theme.mixed(self._role, "dock", 0.08))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.end()
+
+
+class SamplePicture(QWidget):
+    """One sample, its cells sharp."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFixedSize(_PICTURE, _PICTURE)
+        self.setAccessibleName("The first sample that differs")
+        self._image: QImage | None = None
+        self.hide()
+
+    def show_image(self, image: QImage | None) -> None:
+        """Show a picture, or nothing."""
+        self._image = image
+        self.setVisible(image is not None)
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if self._image is None:
+            return
+        painter = QPainter(self)
+        scale = min(self.width() / self._image.width(), self.height() / self._image.height())
+        width, height = self._image.width() * scale, self._image.height() * scale
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, scale < 1.0)
+        painter.drawImage(QRectF(0, 0, width, height), self._image)
+        painter.end()
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _same(found: Certificate) -> str:
+    top = "" if found.same_top is None else f"the same class on all {found.same_top}; "
+    return (
+        f"Loaded by another process in {numbers.duration(found.seconds)}: {top}relative "
+        f"difference at most {numbers.number(found.max_relative, 2)}; exporting once more gives "
+        "the same bytes."
+    )
+
+
+def _other(found: Certificate) -> str:
+    lines = [f"{_capital(reason)}." for reason in found.reasons[1:]]
+    if found.first is not None:
+        lines.insert(
+            0,
+            f"Sample {found.first.sample} of the test part: the studio says "
+            f"{found.first.expected}, the file says {found.first.found}.",
+        )
+    if found.same_top is not None:
+        lines.append(f"The same class on {found.same_top} of {found.samples} samples.")
+    return "\n".join(lines)

@@ -1,0 +1,248 @@
+"""The export dialog by real events: choose, look, write, prove, refuse, stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from studio.engine.formats.gbasm import load_gbasm
+from studio.engine.formats.safetensors import load as load_safetensors
+from studio.engine.isa.text import format_program
+from studio.graph_editor.model.edits.layers import set_option
+from studio.ui.models.certificate import Certificate
+from studio.ui.models.certificate_answers import Difference
+from studio.ui.models.exporting import ExportResult, form_named
+from studio.ui.models.studio import Studio
+from studio.ui.panes.export.dialog import ExportDialog
+from studio.ui.panes.export.opening import ExportOpener
+from tests.ui.models.trained_projects import train
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    train(folder)
+    return folder
+
+
+@pytest.fixture
+def dialog(studio: Studio, qtbot: QtBot, home: Path) -> ExportDialog:
+    studio.open(home / "small.glassbox")
+    made = ExportDialog(studio)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    idle(studio, qtbot)
+    return made
+
+
+def idle(studio: Studio, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not studio.tasks.running and not studio.compilation.is_compiling,
+                    timeout=30_000)  # fmt: skip
+
+
+def choose(dialog: ExportDialog, qtbot: QtBot, title: str) -> None:
+    forms = dialog.findChild(QListWidget, "export_forms")
+    item = forms.findItems(title, Qt.MatchFlag.MatchStartsWith)[0]
+    place = forms.visualItemRect(item).center()
+    qtbot.mouseClick(forms.viewport(), LEFT, pos=QPoint(place))
+
+
+def type_path(dialog: ExportDialog, qtbot: QtBot, path: Path) -> None:
+    line = dialog.findChild(QLineEdit, "export_path")
+    line.setFocus()
+    line.selectAll()
+    qtbot.keyClicks(line, str(path))
+
+
+def sentence(dialog: ExportDialog) -> str:
+    return dialog.findChild(QLabel, "finding_sentence").text()
+
+
+def test_a_file_is_written_and_proven(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    choose(dialog, qtbot, "Weights (safetensors)")
+    path = tmp_path / "model.safetensors"
+    type_path(dialog, qtbot, path)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    assert dialog.findChild(QPushButton, "export_close").text() == "Cancel"
+    assert not dialog.findChild(QPushButton, "export_start").isEnabled()
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: sentence(dialog).startswith("Same model: max difference "))
+    assert sentence(dialog).endswith("on 64 samples")
+    details = dialog.findChild(QLabel, "finding_details").text()
+    assert str(path) in details
+    assert "the same class on all 64" in details
+    arrays, _ = load_safetensors(path)
+    assert "hidden/kernel" in arrays
+    assert dialog.findChild(QPushButton, "export_close").text() == "Close"
+    assert studio.actions.why_not("export.again") == ""
+    path.unlink()
+    assert studio.actions.trigger("export.again")
+    qtbot.waitUntil(path.is_file, timeout=30_000)
+    idle(studio, qtbot)
+
+
+def test_the_preview_is_the_beginning_of_the_file(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    choose(dialog, qtbot, "Instruction listing")
+    text = dialog.findChild(QPlainTextEdit, "export_preview")
+    qtbot.waitUntil(lambda: text.toPlainText().startswith(".glassbox"), timeout=30_000)
+    path = tmp_path / "model.gbasm"
+    type_path(dialog, qtbot, path)
+    qtbot.keyClick(dialog.findChild(QLineEdit, "export_path"), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    lines = format_program(load_gbasm(path)).splitlines()
+    assert text.toPlainText().splitlines() == [line[:200] for line in lines[:40]]
+    assert text.isReadOnly()
+    idle(studio, qtbot)
+
+
+def test_changes_since_the_training_are_said_first(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot
+) -> None:
+    band = dialog.findChild(QWidget, "changed_band")
+    assert not band.isVisible()
+    studio.document.apply("x", set_option(studio.document.state, "hidden", "units", 99))
+    qtbot.waitUntil(band.isVisible)
+    assert "hidden: units 24 → 99" in dialog.findChild(QLabel, "changed_text").text()
+    choose(dialog, qtbot, "Picture of the graph (SVG)")
+    assert not band.isVisible(), "a picture shows the graph as it is"
+    idle(studio, qtbot)
+
+
+def test_a_difference_names_the_first_sample_and_shows_it(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    certificate = Certificate(
+        "npz", 64, 0.2, 0.4, 60, False,
+        ("4 of 64 samples are answered differently, the first is sample 7",
+         "its class 0 is called '1', expected '0'"),
+        Difference(7, "3 (0.98)", "8 (0.55)"), 1.0,
+    )  # fmt: skip
+    result = ExportResult(form_named("npz"), tmp_path / "m.npz", 1234, certificate)
+    studio.exporting.result = result
+    qtbot.waitUntil(lambda: studio.data.status == "ready")
+    dialog.refresh()
+    assert sentence(dialog).startswith("Not the same model: 4 of 64 samples")
+    details = dialog.findChild(QLabel, "finding_details").text()
+    assert "the studio says 3 (0.98), the file says 8 (0.55)" in details
+    assert "Its class 0 is called '1', expected '0'." in details
+    assert dialog.finding.sample.isVisible()
+
+
+def test_without_samples_nothing_is_claimed(
+    studio: Studio, dialog: ExportDialog, tmp_path: Path
+) -> None:
+    certificate = Certificate("npz", 0, reasons=("the project has no test samples",))
+    studio.exporting.result = ExportResult(form_named("npz"), tmp_path / "m", 1, certificate)
+    dialog.refresh()
+    assert sentence(dialog) == "Not compared: the project has no test samples"
+
+
+def test_what_cannot_be_exported_says_why(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot
+) -> None:
+    choose(dialog, qtbot, "Picture of the graph (PNG)")
+    start = dialog.findChild(QPushButton, "export_start")
+    assert not start.isEnabled()
+    assert start.toolTip() == "No canvas is open."
+    choose(dialog, qtbot, "Weights (NumPy)")
+    assert start.isEnabled()
+    line = dialog.findChild(QLineEdit, "export_path")
+    line.setFocus()
+    line.selectAll()
+    qtbot.keyClick(line, Qt.Key.Key_Delete)
+    assert start.toolTip() == "Name a file."
+    idle(studio, qtbot)
+
+
+def test_a_picture_is_shown_and_written(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    content = QByteArray()
+    buffer = QBuffer(content)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(0xFF0000)
+    image.save(buffer, "PNG")
+    studio.exporting.pictures["png"] = lambda: bytes(content.data())
+    choose(dialog, qtbot, "Picture of the graph (PNG)")
+    shown = dialog.findChild(QLabel, "export_picture").pixmap().toImage()
+    assert (shown.width(), shown.height()) == (40, 30)
+    assert shown.pixelColor(5, 5).red() == 255
+    type_path(dialog, qtbot, tmp_path / "graph.png")
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    assert (tmp_path / "graph.png").read_bytes() == bytes(content.data())
+    assert sentence(dialog) == "Written"
+    idle(studio, qtbot)
+
+
+def test_a_file_that_cannot_be_written_is_said(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    choose(dialog, qtbot, "Weights (NumPy)")
+    type_path(dialog, qtbot, tmp_path / "nowhere" / "m.npz")
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: sentence(dialog) == "Not exported", timeout=30_000)
+    assert "the folder does not exist" in dialog.findChild(QLabel, "finding_details").text()
+    idle(studio, qtbot)
+
+
+def test_an_export_can_be_stopped(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    choose(dialog, qtbot, "Instruction file")
+    type_path(dialog, qtbot, tmp_path / "m.gbi")
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_close"), LEFT)
+    assert studio.exporting.task is None
+    idle(studio, qtbot)
+    assert dialog.isVisible()
+    assert studio.exporting.result is None
+
+
+def test_the_path_is_chosen_with_the_ending_of_the_form(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    choose(dialog, qtbot, "Instruction file")
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_browse"), LEFT)
+    chooser = dialog.findChild(QFileDialog, "export_path_dialog")
+    chooser.fileSelected.emit(str(tmp_path / "model"))
+    chooser.reject()
+    assert dialog.findChild(QLineEdit, "export_path").text() == str(tmp_path / "model.gbi")
+    idle(studio, qtbot)
+
+
+def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -> None:
+    studio.open(home / "small.glassbox")
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    opener = ExportOpener(studio, window)
+    for _ in range(2):
+        assert studio.actions.trigger("export.dialog")
+    found = [d for d in window.findChildren(ExportDialog) if d.isVisible()]
+    assert len(found) == 1
+    assert not found[0].isModal()
+    studio.new()
+    qtbot.waitUntil(lambda: not found[0].isVisible())
+    idle(studio, qtbot)
+    del opener
