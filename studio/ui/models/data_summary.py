@@ -60,6 +60,7 @@ class DataSummary:
         features: one row per feature, from the training part.
         normalization: what the network's input is made by.
         remarks: what may be worth changing, one sentence each.
+        sha256: hash of the content, worked out here because that takes time for a large set.
     """
 
     dataset: Dataset
@@ -67,6 +68,7 @@ class DataSummary:
     features: tuple[FeatureRow, ...]
     normalization: Normalization
     remarks: tuple[str, ...]
+    sha256: str
 
     @property
     def training(self) -> Part:
@@ -108,7 +110,8 @@ def summarise(dataset: Dataset, data: DataSettings, training: TrainingSettings) 
     found = feature_statistics(x)
     norm = make_normalization(data.normalization, x, dataset.value_range)
     features = _features(found, norm, dataset.feature_names)
-    return DataSummary(dataset, parts, features, norm, _remarks(dataset, parts, features, data))
+    remarks = _remarks(dataset, parts, features, data)
+    return DataSummary(dataset, parts, features, norm, remarks, dataset.sha256)
 
 
 def _features(

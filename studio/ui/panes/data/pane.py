@@ -304,7 +304,7 @@ def _facts(summary: DataSummary) -> list[Fact]:
         found.append(("stated range", stated, "What the source says values can be."))
     if not dataset.is_classification:
         found.append(("targets", str(dataset.y.shape[1]), "Numbers to be predicted per sample."))
-    found.append(("SHA-256", dataset.sha256[:12], dataset.sha256))
+    found.append(("SHA-256", summary.sha256[:12], summary.sha256))
     if dataset.licence:
         found.append(("licence", dataset.licence, dataset.attribution))
     return found

@@ -8,7 +8,7 @@ from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen, QPixmap, QPol
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.data_samples import PointCloud, SampleBrowser
+from studio.ui.models.data_samples import MOST_POINTS, PointCloud, SampleBrowser
 
 _HEIGHT = 232
 _MARGIN = 22
@@ -44,8 +44,12 @@ class PointPlot(QWidget):
         self._names = browser.dataset.class_names
         names = browser.dataset.feature_names
         self._axes = (names[0], names[1]) if len(names) > 1 else ("x", "y")
-        x = browser.dataset.x.reshape(len(browser.dataset), -1)[:, :2]
-        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+        # Limits of the whole set, so that a class alone stays where it was; of a large one, of
+        # evenly spaced points.
+        step = max(1, len(browser.dataset) // MOST_POINTS)
+        whole = browser.dataset.x[::step].reshape(-1, browser.dataset.x[0].size)[:, :2]
+        x = np.concatenate([whole.astype(np.float64), self._cloud.x.astype(np.float64)])
+        low, high = x.min(axis=0), x.max(axis=0)
         pad = np.maximum((high - low) * 0.04, 1e-9)
         self._low, self._high = low - pad, high + pad
         count = len(self._cloud.x)
