@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("row", "#", "Place in the program, counted from 0.", 5, is_number=True),
+    Column("row", "#", "Place in the program, counted from 0.", 4, is_number=True),
     Column("instruction", "Instruction", "The line as the compiler prints it.", 44),
     Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),

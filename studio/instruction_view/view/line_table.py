@@ -296,6 +296,8 @@ class LineTable(QTableView):
         for place, column in enumerate(COLUMNS, FIRST):
             if place not in self._chosen_widths and place != INSTRUCTION:
                 chars = chars_of(column, self._listing.level)
+                if column.key == "row" and self._listing.rows is not None:
+                    chars = max(chars, len(str(len(self._listing.rows))))
                 header.resizeSection(place, round(chars * char) + 2 * PADDING)
         if INSTRUCTION not in self._chosen_widths:
             others = header.length() - header.sectionSize(INSTRUCTION)

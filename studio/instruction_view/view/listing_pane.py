@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -43,6 +44,9 @@ from studio.ui.models.listing_actions import ACTIONS, COLOURINGS, GROUPINGS
 
 if TYPE_CHECKING:
     from studio.ui.models.studio import Studio
+
+_TOOL_ROOM = 120
+"""Pixels beside the choices for the age of the listing, the menu and gaps."""
 
 FLASH_MS = 1500
 """How long what a compile changed stays marked."""
@@ -124,8 +128,8 @@ class ListingPane(PaneFrame):
     def _build(self) -> None:
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.passes)
-        self._modes = Segments(self._actions, MODES, self)
-        self._levels = Segments(self._actions, LEVEL_BUTTONS, self)
+        self._modes = Segments(self._actions, MODES, "Program", self)
+        self._levels = Segments(self._actions, LEVEL_BUTTONS, "Level", self)
         self._age = QLabel(self)
         self._age.setObjectName("listing.age")
         self._age.setProperty("role", "faint")
@@ -157,7 +161,8 @@ class ListingPane(PaneFrame):
     def _join(self, studio: Studio) -> None:
         binding.connect(self, studio.compilation.changed, self._take_program)
         binding.connect(self, studio.compilation.stale_changed, self._show_age)
-        binding.refresh(self, self._take_times, studio.profiling.changed, when_visible=True)
+        binding.refresh(self, self._take_times, studio.profiling.changed, when_visible=True,
+                        live="picture")  # fmt: skip
         binding.connect(self, self.links.marked, self._show_note)
         binding.connect(self, self.listing.arranged, self._refresh_actions)
         binding.connect(self, self.listing.caret_moved, self._refresh_actions)
@@ -175,6 +180,14 @@ class ListingPane(PaneFrame):
         self.search.went.connect(self._go_to)
         self.search.closed.connect(self.close_search)
         self.uses.row_wanted.connect(self.view.go_to_row)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choices that have no room side by side become menus."""
+        super().resizeEvent(event)
+        room = self.width() - _TOOL_ROOM
+        levels, modes = self._levels.wide_width, self._modes.wide_width
+        self._levels.set_compact(room < levels + modes)
+        self._modes.set_compact(room < modes + levels // len(LEVEL_BUTTONS))
 
     # -- what is shown --------------------------------------------------------------------------
 

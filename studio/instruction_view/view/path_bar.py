@@ -60,7 +60,8 @@ class PathBar(QWidget):
         self._bind()
         binding.connect(self, studio.bus.path_changed, self._path_changed)
         binding.connect(self, studio.compilation.changed, self.refresh)
-        binding.refresh(self, self.refresh, studio.profiling.changed, when_visible=True)
+        binding.refresh(self, self.refresh, studio.profiling.changed, when_visible=True,
+                        live="picture")  # fmt: skip
         self.refresh()
 
     def _build(self) -> None:

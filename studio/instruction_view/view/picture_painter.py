@@ -22,7 +22,7 @@ LEAST_BOX = 3.0
 """Boxes narrower than this many pixels are not drawn: the sum curve stands for them."""
 
 CURVE, GAP, LEFT, RIGHT, BOTTOM, TOP = 44, 8, 66, 10, 34, 18
-_TICK_PIXELS = 40
+_TICK_PIXELS = 22
 
 
 class PicturePainter:

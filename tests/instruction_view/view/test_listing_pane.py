@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.tensor import Ref
@@ -481,6 +481,34 @@ def test_levels_groups_and_programs_by_their_buttons(studio: Studio, pane: Listi
     assert studio.bus.selection.entities == ()
     assert studio.actions.trigger("listing.group_section")
     assert pane.view.lines[0].title == "data"
+
+
+def test_where_there_is_little_room_choices_become_menus(
+    studio: Studio, pane: ListingPane, qtbot: QtBot
+) -> None:
+    buttons = [
+        pane.findChild(QToolButton, f"listing.level_{name}.button")
+        for name in ("layers", "instructions", "kernels")
+    ]
+    one = pane.findChild(QToolButton, "listing.level_layers.menu")
+    assert one is not None
+    assert one.isHidden()
+    pane.resize(380, 500)
+    qtbot.waitUntil(one.isVisible)
+    assert all(button is not None and button.isHidden() for button in buttons)
+    assert one.text() == "Instructions"
+    assert studio.actions.trigger("listing.level_kernels")
+    assert one.text() == "Kernels"
+    QTest.mouseClick(one, Qt.MouseButton.LeftButton)
+    menu = pane.findChild(QMenu)
+    assert menu is not None
+    assert [a.objectName() for a in menu.actions()][:2] == [
+        "listing.level_layers",
+        "listing.level_instructions",
+    ]
+    menu.close()
+    pane.resize(900, 500)
+    qtbot.waitUntil(one.isHidden)
 
 
 def test_passes_show_what_each_changed(studio: Studio, pane: ListingPane, settled: Settle) -> None:
