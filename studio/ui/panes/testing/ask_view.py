@@ -1,0 +1,375 @@
+"""Asking the network about something of your own: a drawing, a row, a place, a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QButtonGroup,
+    QCheckBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.scrub_field import ScrubField
+from studio.ui.kit.stepping import Stepping
+from studio.ui.models.evaluation import EvaluationModel, Subject
+from studio.ui.models.evaluation_answers import Answer
+from studio.ui.models.evaluation_form import FormField
+from studio.ui.panes.testing.answer_view import AnswerView
+from studio.ui.panes.testing.draw_view import WIDTHS, DrawView
+from studio.ui.panes.testing.pictures import sample_image, scaled
+from studio.ui.panes.testing.plane_view import PlaneView
+
+_SEEN = 56
+_BESIDE = 430
+_ASK_MS = 30
+_HINT = "Draw, drop a file here, or choose a sample"
+
+
+class AskView(QWidget):
+    """What is asked on one side, what the network says on the other.
+
+    Args:
+        evaluation: asks the network.
+        parent: the pane.
+    """
+
+    def __init__(self, evaluation: EvaluationModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("ask_view")
+        self.setAcceptDrops(True)
+        self._evaluation = evaluation
+        self._subject: Subject | None = None
+        self._fields: list[ScrubField] = []
+        self._draw = DrawView(self)
+        self._plane = PlaneView(self)
+        self._answer = AnswerView(self)
+        self._seen = SeenView(self)
+        self._name = QLabel(self)
+        self._name.setFont(theme.font("small"))
+        self._name.setProperty("role", "faint")
+        self._name.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        # A line grows faster than questions are worth asking.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_ASK_MS)
+        self._later.timeout.connect(self._ask_drawing)
+        self._draw.drawn.connect(self._drawn)
+        self._plane.picked.connect(self._picked)
+        self._lay_out()
+        binding.refresh(self, self.show_answer, evaluation.answered, rate=30)
+        self.show_subject()
+
+    @property
+    def draw(self) -> DrawView:
+        """The sheet to draw on."""
+        return self._draw
+
+    @property
+    def plane(self) -> PlaneView:
+        """The map of the plane."""
+        return self._plane
+
+    @property
+    def answer(self) -> AnswerView:
+        """What the network says."""
+        return self._answer
+
+    @property
+    def fields(self) -> tuple[ScrubField, ...]:
+        """The fields of the form."""
+        return tuple(self._fields)
+
+    def show_subject(self) -> None:
+        """Offer what the network that is tested can be asked."""
+        subject, results = self._evaluation.subject, self._evaluation.results
+        self._plane.show_plane(None if subject is None else subject.plane, results)
+        if subject is not self._subject:
+            self._subject = subject
+            self._draw.set_sheet(None if subject is None else subject.sheet)
+            self._fit.setVisible(
+                subject is not None
+                and subject.sheet is not None
+                and subject.sheet.frame is not None
+            )
+            self._make_form(() if subject is None else subject.form)
+            page = self._none
+            if subject is not None and subject.sheet is not None:
+                page = self._drawing
+            elif subject is not None and subject.form:
+                page = self._form_page
+            self._pages.setCurrentWidget(page)
+            plane = subject is not None and subject.is_plane
+            self._plane.setVisible(plane)
+            # Beside the map two fields take no more room than they need.
+            rows = len(self._fields) * (theme.ROW + 8)
+            self._form_area.setMaximumHeight(rows if plane else 1 << 20)
+        self.show_answer()
+
+    def show_answer(self) -> None:
+        """Show what the network said last."""
+        evaluation = self._evaluation
+        answer, error = evaluation.answer, evaluation.answer_error
+        self._seen.setVisible(False)
+        self._name.setText("")
+        if error is not None:
+            self._answer.show_message(error.message, error=True)
+        elif answer is None:
+            self._answer.show_message("" if evaluation.subject is None else self._hint())
+        else:
+            self._answer.show_answer(answer)
+            self._show_seen(answer)
+
+    def _hint(self) -> str:
+        subject = self._subject
+        if subject is not None and subject.is_plane:
+            return "Click a place on the map"
+        if subject is not None and subject.form:
+            return "Change a number, or choose a sample"
+        return _HINT
+
+    def _show_seen(self, answer: Answer) -> None:
+        subject = self._subject
+        self._name.setText(answer.names[0] if len(answer.names) == 1 else
+                           f"{answer.names[0]} and {len(answer.names) - 1} more")  # fmt: skip
+        if answer.rows.ndim >= 3 and subject is not None:
+            facts = subject.task.input_facts
+            self._seen.show_image(sample_image(answer.rows[0], facts.value_range))
+            self._seen.setVisible(True)
+        elif answer.rows.ndim == 2 and len(self._fields) == answer.rows.shape[1]:
+            for field, value in zip(self._fields, answer.rows[0], strict=True):
+                field.set_value(float(value))
+            if subject is not None and subject.is_plane:
+                self._plane.mark((float(answer.rows[0, 0]), float(answer.rows[0, 1])))
+
+    # -- asking ---------------------------------------------------------------------------------
+
+    def ask_files(self, paths: list[Path]) -> None:
+        """Ask about files."""
+        self._evaluation.ask_files(paths)
+
+    def _drawn(self) -> None:
+        if not self._later.isActive():
+            self._later.start()
+
+    def _ask_drawing(self) -> None:
+        drawing = self._draw.drawing
+        if drawing is None:
+            return
+        if drawing.is_empty:
+            self._evaluation.forget_answer()
+        else:
+            self._evaluation.ask_rows(("your drawing",), drawing.row(fitted=self._fit.isChecked()))
+
+    def _picked(self, x: float, y: float) -> None:
+        self._ask_values([x, y])
+
+    def _typed(self) -> None:
+        self._ask_values([float(field.value) for field in self._fields])
+
+    def _ask_values(self, values: list[float]) -> None:
+        try:
+            self._evaluation.ask_values(values)
+        except StudioError as error:
+            self._answer.show_message(error.message, error=True)
+
+    def _choose_file(self) -> None:
+        dialog = QFileDialog(self, "Ask about files")
+        dialog.setObjectName("ask_files")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setNameFilter("Images, tables and arrays (*.png *.jpg *.jpeg *.bmp *.gif *.csv "
+                             "*.npy *.npz)")  # fmt: skip
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.filesSelected.connect(lambda names: self.ask_files([Path(n) for n in names]))
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._subject is not None and any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.ask_files(paths)
+
+    # -- layout ---------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        self._none = QWidget(self)
+        self._drawing = self._make_drawing()
+        self._form_page = self._make_form_page()
+        self._pages = QStackedWidget(self)
+        for page in (self._none, self._drawing, self._form_page):
+            self._pages.addWidget(page)
+        self._file = QPushButton("Open a file…", self)
+        self._file.setObjectName("ask_file")
+        self._file.setToolTip("Ask about an image, a table or an array; files can be dropped too")
+        self._file.clicked.connect(self._choose_file)
+        said = QVBoxLayout()
+        said.setSpacing(2)
+        said.addWidget(self._name)
+        said.addWidget(self._seen, 0, Qt.AlignmentFlag.AlignHCenter)
+        said.addWidget(self._answer, 1)
+        said.addWidget(self._file, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(8, 8, 8, 8)
+        self._row.setSpacing(8)
+        self._row.addWidget(self._pages, 1)
+        self._row.addLayout(said, 1)
+
+    def _make_drawing(self) -> QWidget:
+        page = QWidget(self)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self._draw, 1)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        self._widths = QButtonGroup(self)
+        for n, width in enumerate(WIDTHS):
+            button = PenButton(3.0 + 3.5 * n, page)
+            button.setObjectName(f"pen.{n}")
+            button.setAccessibleName(f"Line {n + 1} of {len(WIDTHS)}")
+            button.clicked.connect(lambda _on=False, chosen=width: self._set_width(chosen))
+            button.setChecked(width == self._draw.width_of_line)
+            self._widths.addButton(button)
+            row.addWidget(button)
+        self._fit = QCheckBox("Fit", page)
+        self._fit.setObjectName("fit_drawing")
+        self._fit.setToolTip("Bring the drawing to the size and place the data's pictures have")
+        self._fit.setChecked(True)
+        self._fit.toggled.connect(self._drawn)
+        row.addWidget(self._fit)
+        row.addStretch(1)
+        for name, tip, work in (("undo", "Take the last stroke back", self._draw.undo),
+                                ("delete", "Clear the sheet", self._draw.clear)):  # fmt: skip
+            tool = QToolButton(page)
+            tool.setObjectName(f"draw.{name}")
+            tool.setAccessibleName(tip)
+            tool.setToolTip(tip)
+            tool.setFixedSize(theme.HIT, theme.HIT)
+            icons.keep(tool, name)
+            tool.clicked.connect(work)
+            row.addWidget(tool)
+        column.addLayout(row)
+        return page
+
+    def _set_width(self, width: float) -> None:
+        self._draw.width_of_line = width
+
+    def _make_form_page(self) -> QWidget:
+        page = QWidget(self)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self._plane, 4)
+        self._form_area = QScrollArea(page)
+        self._form_area.setWidgetResizable(True)
+        self._form_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        column.addWidget(self._form_area, 1)
+        return page
+
+    def _make_form(self, fields: tuple[FormField, ...]) -> None:
+        self._fields = []
+        holder = QWidget()
+        form = QFormLayout(holder)
+        form.setContentsMargins(0, 0, 8, 0)
+        form.setVerticalSpacing(4)
+        for each in fields:
+            step = 1.0 if each.is_whole else _step(each)
+            field = ScrubField(Stepping("linear", integer=each.is_whole, step=step), each.start)
+            field.setObjectName(f"input.{each.name}")
+            field.setAccessibleName(each.name)
+            field.set_hint(f"From {each.low:g} to {each.high:g} in the data")
+            for signal in (field.committed, field.scrubbed):
+                signal.connect(self._typed)
+            form.addRow(each.name, field)
+            self._fields.append(field)
+        self._form_area.setWidget(holder)
+
+    def resizeEvent(self, event: object) -> None:
+        wide = self.width() >= _BESIDE
+        self._row.setDirection(
+            QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
+        )
+
+
+class PenButton(QToolButton):
+    """Chooses a width of the line, shown by a dot as wide.
+
+    Args:
+        width: of the dot.
+        parent: the pane.
+    """
+
+    def __init__(self, width: float, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setToolTip("Width of the line")
+        self.setCheckable(True)
+        self.setFixedSize(theme.HIT, theme.HIT)
+        self._width = width
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("accent" if self.isChecked() else "text2"))
+        middle = QPointF(self.width() / 2, self.height() / 2)
+        painter.drawEllipse(middle, self._width / 2, self._width / 2)
+        painter.end()
+
+
+class SeenView(QWidget):
+    """What the network was given, as it sees it.
+
+    Args:
+        parent: the pane.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("seen")
+        self.setAccessibleName("What the network sees")
+        self.setToolTip("What the network sees")
+        self.setFixedSize(_SEEN, _SEEN)
+        self._image: QImage | None = None
+
+    def show_image(self, image: QImage) -> None:
+        """Show another picture."""
+        self._image = image
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if self._image is None:
+            return
+        painter = QPainter(self)
+        ratio = self.devicePixelRatioF()
+        made = scaled(self._image, _SEEN - 2, ratio)
+        x = (self.width() - made.width() / ratio) / 2
+        y = (self.height() - made.height() / ratio) / 2
+        painter.drawImage(round(x), round(y), made)
+        painter.setPen(theme.colour("hairline"))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        painter.end()
+
+
+def _step(field: FormField) -> float:
+    """About a fiftieth of the range, a round number."""
+    span = field.high - field.low
+    return float(f"{span / 50:.0e}") if span > 0 else 0.1

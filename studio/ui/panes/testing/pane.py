@@ -1,0 +1,285 @@
+"""The test page: measures, evidence, and questions of your own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPalette, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSplitter,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.frame import PaneFrame, separator
+from studio.ui.kit.keys import shown_keys
+from studio.ui.models.evaluation_results import PartName
+from studio.ui.models.runs_columns import is_share
+from studio.ui.models.studio import Studio
+from studio.ui.panes.testing.ask_view import AskView
+from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel
+
+_WIDE = 860
+_PART_WORDS: dict[PartName, str] = {
+    "test": "Test part",
+    "validation": "Validation part",
+    "training": "Training part",
+}
+
+
+class TestingPane(PaneFrame):
+    """Tests the network trained last, or one of a recorded run."""
+
+    __test__ = False
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__("Testing", "testing", parent=parent)
+        self.setObjectName("testing_pane")
+        self._evaluation = studio.evaluation
+        self._training = studio.training
+        self._actions = studio.actions
+        self._matrix = MatrixPanel(studio.evaluation, self)
+        self._samples = SamplesPanel(studio.evaluation, self)
+        self._ask = AskView(studio.evaluation, self)
+        self._head = MeasuresHead(studio, self)
+        self._lay_out()
+        spec = self._actions.spec("train.start")
+        self._nothing = EmptyState(
+            "testing", "Nothing to test yet",
+            "After a training, what the network gets right and wrong is shown here.",
+            (f"Train ({shown_keys(spec.keys[0])})", self._train), self,
+        )  # fmt: skip
+        self._waiting = EmptyState(
+            "waiting", "The network is being trained",
+            "It is tested when the training has ended; you can test it as it is now.",
+            ("Test it now", self._evaluation.measure), self,
+        )  # fmt: skip
+        self._failed = EmptyState("error", "The test failed", "", ("Try again", self._again), self)
+        binding.refresh(
+            self, self.refresh, self._evaluation.changed, studio.training.state_changed,
+            studio.runs.changed, rate=15, when_visible=True,
+        )  # fmt: skip
+        binding.refresh(self, self._show_chosen, self._evaluation.chosen_changed, when_visible=True)
+        binding.refresh(self, self._head.show_age, studio.training.changed, rate=2)
+        self.refresh()
+
+    # -- for others -----------------------------------------------------------------------------
+
+    @property
+    def matrix(self) -> MatrixPanel:
+        """The confusion matrix or the errors."""
+        return self._matrix
+
+    @property
+    def samples(self) -> SamplesPanel:
+        """The samples behind them."""
+        return self._samples
+
+    @property
+    def ask(self) -> AskView:
+        """Questions of one's own."""
+        return self._ask
+
+    @property
+    def head(self) -> MeasuresHead:
+        """The measures."""
+        return self._head
+
+    # -- showing --------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Show what was measured last, or why there is nothing."""
+        evaluation = self._evaluation
+        self._head.refresh()
+        if evaluation.results is None:
+            if evaluation.status == "failed" and evaluation.error is not None:
+                self._failed.say("The test failed", evaluation.error.message,
+                                 ("Try again", self._again))  # fmt: skip
+                self.show_empty(self._failed)
+            elif evaluation.status == "measuring":
+                self.show_empty(None)
+            elif self._training.is_busy and not evaluation.why_not():
+                self.show_empty(self._waiting)
+            else:
+                self.show_empty(self._nothing)
+        else:
+            self.show_empty(None)
+        self.set_note(evaluation.label if evaluation.results is not None else "")
+        self._matrix.refresh()
+        self._samples.refresh()
+        self._ask.show_subject()
+
+    def _show_chosen(self) -> None:
+        self._matrix.mark()
+        self._samples.refresh()
+
+    def _again(self) -> None:
+        self._evaluation.measure()
+
+    def _train(self) -> None:
+        self._actions.trigger("train.start")
+
+    # -- layout ---------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        body = QWidget(self)
+        body.setBackgroundRole(QPalette.ColorRole.Base)
+        body.setAutoFillBackground(True)
+        self._tabs = QTabWidget(body)
+        self._tabs.setObjectName("testing_tabs")
+        self._tabs.setDocumentMode(True)
+        self._split = QSplitter(Qt.Orientation.Horizontal, body)
+        self._split.setObjectName("testing_split")
+        self._split.setChildrenCollapsible(False)
+        # What stands side by side must not keep the pane too wide to be put one behind another.
+        self._split.setMinimumWidth(1)
+        self._tabs.setMinimumWidth(1)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._head)
+        column.addWidget(separator(body))
+        column.addWidget(self._tabs, 1)
+        column.addWidget(self._split, 1)
+        self.set_body(body)
+        self._is_wide: bool | None = None
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Everything side by side where there is room, else one thing at a time."""
+        wide = self.width() >= _WIDE
+        if wide == self._is_wide:
+            return
+        self._is_wide = wide
+        panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._ask, "Ask"))
+        for panel, title in panels:
+            if wide:
+                self._split.addWidget(panel)
+                panel.show()
+            else:
+                # Which of them is in sight is the tabs' affair.
+                self._tabs.addTab(panel, title)
+        for number, share in enumerate((3, 4, 4)):
+            self._split.setStretchFactor(number, share)
+        self._tabs.setVisible(not wide)
+        self._split.setVisible(wide)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+
+class MeasuresHead(QWidget):
+    """What is tested, on which part, and what came out.
+
+    Args:
+        studio: the models.
+        parent: the pane.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._evaluation = studio.evaluation
+        self._part = QComboBox(self)
+        self._part.setObjectName("test_part")
+        self._part.setAccessibleName("Part of the data")
+        self._part.setToolTip("Which part of the data is measured")
+        self._part.activated.connect(self._chosen)
+        self._again = QToolButton(self)
+        self._again.setObjectName("test_again")
+        self._again.setAccessibleName("Measure again")
+        self._again.setToolTip("Measure the network as it is now")
+        self._again.setFixedSize(QSize(theme.HIT, theme.HIT))
+        icons.keep(self._again, "refresh")
+        self._again.clicked.connect(self._evaluation.measure)
+        self._measures = QHBoxLayout()
+        self._measures.setSpacing(12)
+        self._labels: list[tuple[QLabel, QLabel]] = []
+        self._note = ElidedLabel(self)
+        self._note.setFont(theme.font("small"))
+        self._note.setProperty("role", "faint")
+        self._note.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 4, 4, 4)
+        row.setSpacing(8)
+        row.addWidget(self._part)
+        row.addLayout(self._measures)
+        row.addWidget(self._note, 1)
+        row.addWidget(self._again)
+
+    @property
+    def text(self) -> str:
+        """The measures in words."""
+        return ", ".join(f"{n.text()} {v.text()}" for n, v in self._labels if v.isVisibleTo(self))
+
+    @property
+    def note(self) -> str:
+        """The remark beside them."""
+        return self._note.whole
+
+    def refresh(self) -> None:
+        """Show what was measured last."""
+        subject, results = self._evaluation.subject, self._evaluation.results
+        parts = () if subject is None else subject.parts
+        if [self._part.itemData(n) for n in range(self._part.count())] != list(parts):
+            self._part.clear()
+            for part in parts:
+                self._part.addItem(_PART_WORDS[part], part)
+        if self._evaluation.part in parts:
+            self._part.setCurrentIndex(parts.index(self._evaluation.part))
+        self._part.setVisible(bool(parts))
+        metrics = {} if results is None else dict(results.metrics)
+        order = sorted(metrics, key=lambda name: (name == "loss", name))
+        while len(self._labels) < len(order):
+            self._labels.append(self._measure())
+        for number, (name, value) in enumerate(self._labels):
+            shown = number < len(order)
+            name.setVisible(shown)
+            value.setVisible(shown)
+            if shown:
+                metric = order[number]
+                name.setText(metric.replace("_", " ").capitalize())
+                found = metrics[metric]
+                text = numbers.share(found) if is_share(metric) else numbers.number(found)
+                value.setText(text)
+                value.setToolTip(numbers.exact(found))
+        self.show_age()
+
+    def show_age(self) -> None:
+        """Say of which step the measures are, where the training has gone on."""
+        evaluation, results = self._evaluation, self._evaluation.results
+        if evaluation.status == "measuring":
+            self._note.set_text("Measuring…")
+        elif results is None:
+            self._note.set_text("")
+        elif evaluation.is_stale:
+            self._note.set_text(f"as of step {numbers.count(results.steps)}; it has trained on")
+        else:
+            count = f"{numbers.count(len(results))} samples"
+            self._note.set_text(f"{count}; {results.note}" if results.note else count)
+
+    def _measure(self) -> tuple[QLabel, QLabel]:
+        name, value = QLabel(self), QLabel(self)
+        name.setFont(theme.font("small"))
+        name.setProperty("role", "faint")
+        value.setFont(theme.font("title"))
+        pair = QHBoxLayout()
+        pair.setSpacing(5)
+        pair.addWidget(name)
+        pair.addWidget(value)
+        self._measures.addLayout(pair)
+        return name, value
+
+    def _chosen(self, row: int) -> None:
+        part = self._part.itemData(row)
+        if part in _PART_WORDS:
+            self._evaluation.choose_part(part)

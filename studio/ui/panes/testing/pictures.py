@@ -1,0 +1,55 @@
+"""Samples as pictures: images as they are, everything else as a strip of cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+
+from studio.ui.models.data_samples import picture
+from studio.ui.models.evaluation_measures import Array
+
+_WIDE = 32
+
+
+def sample_image(values: Array, value_range: tuple[float, float] | None) -> QImage:
+    """A sample as a picture, one point for each of its cells."""
+    return image_of(picture(_as_picture(values), value_range))
+
+
+def image_of(pixels: npt.NDArray[np.uint8]) -> QImage:
+    """Grey [height, width] or colour [height, width, 3] pixels as a picture of its own."""
+    solid = np.ascontiguousarray(pixels)
+    height, width = solid.shape[:2]
+    if solid.ndim == 2:
+        made = QImage(solid.data, width, height, width, QImage.Format.Format_Grayscale8)
+    else:
+        made = QImage(solid.data, width, height, 3 * width, QImage.Format.Format_RGB888)
+    # The array goes with this function.
+    return made.copy()
+
+
+def scaled(image: QImage, side: int, ratio: float) -> QImage:
+    """The picture as large as fits a square, its cells with sharp edges."""
+    points = round(side * ratio)
+    made = image.scaled(
+        points, points, Qt.AspectRatioMode.KeepAspectRatio,
+        Qt.TransformationMode.FastTransformation
+        if image.width() * 2 < points
+        else Qt.TransformationMode.SmoothTransformation,
+    )  # fmt: skip
+    made.setDevicePixelRatio(ratio)
+    return made
+
+
+def _as_picture(values: Array) -> Array:
+    if values.ndim >= 2:
+        return values if values.ndim <= 3 else values.reshape(*values.shape[:2], -1)
+    flat = values.reshape(-1)
+    rows = -(-len(flat) // _WIDE)
+    if rows == 1:
+        return flat[np.newaxis, :]
+    padded = np.zeros(rows * _WIDE, flat.dtype)
+    padded[: len(flat)] = flat
+    return padded.reshape(rows, _WIDE)

@@ -1,0 +1,273 @@
+"""The samples behind a measurement, as cards: what each is, what it is taken for, how surely."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from studio.ui.kit import binding, contexts, icons, numbers, theme
+from studio.ui.models.evaluation import EvaluationModel
+from studio.ui.models.evaluation_form import default_names
+from studio.ui.models.evaluation_measures import Classification, Regression
+from studio.ui.models.evaluation_results import Results
+from studio.ui.panes.testing.pictures import sample_image, scaled
+
+SAMPLE_ROLE = Qt.ItemDataRole.UserRole + 1
+
+_SIDE = 64
+_CARD = QSize(84, 104)
+_ROW = QSize(188, 62)
+_KEPT = 2000
+_FEATURES = 4
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class SampleListModel(QAbstractListModel):
+    """The samples looked at, in order.
+
+    Args:
+        evaluation: what was measured.
+    """
+
+    def __init__(self, evaluation: EvaluationModel) -> None:
+        super().__init__()
+        self._evaluation = evaluation
+        self._indices: tuple[int, ...] = ()
+        self._results: Results | None = None
+
+    def refresh(self) -> None:
+        """Show the samples chosen now."""
+        self.beginResetModel()
+        found = self._evaluation.samples
+        self._indices = () if found is None else tuple(found.tolist())
+        self._results = self._evaluation.results
+        self.endResetModel()
+
+    @property
+    def results(self) -> Results | None:
+        """The measurement they are of."""
+        return self._results
+
+    def sample(self, row: int) -> int:
+        """Number of the sample in a row."""
+        return self._indices[row]
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - as Qt declares it
+        return 0 if parent.isValid() else len(self._indices)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or self._results is None:
+            return None
+        sample = self._indices[index.row()]
+        if role == SAMPLE_ROLE:
+            return sample
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return sentence(self._results, sample)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return "\n".join(
+                [sentence(self._results, sample), *features(self._results, sample, 24)]
+            )
+        return None
+
+
+class SamplesView(QListView):
+    """Cards of samples.
+
+    Attributes:
+        asked: the user wants to know more about a sample.
+
+    Args:
+        evaluation: what was measured.
+        parent: the pane.
+    """
+
+    asked = Signal(int)
+
+    def __init__(self, evaluation: EvaluationModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("test_samples")
+        self.setAccessibleName("Samples")
+        self.samples = SampleListModel(evaluation)
+        self.setModel(self.samples)
+        self.setItemDelegate(_CardDelegate(self))
+        self.setViewMode(QListView.ViewMode.IconMode)
+        self.setResizeMode(QListView.ResizeMode.Adjust)
+        self.setMovement(QListView.Movement.Static)
+        self.setUniformItemSizes(True)
+        self.setSpacing(2)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setFont(theme.font("small"))
+        contexts.register("table", self)
+        self.clicked.connect(self._asked)
+        self.activated.connect(self._asked)
+        binding.connect(self, theme.changed, self.viewport().update)
+
+    def refresh(self) -> None:
+        """Show the samples chosen now."""
+        self.samples.refresh()
+
+    def _asked(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.asked.emit(self.samples.sample(index.row()))
+
+
+class _CardDelegate(QStyledItemDelegate):
+    """Paints a sample with what is said of it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._images: OrderedDict[tuple[int, int], QImage] = OrderedDict()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        results = _results_of(index)
+        if results is None or is_pictured(results):
+            return _CARD
+        shown = min(_FEATURES, results.inputs[0].size)
+        high = QFontMetricsF(option.font).height() * (1 + -(-shown // 2))
+        return QSize(_ROW.width(), round(high) + 18)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        results, sample = _results_of(index), index.data(SAMPLE_ROLE)
+        if results is None or not isinstance(sample, int):
+            return
+        rect: QRect = option.rect
+        painter.save()
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(theme.colour("accent") if chosen else Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("hover" if over or chosen else "field"))
+        painter.drawRoundedRect(QRectF(rect).adjusted(2.5, 2.5, -2.5, -2.5), 4, 4)
+        inside = rect.adjusted(6, 6, -6, -6)
+        if is_pictured(results):
+            ratio = painter.device().devicePixelRatioF()
+            image = scaled(self._image(results, sample), _SIDE, ratio)
+            wide = image.width() / ratio
+            place = QRectF(inside.center().x() - wide / 2 + 0.5, inside.top(), wide,
+                           image.height() / ratio)  # fmt: skip
+            painter.drawImage(place, image)
+            inside.setTop(inside.top() + _SIDE + 2)
+        else:
+            inside = self._paint_features(painter, option, inside, results, sample)
+        self._paint_words(painter, option, inside, results, sample)
+        painter.restore()
+
+    def _paint_features(
+        self, painter: QPainter, option: QStyleOptionViewItem, inside: QRect, results: Results,
+        sample: int,
+    ) -> QRect:  # fmt: skip
+        metrics = QFontMetricsF(option.font)
+        painter.setPen(theme.colour("text2"))
+        lines = features(results, sample, _FEATURES)
+        for n in range(0, len(lines), 2):
+            text = metrics.elidedText("   ".join(lines[n : n + 2]), Qt.TextElideMode.ElideRight,
+                                      inside.width())  # fmt: skip
+            line = QRectF(inside.left(), inside.top() + (n // 2) * metrics.height(), inside.width(),
+                          metrics.height())  # fmt: skip
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
+        inside.setTop(round(inside.top() + -(-len(lines) // 2) * metrics.height() + 2))
+        return inside
+
+    def _paint_words(
+        self, painter: QPainter, option: QStyleOptionViewItem, inside: QRect, results: Results,
+        sample: int,
+    ) -> None:  # fmt: skip
+        outcome = results.outcome
+        metrics = QFontMetricsF(option.font)
+        if isinstance(outcome, Classification):
+            wrong = bool(outcome.wrong[sample])
+            said = outcome.names[int(outcome.predicted[sample])]
+            truth = outcome.names[int(outcome.truth[sample])]
+            first = f"{said} {numbers.share(float(outcome.confidence[sample]), 2)}"
+            second = f"is {truth}" if wrong else ""
+            role = "error" if wrong else "ok"
+        else:
+            predicted = ", ".join(numbers.number(float(v), 3) for v in outcome.predicted[sample])
+            truth = ", ".join(numbers.number(float(v), 3) for v in outcome.truth[sample])
+            first, second, role, wrong = predicted, f"is {truth}", "text", False
+        high = metrics.height()
+        icon = 10 if isinstance(outcome, Classification) else 0
+        if icon:
+            place = QRectF(inside.left(), inside.top() + (high - icon) / 2, icon, icon)
+            icons.paint(painter, "close" if wrong else "check", place, theme.colour(role))
+        painter.setPen(theme.colour(role))
+        wide = inside.width() - icon - 2
+        if is_pictured(results):
+            line = QRectF(inside.left() + icon + 2, inside.top(), wide, high)
+            painter.drawText(line, 0, metrics.elidedText(first, Qt.TextElideMode.ElideRight, wide))
+            painter.setPen(theme.colour("text2"))
+            line = QRectF(inside.left() + icon + 2, inside.top() + high - 1, wide, high)
+            painter.drawText(line, 0, metrics.elidedText(second, Qt.TextElideMode.ElideRight, wide))
+            return
+        text = f"{first}   {second}"
+        line = QRectF(inside.left() + icon + 4, inside.top(), wide, high)
+        painter.drawText(line, 0, metrics.elidedText(text, Qt.TextElideMode.ElideRight, wide))
+
+    def _image(self, results: Results, sample: int) -> QImage:
+        key = (id(results), sample)
+        found = self._images.get(key)
+        if found is None:
+            found = sample_image(results.inputs[sample], results.facts.value_range)
+            self._images[key] = found
+            if len(self._images) > _KEPT:
+                self._images.popitem(last=False)
+        return found
+
+
+def is_pictured(results: Results) -> bool:
+    """Whether samples are pictures."""
+    return results.inputs.ndim >= 3
+
+
+def features(results: Results, sample: int, most: int) -> list[str]:
+    """Numbers of a sample that is no picture: ``petal length 1.4``."""
+    if is_pictured(results):
+        return []
+    row = results.inputs[sample].reshape(-1)
+    names = results.facts.feature_names or default_names(len(row))
+    if len(names) != len(row):
+        names = default_names(len(row))
+    shown = [f"{name} {numbers.number(float(v), 3)}" for name, v in zip(names, row, strict=True)]
+    return shown[:most]
+
+
+def sentence(results: Results, sample: int) -> str:
+    """What is said of a sample, in words."""
+    outcome = results.outcome
+    loss = numbers.number(float(outcome.losses[sample]), 3)
+    if isinstance(outcome, Regression):
+        said = ", ".join(numbers.number(float(v)) for v in outcome.predicted[sample])
+        truth = ", ".join(numbers.number(float(v)) for v in outcome.truth[sample])
+        return f"Sample {sample}: predicted {said}, is {truth}, error {loss}"
+    said = outcome.names[int(outcome.predicted[sample])]
+    truth = outcome.names[int(outcome.truth[sample])]
+    share = numbers.share(float(outcome.confidence[sample]))
+    how = f"recognised as {said}" if said == truth else f"{truth} taken for {said}"
+    return f"Sample {sample}: {how} with {share}, loss {loss}"
+
+
+def _results_of(index: Index) -> Results | None:
+    model = index.model()
+    return model.results if isinstance(model, SampleListModel) else None
