@@ -74,14 +74,13 @@ class ListingView(LineTable):
         return bool(self._history)
 
     def go_back(self) -> None:
-        """Return to the place that was left last."""
+        """Return to the place that was left last; what is selected stays so."""
         if not self._history:
             return
         value, key = self._history.pop()
         place = self._listing.arrangement.by_key.get(key, -1)
         if place >= 0:
             self._listing.set_caret(place)
-            self.choose_caret()
         self.verticalScrollBar().setValue(value)
 
     # -- choosing -------------------------------------------------------------------------------

@@ -17,8 +17,12 @@ from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.wires import connect, disconnect
+from studio.instruction_view.model.columns import COLUMNS
+from studio.instruction_view.model.quantities import ms_text
 from studio.instruction_view.view.line_table import ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
+from studio.instruction_view.view.listing_table import FIRST
+from studio.instruction_view.view.path_bar import PathBar
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
@@ -509,6 +513,31 @@ def test_where_there_is_little_room_choices_become_menus(
     menu.close()
     pane.resize(900, 500)
     qtbot.waitUntil(one.isHidden)
+
+
+def test_times_come_with_a_measured_step(
+    studio: Studio, pane: ListingPane, settled: Settle, qtbot: QtBot
+) -> None:
+    bar = PathBar(studio)
+    qtbot.addWidget(bar)
+    studio.bus.select([entities.node("conv1")], source="canvas")
+    titles = [column.key for column in COLUMNS]
+    place = FIRST + titles.index("ms")
+    assert pane.view.isColumnHidden(place)
+    studio.profiling.start_dry_run()
+    qtbot.waitUntil(lambda: studio.profiling.measurement is not None, timeout=30_000)
+    settled()
+    qtbot.waitUntil(lambda: not pane.view.isColumnHidden(place))
+    times = studio.profiling.times_ms(studio.compilation.provenance)
+    rows = pane.listing.rows
+    assert rows is not None
+    assert set(times) == set(rows.entries)
+    for row, milliseconds in times.items():
+        shown = pane.view.model().index(pane.listing.arrangement.place_of(row), place).data()
+        assert shown == ms_text(milliseconds)
+    bar.refresh()
+    begin = rows.group(pane.links.primary_row).first
+    assert bar.texts[-1] == f"{ms_text(times[begin])} ms"
 
 
 def test_passes_show_what_each_changed(studio: Studio, pane: ListingPane, settled: Settle) -> None:
