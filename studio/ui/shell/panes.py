@@ -62,6 +62,8 @@ PANES: tuple[PaneSpec, ...] = (
     PaneSpec("runs", "Runs", "runs", "left", ("train",), "studio.ui.panes.runs.pane:RunsPane"),
     PaneSpec("data", "Data", "data", "left", ("build", "train"),
              "studio.ui.panes.data.pane:DataPane"),
+    PaneSpec("testing", "Test", "testing", "right", ("train",),
+             "studio.ui.panes.testing.pane:TestingPane"),
     PaneSpec("profiler", "Profiler", "profiler", "right", ("profile",),
              "studio.ui.panes.profiler.pane:ProfilerPane"),
 )  # fmt: skip
