@@ -138,7 +138,8 @@ def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> l
     executable = backend.compile(counting(side), session, 1)
     there, stop = threading.Event(), threading.Event()
     tap = session.tap(PICTURE, ready=there.set)
-    executable.attach(tap, StepClock())
+    clock = StepClock()
+    executable.attach(tap, clock)
     done = [0]
 
     def train() -> None:
@@ -161,13 +162,15 @@ def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> l
             if not isinstance(snapshot, GlSnapshot):
                 continue
             step = snapshot.moment.step
-            view = View(sheet, low=step - 128, high=step + 127)
-            viewer.draw(Source.of(snapshot), view)
+            viewer.draw(Source.of(snapshot), View(sheet, low=step - 128, high=step + 127))
             seen = viewer.target.read()[:cells, :cells, 0]
             torn["snapshot"] += bool((seen != 128).any())
             snapshot.drawn(viewer.painter.fence())
             snapshot.release()
-            viewer.draw(live, view)
+        for _ in range(frames):
+            # At whatever moment: nothing waits for the end of a step.
+            step = clock.step
+            viewer.draw(live, View(sheet, low=step - 128, high=step + 127))
             torn["live buffer"] += np.unique(viewer.target.read()[:cells, :cells, 0]).size > 1
     finally:
         stop.set()
@@ -187,56 +190,108 @@ def live_source(executable: GlExecutable, backend: GlBackend) -> Source:
     return Source(where.buffer.name, where.offset, where.nbytes, descriptor)
 
 
+@dataclass(frozen=True)
+class Look:
+    """A way of looking.
+
+    Attributes:
+        name: of the row.
+        interval: seconds between two pictures; 0 for none at all.
+        statistics: have statistics made of every snapshot and read back.
+        draws: draw every snapshot.
+        context: open the second context.
+    """
+
+    name: str
+    interval: float = 0.1
+    statistics: bool = True
+    draws: bool = True
+    context: bool = True
+
+
+LOOKS = (
+    Look("a tap nobody asks", 0.0, context=False),
+    Look("a second context that draws nothing", 0.0),
+    Look("10 statistics a second", draws=False, context=False),
+    Look("10 pictures a second without statistics", statistics=False),
+    Look("10 pictures a second"),
+    Look("60 pictures a second", 1 / 60),
+)
+
+
 class Looking:
-    """A thread that draws a tensor again and again, so often at most.
+    """A thread that looks at a tensor again and again; begins when told.
 
     Args:
         egl: gives the second context.
         tap: the tensor.
         there: set when a snapshot has come.
-        interval: seconds between two pictures.
+        look: what it does.
     """
 
-    def __init__(self, egl: SharedEgl, tap: Tap, there: threading.Event, interval: float) -> None:
+    def __init__(self, egl: SharedEgl, tap: Tap, there: threading.Event, look: Look) -> None:
         self.frames = 0
         self._egl = egl
         self._tap = tap
         self._there = there
-        self._interval = interval
-        self._stop = threading.Event()
+        self._look = look
+        self._ready, self._go, self._stop = (threading.Event() for _ in range(3))
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
+        self._ready.wait()
+
+    def begin(self) -> None:
+        """Look from now on; the second context is open already."""
+        self._go.set()
+
+    def close(self) -> int:
+        """End, and say how many times it looked."""
+        self._stop.set()
+        self._go.set()
+        self._thread.join()
+        return self.frames
 
     def _run(self) -> None:
-        viewer = Viewer(self._egl)
+        viewer = Viewer(self._egl) if self._look.context else None
+        self._ready.set()
+        self._go.wait()
         held: GlSnapshot | None = None
         while not self._stop.is_set():
             begun = time.perf_counter()
+            if not self._look.interval:
+                self._stop.wait()
+                break
             self._tap.request()
             if not self._there.wait(0.5):
                 continue
             self._there.clear()
             snapshot = self._tap.take()
             if isinstance(snapshot, GlSnapshot):
-                found = snapshot.render().statistics
-                low, high = (0.0, 1.0) if found is None else (found.low, found.high)
-                viewer.draw(Source.of(snapshot), View(whole(snapshot.shape), low=low, high=high))
-                if held is not None:
-                    held.drawn(viewer.painter.fence())
-                    held.release()
-                held = snapshot
-                self.frames += 1
-            self._stop.wait(max(0.0, self._interval - (time.perf_counter() - begun)))
-        viewer.finish()
+                held = self._show(snapshot, held, viewer)
+            self._stop.wait(max(0.0, self._look.interval - (time.perf_counter() - begun)))
         if held is not None:
             held.release()
-        viewer.close()
+        if viewer is not None:
+            viewer.finish()
+            viewer.close()
 
-    def close(self) -> int:
-        """End, and say how many pictures were drawn."""
-        self._stop.set()
-        self._thread.join()
-        return self.frames
+    def _show(
+        self, snapshot: GlSnapshot, held: GlSnapshot | None, viewer: Viewer | None
+    ) -> GlSnapshot:
+        """Look at a snapshot and give the one before back."""
+        low, high = 0.0, 1.0
+        if self._look.statistics:
+            found = snapshot.render().statistics
+            if found is not None:
+                low, high = found.low, found.high
+        if viewer is not None and self._look.draws:
+            viewer.draw(Source.of(snapshot), View(whole(snapshot.shape), low=low, high=high))
+            if held is not None:
+                held.drawn(viewer.painter.fence())
+        if held is not None:
+            held.release()
+        self.frames += 1
+        return snapshot
 
 
 def draw_milliseconds(egl: SharedEgl, snapshot: GlSnapshot, count: int = 200) -> float:
@@ -292,23 +347,24 @@ def costs(
             return (time.perf_counter() - begun) / steps * 1e3
 
         block()
-        for looks, interval in (("10 a second", 0.1), ("60 a second", 1 / 60)):
-            there = threading.Event()
+        shape = network.program("train").tensors.named(name).shape
+        elements = batch * int(np.prod(shape[1:]))
+        draw = _draw_time(network.live.watch, network.live.unwatch, executable, egl, name)
+        for look in LOOKS:
             alone: list[float] = []
             watched: list[float] = []
             frames = 0
             for _ in range(repeats):
                 alone.append(block())
+                there = threading.Event()
                 tap = network.live.watch(name, ready=there.set)
-                looking = Looking(egl, tap, there, interval)
+                looking = Looking(egl, tap, there, look)
+                looking.begin()
                 watched.append(block())
                 frames += looking.close()
                 network.live.unwatch(tap)
-            draw = _draw_time(network.live.watch, network.live.unwatch, executable, egl, name)
-            shape = network.program("train").tensors.named(name).shape
-            elements = batch * int(np.prod(shape[1:]))
             found.append(
-                Cost(word, batch, name, elements, looks, statistics.median(alone),
+                Cost(word, batch, name, elements, look.name, statistics.median(alone),
                      statistics.median(watched), frames / (repeats * seconds), draw)
             )  # fmt: skip
     return found
@@ -335,7 +391,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write JSON if asked; 1 where a picture from a snapshot was torn."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--side", type=int, default=2048, help="side of the counted tensor")
-    parser.add_argument("--frames", type=int, default=400)
+    parser.add_argument("--frames", type=int, default=400, help="to look for torn ones, or 0")
     parser.add_argument("--works", default="W3,W4", help="workloads to train")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each block")
@@ -345,7 +401,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     egl = SharedEgl()
     backend = GlBackend(egl)
     facts = {**machine(), "device": backend.device, "driver": backend.info.version}
-    torn = torn_frames(backend, egl, options.side, options.frames)
+    torn = torn_frames(backend, egl, options.side, options.frames) if options.frames else []
     for one in torn:
         print(f"{one.source}: {one.torn} of {one.frames} pictures torn, {one.steps} steps run")
     measured: list[Cost] = []
@@ -363,13 +419,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [{**asdict(cost), "slower": cost.slower} for cost in measured]
         answer = {"facts": facts, "torn": [asdict(one) for one in torn], "costs": rows}
         options.json.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
-    snapshots = next(one for one in torn if one.source == "snapshot")
-    live = next(one for one in torn if one.source == "live buffer")
-    if snapshots.torn or not live.torn:
-        print("a snapshot was torn" if snapshots.torn else "the test saw no torn live buffer",
-              file=sys.stderr)  # fmt: skip
-        return 1
-    return 0
+    wrong = [one.source for one in torn if bool(one.torn) != (one.source == "live buffer")]
+    for source in wrong:
+        print(f"not as it must be: {source}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,51 +1,72 @@
 // live sums: sums of d = (x - centre) / half range, which is -1 to 1 and cannot overflow; in the
 // second round of (d - mean)^2, with the histogram.
-shared uint bins[64];
+// Indices are worked out before they are used: NVIDIA's compiler (580.159) breaks on a choice inside
+// the index of an atomic.
+const int FIRST = 12, BINS = 36, SCALE = 100;
 
-const int RANGE = 0, FIRST = 12, BINS = 36, SCALE = 100;
+shared uint bins[64];
 
 void main() {
     int type = numbers[0], count = numbers[1], threads = numbers[5], into = numbers[6];
     bool second = numbers[7] != 0;
-    int t = THREAD;
-    float low = uintBitsToFloat(parts[RANGE + LOW]), high = uintBitsToFloat(parts[RANGE + HIGH]);
-    bool any = parts[RANGE + FINITES] > 0u;
-    float centre = any ? 0.5 * low + 0.5 * high : 0.0, reach = any ? 0.5 * high - 0.5 * low : 0.0;
-    float share = reach > 0.0 ? 1.0 / reach : 0.0;
-    if (is_bad(share)) share = 0.0;
+    int t = THREAD, lane = int(gl_LocalInvocationIndex);
+    uint finites = parts[FINITES];
+    float low = uintBitsToFloat(parts[LOW]), high = uintBitsToFloat(parts[HIGH]);
+    float centre = 0.0, reach = 0.0, lift = 1.0, scale = 0.0, mean = 0.0;
+    if (finites > 0u) {
+        centre = 0.5 * low + 0.5 * high;
+        reach = 0.5 * high - 0.5 * low;
+    }
+    // By powers of two into the middle of the range: devices take 1/3e38 for zero.
+    if (reach > 1.0e18) lift = 5.421010862427522e-20;
+    if (reach < 1.0e-18) lift = 1.8446744073709552e19;
+    if (reach * lift > 0.0) scale = 1.0 / (reach * lift);
+    if (is_bad(scale)) scale = 0.0;
     if (t == 0 && !second) {
         parts[SCALE] = floatBitsToUint(centre);
         parts[SCALE + 1] = floatBitsToUint(reach);
     }
-    float mean = 0.0;
-    if (second && any) {
+    if (second && finites > 0u) {
         float sum = uintBitsToFloat(parts[FIRST + SUM]) + uintBitsToFloat(parts[FIRST + LOST]);
-        mean = sum / float(parts[RANGE + FINITES]);
+        mean = sum / float(finites);
     }
-    bins[gl_LocalInvocationIndex] = 0u;
+    bins[lane] = 0u;
     barrier();
     LongSum total = LongSum(0.0, 0.0);
-    for (int i = t; t < threads && i < count; i += threads) {
-        uint bits = live_bits(type, live_cell(i));
-        if (live_mark(type, bits) != LIVE_FINITE) continue;
-        float d = (live_number(type, bits) - centre) * share;
-        if (!second) {
-            total = plus(total, d);
-            continue;
+    if (t < threads) {
+        for (int i = t; i < count; i += threads) {
+            uint bits = live_bits(type, live_cell(i));
+            if (live_mark(type, bits) == LIVE_FINITE) {
+                float d = (live_number(type, bits) - centre) * lift * scale;
+                if (second) {
+                    float apart = d - mean;
+                    total = plus(total, apart * apart);
+                    int bin = 0;
+                    if (reach > 0.0) bin = int((0.5 * d + 0.5) * 64.0);
+                    if (bin < 0) bin = 0;
+                    if (bin > 63) bin = 63;
+                    atomicAdd(bins[bin], 1u);
+                } else {
+                    total = plus(total, d);
+                }
+            }
         }
-        total = plus(total, (d - mean) * (d - mean));
-        int bin = reach > 0.0 ? int((0.5 * d + 0.5) * 64.0) : 0;
-        atomicAdd(bins[bin < 0 ? 0 : bin > 63 ? 63 : bin], 1u);
     }
     barrier();
-    if (second && bins[gl_LocalInvocationIndex] > 0u) {
-        atomicAdd(parts[BINS + int(gl_LocalInvocationIndex)], bins[gl_LocalInvocationIndex]);
-    }
+    uint here = bins[lane];
+    int place = BINS + lane;
+    if (second && here > 0u) atomicAdd(parts[place], here);
     if (t >= threads) return;
     int at = into + t * PART;
-    for (int k = 0; k < SUM; ++k) parts[at + k] = 0u;
+    parts[at + NANS] = 0u;
+    parts[at + PLUSES] = 0u;
+    parts[at + MINUSES] = 0u;
+    parts[at + ZEROS] = 0u;
+    parts[at + FINITES] = 0u;
     parts[at + LOW] = floatBitsToUint(INFINITE);
     parts[at + HIGH] = floatBitsToUint(-INFINITE);
+    parts[at + LOW_INT] = 0u;
+    parts[at + HIGH_INT] = 0u;
     parts[at + SUM] = floatBitsToUint(total.sum);
     parts[at + LOST] = floatBitsToUint(total.lost);
 }
