@@ -49,8 +49,8 @@ from studio.graph_editor.view.linking import CANVAS, Linking
 from studio.graph_editor.view.mark_book import MarkBook
 from studio.graph_editor.view.marks import PortKey
 from studio.graph_editor.view.navigation import Navigation
-from studio.graph_editor.view.node_item import no_picture
 from studio.graph_editor.view.node_paint import NEAR
+from studio.graph_editor.view.node_pictures import NodePictures
 from studio.graph_editor.view.overlay import Overlay
 from studio.graph_editor.view.overview import OVERVIEW_ZOOM, Overview, paint_marks
 from studio.graph_editor.view.picking import EMPTY, Target, pick
@@ -105,7 +105,11 @@ class CanvasView(QGraphicsView):
         self.searches = Searches(self)
         self.writing = Writing(self)
         self.keys = CanvasKeys(self)
-        self.lens = Lens(self.graph, no_picture, self)
+        self.pictures = NodePictures(
+            studio.previews, studio.preferences, self.graph, self.navigation, self
+        )
+        self.graph.use_pictures(self.pictures.picture)
+        self.lens = Lens(self.graph, self.pictures, self)
         self.chrome = Chrome(
             self, self.graph, self.navigation, self.bus, studio.preferences,
             lambda: studio.actions.trigger("canvas.quick_add"),

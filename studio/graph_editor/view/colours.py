@@ -34,6 +34,8 @@ class CanvasColours:
         self.text2 = QColor(theme.colour("text2"))
         self.text3 = QColor(theme.colour("text3"))
         self.accent = QColor(theme.colour("accent"))
+        self.halo = QColor(self.accent)
+        self.halo.setAlpha(56)
         self.on_accent = QColor(theme.colour("on_accent"))
         self.ok = QColor(theme.colour("ok"))
         self.warning = QColor(theme.colour("warning"))

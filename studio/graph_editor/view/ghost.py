@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
@@ -47,6 +48,13 @@ class Ghost:
     def nodes(self) -> tuple[str, ...]:
         """The ids of the ghosts shown."""
         return tuple(self._nodes)
+
+    def area(self) -> QRectF:
+        """The smallest rectangle around the ghosts of layers."""
+        area = QRectF()
+        for item in self._nodes.values():
+            area = area.united(item.scene_area)
+        return area
 
     def show(
         self, before: DocumentState, after: DocumentState, report: Report, colours: CanvasColours

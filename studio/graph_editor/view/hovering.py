@@ -76,6 +76,9 @@ class Hovering:
         lines = [f"{card_.title}: {card_.subtitle}"]
         if card_.condition != "ok":
             lines.append(card_.message or card_.condition)
+        picture = self._graph.picture_of(target.node)
+        if picture is not None:
+            lines.append(picture.text)
         lines += [f"{p.message}\n{p.hint}".strip() for p in report.problems_of(target.node)
                   if p.message != card_.message]  # fmt: skip
         return "\n".join(lines)

@@ -6,10 +6,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.graph_editor.view.node_item import PictureOf
+from studio.graph_editor.view.node_picture import draw_picture
+from studio.graph_editor.view.node_pictures import NodePictures
 from studio.graph_editor.view.picking import Target
 from studio.graph_editor.view.scene import GraphScene
-from studio.ui.kit import theme
+from studio.ui.kit import binding, theme
 
 _SIZE = QSize(260, 290)
 _CAPTION = 42.0
@@ -23,19 +24,20 @@ class Lens(QWidget):
 
     Args:
         graph: the drawing.
-        picture_of: the preview of a layer's output, by id.
+        pictures: the previews.
         parent: the canvas.
     """
 
-    def __init__(self, graph: GraphScene, picture_of: PictureOf, parent: QWidget) -> None:
+    def __init__(self, graph: GraphScene, pictures: NodePictures, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("lens")
         self.setAccessibleName("Magnified tensor")
         self.setFixedSize(_SIZE)
         self._graph = graph
-        self._picture_of = picture_of
+        self._pictures = pictures
         self._node = ""
         self._kept = False
+        binding.connect(self, pictures.changed, self.update)
         self.hide()
 
     @property
@@ -50,6 +52,7 @@ class Lens(QWidget):
         if self._kept or item is None or not item.node.flows:
             return
         self._node = node
+        self._pictures.look_at(node)
         parent = self.parentWidget()
         place = at + _AWAY
         if parent is not None:
@@ -64,6 +67,7 @@ class Lens(QWidget):
         """Show nothing any more, unless it was pinned."""
         if not self._kept:
             self._node = ""
+            self._pictures.look_at("")
             self.hide()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -89,20 +93,18 @@ class Lens(QWidget):
             painter.setPen(theme.colour("text2"))
             painter.setFont(theme.font("numbers"))
             flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
-            painter.drawText(caption, flags, item.card.shape or "shape not known yet")
+            picture = self._pictures.picture(self._node)
+            said = [item.card.shape or "shape not known yet", picture.text if picture else ""]
+            painter.drawText(caption, flags, "  ".join(part for part in said if part))
         painter.end()
 
     def _paint_picture(self, painter: QPainter) -> None:
         area = QRectF(10, 10, self.width() - 20, self.height() - _CAPTION - 14)
         painter.fillRect(area, theme.colour("canvas"))
-        picture = self._picture_of(self._node)
-        if picture is None or picture.isNull():
-            painter.setPen(theme.colour("text3"))
-            painter.setFont(theme.font("ui"))
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "No picture of it yet")
+        picture = self._pictures.picture(self._node)
+        if picture is not None:
+            draw_picture(painter, picture, area)
             return
-        ratio = min(area.width() / picture.width(), area.height() / picture.height())
-        width, height = picture.width() * ratio, picture.height() * ratio
-        middle = area.center()
-        place = QRectF(middle.x() - width / 2, middle.y() - height / 2, width, height)
-        painter.drawImage(place, picture)
+        painter.setPen(theme.colour("text3"))
+        painter.setFont(theme.font("ui"))
+        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "No picture of it yet")

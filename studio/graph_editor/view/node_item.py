@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from studio.graph_editor.model.cards import NodeCard
@@ -14,14 +12,8 @@ from studio.graph_editor.view import node_paint
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import CanvasItem
 from studio.graph_editor.view.marks import PortKey
+from studio.graph_editor.view.node_picture import PictureOf, no_picture
 from studio.graph_editor.view.node_text import PlacedText, card_texts, far_text
-
-PictureOf = Callable[[str], QImage | None]
-
-
-def no_picture(_node_id: str) -> QImage | None:
-    """For where there are no previews."""
-    return None
 
 
 class NodeItem(CanvasItem):

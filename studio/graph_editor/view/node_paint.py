@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPen
 
 from studio.graph_editor.model.cards import NodeCard
 from studio.graph_editor.model.geometry import (
@@ -16,6 +16,7 @@ from studio.graph_editor.model.geometry import (
 )
 from studio.graph_editor.view.colours import CanvasColours, linked_pen
 from studio.graph_editor.view.marks import Marks, PortKey, PortMark
+from studio.graph_editor.view.node_picture import NodePicture, draw_picture
 from studio.graph_editor.view.node_text import FOOTER_HEIGHT, PlacedText
 from studio.graph_editor.view.sprites import stamp
 from studio.ui.kit import icons
@@ -72,6 +73,9 @@ def paint_outline(
     if marks.linked:
         painter.setPen(linked_pen(colours.accent, marks.linked, 2.0))
         painter.drawRoundedRect(size.adjusted(-_RING, -_RING, _RING, _RING), RADIUS + 2, RADIUS + 2)
+    if marks.selected == "primary":
+        painter.setPen(QPen(colours.halo, 8.0))
+        painter.drawRoundedRect(size.adjusted(-2, -2, 2, 2), RADIUS + 2, RADIUS + 2)
     if marks.selected:
         painter.setPen(QPen(colours.accent, 2.5 if marks.selected == "primary" else 1.5))
         painter.drawRoundedRect(size.adjusted(-2, -2, 2, 2), RADIUS + 2, RADIUS + 2)
@@ -118,19 +122,23 @@ def paint_ports(
 
 
 def paint_picture(
-    painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours, picture: QImage | None
+    painter: QPainter,
+    card: NodeCard,
+    size: QRectF,
+    colours: CanvasColours,
+    picture: NodePicture | None,
 ) -> None:
     """The preview of the layer's output, in the room kept for it."""
     area = picture_area(card, size)
     painter.setPen(_NO_PEN)
     painter.setBrush(colours.canvas)
     painter.drawRoundedRect(area, 3, 3)
-    if picture is None or picture.isNull():
+    if picture is not None:
+        draw_picture(painter, picture, area.adjusted(2, 2, -2, -2))
         return
-    ratio = min(area.width() / picture.width(), area.height() / picture.height())
-    width, height = picture.width() * ratio, picture.height() * ratio
-    place = QRectF(area.center().x() - width / 2, area.center().y() - height / 2, width, height)
-    painter.drawImage(place, picture)
+    painter.setPen(colours.text3)
+    painter.setFont(colours.small_font)
+    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "no picture yet")
 
 
 def picture_area(card: NodeCard, size: QRectF) -> QRectF:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPixmap
 
 from studio.graph_editor.view.colours import CanvasColours
-from studio.graph_editor.view.items import FrameItem
+from studio.graph_editor.view.items import FrameItem, NoteItem
 from studio.graph_editor.view.node_paint import paint_plain_outline
 from studio.graph_editor.view.scene import GraphScene
 
@@ -75,10 +75,11 @@ def paint_small(painter: QPainter, graph: GraphScene, colours: CanvasColours) ->
     for wire in graph.wires.values():
         painter.drawPath(wire.path())
     for item in graph.nodes.values():
-        if not isinstance(item, FrameItem):
-            colour = colours.family[item.card.family]
-            if item.card.condition == "error":
-                colour = colours.error
+        if isinstance(item, NoteItem):
+            painter.fillRect(item.scene_area, colours.hover)
+        elif not isinstance(item, FrameItem):
+            wrong = item.card.condition == "error"
+            colour = colours.error if wrong else colours.family[item.card.family]
             painter.fillRect(item.scene_area, colour)
 
 

@@ -46,6 +46,7 @@ class QuickAddPopup(QFrame):
         self._failed = failed
         self._chooser: Chooser | None = None
         self._at = QPoint()
+        self._clear = 0
         self.field = QLineEdit(self)
         self.field.setObjectName("quick_add_field")
         self.field.setAccessibleName("Search for a layer")
@@ -70,10 +71,16 @@ class QuickAddPopup(QFrame):
         self.setFocusProxy(self.field)
         self.hide()
 
-    def open(self, chooser: Chooser, at: QPoint) -> None:
-        """Ask what to choose, with the field at a place of the canvas."""
+    def open(self, chooser: Chooser, at: QPoint, clear: int = 0) -> None:
+        """Ask what to choose, at a place of the canvas.
+
+        Args:
+            chooser: what it is for.
+            at: where.
+            clear: height below that place which stays in sight, for the ghost.
+        """
         self._chooser = chooser
-        self._at = at
+        self._at, self._clear = at, clear
         self.field.setPlaceholderText(chooser.prompt)
         with_signals = self.field.blockSignals(True)
         self.field.clear()
@@ -83,6 +90,11 @@ class QuickAddPopup(QFrame):
         self.show()
         self.raise_()
         self.field.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def keep_clear(self, bottom: int) -> None:
+        """Leave the canvas down to a height in sight, because a ghost is there."""
+        self._clear = max(self._clear, bottom + _MARGIN - self._at.y())
+        self._fit()
 
     @property
     def is_open(self) -> bool:
@@ -189,15 +201,23 @@ class QuickAddPopup(QFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """Stay inside the canvas, with the field where it was opened."""
+        """Stay inside the canvas: below what is to stay in sight, or above it."""
         parent = self.parentWidget()
         if parent is None:
             return
         self.adjustSize()
         room = parent.rect()
         left = max(4, min(self._at.x(), room.width() - self.width() - 4))
-        top = max(4, min(self._at.y(), room.height() - self.height() - 4))
-        self.move(left, top)
+        top = self._at.y() + self._clear
+        if top + self._tallest() > room.height() and self._clear:
+            above = self._at.y() - self.height() - 3 * _MARGIN
+            top = above if above >= 4 else top
+        self.move(left, max(4, min(top, room.height() - self.height() - 4)))
+
+    def _tallest(self) -> int:
+        """Height with a full list, so that typing does not make it change sides."""
+        rows = _MOST_ROWS * theme.ROW
+        return self.height() - self.list.isVisibleTo(self) * self.list.height() + rows
 
     def _dress(self) -> None:
         field, outline = theme.colour("dock").name(), theme.colour("outline").name()

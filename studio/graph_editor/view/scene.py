@@ -16,7 +16,8 @@ from studio.graph_editor.model.state import DocumentState, Wire
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import CanvasItem, DotItem, FrameItem, NoteItem
 from studio.graph_editor.view.marks import PortKey
-from studio.graph_editor.view.node_item import NodeItem, PictureOf, no_picture
+from studio.graph_editor.view.node_item import NodeItem
+from studio.graph_editor.view.node_picture import NodePicture, PictureOf, no_picture
 from studio.graph_editor.view.routing import route
 from studio.graph_editor.view.wire_item import CHIP_ZOOM, WireItem
 
@@ -28,14 +29,12 @@ class GraphScene(QGraphicsScene):
 
     Args:
         colours: what they paint with.
-        picture_of: the preview of a layer's output, by id.
         parent: owner.
     """
 
     def __init__(
         self,
         colours: CanvasColours,
-        picture_of: PictureOf = no_picture,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -45,11 +44,19 @@ class GraphScene(QGraphicsScene):
         self.wires: dict[Wire, WireItem] = {}
         self._state = DocumentState()
         self._report = Report()
-        self._picture_of = picture_of
+        self._picture_of: PictureOf = no_picture
         self._style = "curve"
         self._near = True
         self._by_node: dict[str, set[Wire]] = {}
         self._content: QRectF | None = None
+
+    def use_pictures(self, picture_of: PictureOf) -> None:
+        """Take the previews of layers from somewhere, from now on."""
+        self._picture_of = picture_of
+
+    def picture_of(self, node_id: str) -> NodePicture | None:
+        """The preview of a layer's output."""
+        return self._picture_of(node_id)
 
     @property
     def state(self) -> DocumentState:
@@ -207,7 +214,7 @@ class GraphScene(QGraphicsScene):
         elif card.node.kind == "frame":
             item = FrameItem(card, self.colours)
         else:
-            item = NodeItem(card, self.colours, self._picture_of)
+            item = NodeItem(card, self.colours, self.picture_of)
         self.nodes[node_id] = item
         self.addItem(item)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
 
 _BESIDE = QPointF(16, -14)
+_GHOST = 128.0
+"""Height the ghost of a layer takes below the place that was asked for."""
 
 
 class Searches:
@@ -40,14 +42,12 @@ class Searches:
         if place == NOWHERE:
             at = canvas.pointer_or_middle()
             self._open(place, canvas.navigation.scene_at(at), at)
-            return
-        if place.wire is not None:
-            middle = canvas.graph.wires[place.wire].middle()
-            self._open(place, None, canvas.view_point(middle) + _BESIDE)
-            return
-        canvas.navigation.reveal(canvas.graph.area_of([place.source]))
-        corner = canvas.graph.area_of([place.source]).topRight()
-        self._open(place, None, canvas.view_point(corner) + _BESIDE)
+        elif place.wire is not None:
+            self._open(place, None, canvas.view_point(canvas.graph.wires[place.wire].middle()))
+        else:
+            canvas.navigation.reveal(canvas.graph.area_of([place.source]))
+            corner = canvas.graph.area_of([place.source]).topRight()
+            self._open(place, None, canvas.view_point(corner))
 
     def add_at(self, at: QPointF) -> None:
         """Add a layer by itself at a point of the canvas."""
@@ -57,7 +57,7 @@ class Searches:
         """Add a layer whose port is to lie at a point, connected to a port."""
         before, behind = Place(source=node_id), Place(target=node_id, slot=key.slot)
         place = before if key.side == "out" else behind
-        self._open(place, at, self._canvas.view_point(at) + _BESIDE)
+        self._open(place, at, self._canvas.view_point(at))
 
     def switch_selected(self) -> None:
         """Give the selected layer another type."""
@@ -72,7 +72,10 @@ class Searches:
     def _open(self, place: Place, at: QPointF | None, seen: QPointF) -> None:
         canvas = self._canvas
         chooser = AddChooser(canvas.document, canvas.studio.quick_add, place, at, self._added)
-        self.popup.open(chooser, seen.toPoint())
+        self.popup.open(chooser, seen.toPoint(), clear=round(_GHOST * canvas.navigation.zoom))
+        ghost = canvas.overlay.ghost.area()
+        if not ghost.isEmpty():
+            self.popup.keep_clear(round(canvas.view_point(ghost.bottomLeft()).y()))
 
     def _added(self, ids: Sequence[str], type_name: str) -> None:
         """The last new layer becomes the selection, so that the next one follows it."""
