@@ -14,6 +14,7 @@ from studio.ui.shell import (
     key_sheet,
     preferences_dialog,
 )
+from studio.ui.shell.offers import DataOffer
 from studio.ui.shell.popups import show_notices, show_tasks
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def bind(window: MainWindow) -> None:
     _bind_view(window)
     _bind_theme(window)
     _bind_help(window)
+    DataOffer(window)
 
 
 def _bind_files(window: MainWindow) -> None:

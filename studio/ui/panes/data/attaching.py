@@ -32,8 +32,6 @@ class Attaching:
         self._fail = studio.fail
         self._folder: Callable[[], Path] = lambda: studio.document.folder
         self._parent = parent
-        studio.actions.bind("data.attach", self.ask_file)
-        studio.actions.bind("data.attach_path", self.ask_folder)
 
     def ask_file(self) -> None:
         """Let the user choose a file."""

@@ -68,7 +68,6 @@ class DataPane(PaneFrame):
             "data", "No data yet", "Choose a set, or drop a table, an array file or a folder of "
             "pictures here.", ("Choose data", self._choose_from_nothing), self,
         )  # fmt: skip
-        studio.actions.bind("data.choose", self._choose)
         self._refresh_later = binding.refresh(
             self, self.refresh, studio.data.changed, when_visible=True
         )
@@ -207,10 +206,12 @@ class DataPane(PaneFrame):
     def _skipped(self, path: Path, count: int) -> None:
         self._notify(f"{count} rows left out: the copy is {path.name}", "ok")
 
-    def _choose(self) -> None:
-        self.show()
-        self.raise_()
-        self.head.open_menu() if not self.is_empty else self._choose_from_nothing()
+    def open_menu(self) -> None:
+        """Show the sources to choose from."""
+        if self.is_empty:
+            self._choose_from_nothing()
+        else:
+            self.head.open_menu()
 
     def _choose_from_nothing(self) -> None:
         self.head.open_menu_at(self._nothing)

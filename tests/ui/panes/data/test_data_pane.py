@@ -281,7 +281,7 @@ def test_a_folder_is_chosen_by_a_dialog(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
     folder = write_pictures(tmp_path / "pets")
-    assert studio.actions.trigger("data.attach_path")
+    pane.attaching.ask_folder()
     dialog = pane.findChild(QFileDialog, "attach_dialog")
     assert dialog is not None
     dialog.fileSelected.emit(str(folder))

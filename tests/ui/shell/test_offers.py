@@ -1,0 +1,65 @@
+"""The window's part in data and exports: the dialog with pictures, the data pane in front."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
+from pytestqt.qtbot import QtBot
+
+from studio.ui.models.exporting import form_named
+from studio.ui.models.studio import Studio
+from studio.ui.panes.export.dialog import ExportDialog
+from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.window import MainWindow
+
+PROJECT = Path(__file__).resolve().parents[3] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
+
+
+@pytest.fixture
+def window(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    studio.preferences.set("backend", "cpu")
+    made = MainWindow(studio, LayoutStore(tmp_path / "config"))
+    made.show()
+    qtbot.waitExposed(made)
+    studio.open(PROJECT)
+    made.show_canvas()
+    yield made
+    studio.document.history.mark_clean()
+    studio.training.close()
+    made.close()
+    made.deleteLater()
+
+
+def test_the_dialog_opens_by_its_action_and_draws(
+    window: MainWindow, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    assert studio.actions.trigger("export.dialog")
+    dialog = window.findChild(ExportDialog)
+    assert dialog is not None
+    assert dialog.isVisible()
+    dialog.choose("svg")
+    dialog.path.setText(str(tmp_path / "graph.svg"))
+    dialog.export()
+    words = " ".join(re.findall(r">([^<>]+)</text>", (tmp_path / "graph.svg").read_text()))
+    for layer in studio.document.state.layers():
+        assert layer.name in words
+    assert studio.exporting.last == (form_named("svg"), tmp_path / "graph.svg")
+    dialog.close()
+    qtbot.waitUntil(lambda: not studio.tasks.running)
+
+
+def test_data_is_chosen_in_its_pane(window: MainWindow, studio: Studio, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: studio.data.status == "ready", timeout=20_000)
+    assert studio.actions.trigger("data.choose")
+    qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+    menu = QApplication.activePopupWidget()
+    assert menu.objectName() == "source_menu"
+    menu.close()
+    assert studio.actions.trigger("data.attach")
+    dialog = window.findChild(QFileDialog, "attach_dialog")
+    assert dialog is not None
+    dialog.reject()
