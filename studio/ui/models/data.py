@@ -3,61 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.core.signal import Signal
-from studio.engine.train.data.csv_rows import parse_delimiter
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.source_files import resolve_source
 from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.document import Change, Document
-from studio.graph_editor.model.edits.sections import data_of, set_data, training_of
+from studio.graph_editor.model.edits.sections import data_of, set_data
 from studio.graph_editor.model.report import DataFacts
 from studio.ui.models.data_cache import DatasetCache
-from studio.ui.models.data_columns import ColumnPeek, peek_table
+from studio.ui.models.data_columns import ColumnPeek
 from studio.ui.models.data_input import InputOffer, input_offer
+from studio.ui.models.data_opening import (
+    Attachment,
+    Wanted,
+    columns_of,
+    described,
+    fitting,
+    look_at,
+    wanted_of,
+)
 from studio.ui.models.data_problems import Problems, copy_without, find_problems
 from studio.ui.models.data_recognition import (
     Recognised,
     moved_reference,
-    recognise,
     stored_path,
 )
 from studio.ui.models.data_sources import (
     SourceForm,
     check_source,
-    default_normalization,
     form_of,
     reference_of,
     with_reference,
 )
-from studio.ui.models.data_summary import DataSummary, summarise
+from studio.ui.models.data_summary import DataSummary
 from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 
 Status: TypeAlias = Literal["none", "opening", "ready", "failed"]
 
 _OWN_NORMALIZATION = {"digits": "unit", "iris": "standard"}
-
-
-class _Wanted(NamedTuple):
-    """What a task opens: everything its result depends on."""
-
-    data: DataSettings
-    validation: tuple[str, float]
-    folder: Path
-
-
-@dataclass(frozen=True)
-class _Attached:
-    """What attaching a path found out on its thread."""
-
-    found: Recognised
-    dataset: Dataset | None
 
 
 class DataModel:
@@ -84,7 +71,7 @@ class DataModel:
         self.columns: tuple[ColumnPeek, ...] = ()
         self._document = document
         self._tasks = tasks
-        self._wanted: _Wanted | None = None
+        self._wanted: Wanted | None = None
         self._task: TaskHandle | None = None
         self._followed: Document | None = None
         tasks.changed.connect(self._tasks_changed)
@@ -171,7 +158,7 @@ class DataModel:
             self.changed.emit()
 
     def _refresh(self) -> None:
-        wanted = self._what_is_wanted()
+        wanted = wanted_of(self._document())
         if wanted == self._wanted:
             return
         if self._task is not None:
@@ -187,8 +174,8 @@ class DataModel:
         self.status, self.problems = "opening", Problems(())
         self.changed.emit()
         self._task = self._tasks.start(
-            f"Open {self._title(wanted)}",
-            lambda handle: self._open(wanted, handle),
+            f"Open {wanted.title}",
+            lambda handle: described(wanted, self.cache, handle),
             lambda made: self._show("ready", made),
             lambda error: self._refused(wanted, error),
         )
@@ -204,47 +191,25 @@ class DataModel:
             self._document().set_data_facts(None)
         self.changed.emit()
 
-    def _what_is_wanted(self) -> _Wanted | None:
-        document = self._document()
-        settings = data_of(document.state)
-        if settings is None:
-            return None
-        training = training_of(document.state)
-        divided = (training.validation, float(training.validation_fraction))
-        return _Wanted(settings, divided, document.folder)
-
-    def _peek(self, wanted: _Wanted) -> None:
+    def _peek(self, wanted: Wanted) -> None:
         """Look at the columns of a table, to choose from."""
-        path = wanted.data.reference.get("path")
-        if wanted.data.reference.get("source") != "csv" or not isinstance(path, str):
+        if not wanted.is_table:
             self.columns = ()
             return
-        reference = wanted.data.reference
-
-        def work(_: TaskHandle) -> tuple[ColumnPeek, ...]:
-            header, delimiter = reference.get("header"), reference.get("delimiter")
-            table = peek_table(
-                resolve_source(wanted.folder, path),
-                parse_delimiter(delimiter) if isinstance(delimiter, str) else None,
-                header if isinstance(header, bool) else None,
-            )
-            return table.columns
 
         def show(columns: tuple[ColumnPeek, ...]) -> None:
-            if self._wanted is not None and self._wanted.data.reference == reference:
+            if self._wanted is not None and self._wanted.data.reference == wanted.data.reference:
                 self.columns = columns
                 self.changed.emit()
 
         # What keeps the table from being read at all is said by the reading itself.
-        self._tasks.start("Look at the columns", work, show, lambda _: show(()), quiet=True)
-
-    def _open(self, wanted: _Wanted, handle: TaskHandle) -> DataSummary:
-        handle.progress(None, "reading")
-        dataset = self.cache.open(wanted.data, wanted.folder)
-        handle.progress(None, "looking at every sample")
-        kind, fraction = wanted.validation
-        training = TrainingSettings(validation=kind, validation_fraction=fraction)
-        return summarise(dataset, wanted.data, training)
+        self._tasks.start(
+            "Look at the columns",
+            lambda _: columns_of(wanted),
+            show,
+            lambda _: show(()),
+            quiet=True,
+        )
 
     def _show(self, status: Status, summary: DataSummary | None) -> None:
         self._task = None
@@ -253,14 +218,14 @@ class DataModel:
         self._document().set_data_facts(self.facts)
         self.changed.emit()
 
-    def _refused(self, wanted: _Wanted, error: StudioError) -> None:
+    def _refused(self, wanted: Wanted, error: StudioError) -> None:
         """Say the first thing that is wrong, and look for the others."""
         self._task = None
         self.status, self.summary, self.error = "failed", None, error
         self._document().set_data_facts(None)
         self.changed.emit()
         self._task = self._tasks.start(
-            f"Look through {self._title(wanted)}",
+            f"Look through {wanted.title}",
             lambda handle: find_problems(
                 wanted.data.reference, wanted.folder, error, handle.progress
             ),
@@ -272,13 +237,6 @@ class DataModel:
         self.problems = problems
         self.changed.emit()
 
-    @staticmethod
-    def _title(wanted: _Wanted) -> str:
-        path = wanted.data.reference.get("path", wanted.data.reference.get("images"))
-        form = form_of(wanted.data.reference)
-        named = Path(path).name if isinstance(path, str) else ""
-        return named or (form.title.lower() if form is not None else "the data")
-
     # -- changing it ----------------------------------------------------------------------------
 
     def choose(self, source: str) -> None:
@@ -289,7 +247,7 @@ class DataModel:
         made = _OWN_NORMALIZATION.get(source, "none")
         if made != "none":
             data["normalization"] = made
-        self._apply(f"Use {form.title.lower()}", _fitting(data, source in ("digits",)))
+        self._apply(f"Use {form.title.lower()}", fitting(data, is_pictures=source == "digits"))
 
     def attach(self, reference: Mapping[str, Plain], text: str = "Attach data") -> None:
         """Use another source with its options; one undo step."""
@@ -313,15 +271,15 @@ class DataModel:
         """
         document, base = self._document(), self._base()
 
-        def attached(made: _Attached) -> None:
+        def attached(made: Attachment) -> None:
             if self._document() is document:
-                self._attached(made, path)
+                self._apply(f"Attach {path.name}", made.section(self.data))
             if done is not None:
                 done(made.found)
 
         self._tasks.start(
             f"Attach {path.name}",
-            lambda handle: self._recognise(path, base, handle),
+            lambda handle: look_at(path, base, self.cache, handle),
             attached,
             failed,
         )
@@ -329,29 +287,6 @@ class DataModel:
     def _base(self) -> Path | None:
         document = self._document()
         return None if document.path is None else document.folder
-
-    def _recognise(self, path: Path, base: Path | None, handle: TaskHandle) -> _Attached:
-        handle.progress(None, "recognising")
-        found = recognise(path, base)
-        settings = DataSettings.from_json(found.reference)
-        handle.progress(None, "reading")
-        try:
-            return _Attached(found, self.cache.open(settings, base or Path.cwd()))
-        except StudioError:
-            return _Attached(found, None)
-
-    def _attached(self, made: _Attached, path: Path) -> None:
-        data = with_reference(self.data or None, made.found.reference)
-        data.pop("normalization", None)
-        if made.dataset is not None:
-            has_range = made.dataset.value_range is not None
-            normalization = default_normalization(made.dataset.kind, has_range=has_range)
-            if normalization != "none":
-                data["normalization"] = normalization
-            data = _fitting(data, made.dataset.kind == "images")
-        elif made.found.reference["source"] == "csv":
-            data["normalization"] = default_normalization("table", has_range=False)
-        self._apply(f"Attach {path.name}", data)
 
     def detach(self) -> None:
         """Use no data; one undo step."""
@@ -422,8 +357,3 @@ class DataModel:
     def _apply(self, text: str, data: Mapping[str, Plain], merge_key: str = "") -> None:
         document = self._document()
         document.apply(text, set_data(document.state, data), merge_key)
-
-
-def _fitting(data: dict[str, Plain], pictures: bool) -> dict[str, Plain]:
-    """The section without augmentation where there are no pictures to change."""
-    return data if pictures else {k: v for k, v in data.items() if k != "augment"}
