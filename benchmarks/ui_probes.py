@@ -114,9 +114,12 @@ class Phase:
     """One stretch of training, with a window in some state or without one.
 
     Attributes:
-        kind: ``bare``, ``default`` or ``quiet``.
+        kind: ``bare``: no window; ``asleep``: the window's thread does nothing; ``default`` and
+            ``quiet``: the window at work.
         seconds: how long it was watched.
         steps: steps the training made in that time.
+        others: cores used by other processes meanwhile.
+        busy: processor seconds of the training's threads.
         interface: processor seconds of the window's thread.
         latency: of the event loop; None without a window.
         paint: of the painting job; None without a window.
@@ -126,6 +129,8 @@ class Phase:
     kind: str
     seconds: float
     steps: int
+    others: float = 0.0
+    busy: float = 0.0
     interface: float = 0.0
     latency: Spread | None = None
     paint: Spread | None = None
@@ -139,3 +144,8 @@ class Phase:
     def to_json(self) -> dict[str, object]:
         """As plain data."""
         return {**asdict(self), "steps_per_second": round(self.pace, 3)}
+
+    @property
+    def busy_ms(self) -> float:
+        """Processor milliseconds of the training's threads for a step."""
+        return 1e3 * self.busy / self.steps if self.steps else 0.0

@@ -11,9 +11,11 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
+from benchmarks.ui_load import OtherLoad
 from benchmarks.ui_probes import LatencyProbe, PaintProbe, Phase
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
+from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
 from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.places import Places
@@ -22,6 +24,7 @@ from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.shared_context import prepare_sharing
 
 PATIENCE = 120.0
+SETTLE = 0.4
 
 
 def project_copy(name: str, folder: Path) -> Path:
@@ -32,6 +35,15 @@ def project_copy(name: str, folder: Path) -> Path:
     project["training"].pop("early_stopping", None)
     path.write_text(json.dumps(project), encoding="utf-8")
     return path
+
+
+def training_busy(trainer: Trainer) -> Callable[[], float]:
+    """Reads the processor seconds of a training's threads; made while it runs."""
+    clocks = list(trainer.network.backend.clocks())
+    own = trainer.control.call(ThreadClock.of_this_thread).result(PATIENCE)
+    if own is not None:
+        clocks.append(own)
+    return lambda: sum(clock.seconds for clock in clocks)
 
 
 class OpenWindow:
@@ -56,6 +68,7 @@ class OpenWindow:
         self._session.begin()
         self.window = self._session.window
         self._clock = ThreadClock.of_this_thread()
+        self._busy_of: tuple[Trainer, Callable[[], float]] | None = None
         self.wait(lambda: self.studio.compilation.result is not None)
         self.spin(2.0)
 
@@ -93,28 +106,63 @@ class OpenWindow:
 
     def idle(self, seconds: float) -> Phase:
         """The window with nothing to do."""
-        return self._measured("idle", seconds, lambda: 0)
+        return self._probed("idle", seconds)
 
-    def phase(self, kind: str, seconds: float) -> Phase:
-        """A stretch of training, ``default`` or ``quiet``."""
+    def phase(self, kind: str, seconds: float, *, probed: bool) -> Phase:
+        """A stretch of training, ``default`` or ``quiet``.
+
+        Args:
+            kind: which.
+            seconds: how long.
+            probed: measure how late the window is; the probes themselves take a per cent of it.
+        """
         self.studio.profiling.set_quiet(kind == "quiet")
-        self.spin(0.5)
-        return self._measured(kind, seconds, self._steps)
+        self.spin(SETTLE)
+        if probed:
+            return self._probed(kind, seconds)
+        load, training = OtherLoad(), self._training_busy()
+        begun, first, busy = time.perf_counter(), self._steps(), self._busy()
+        self.spin(seconds)
+        ended, last, spent = time.perf_counter(), self._steps(), self._busy() - busy
+        training = self._training_busy() - training
+        return Phase(kind, ended - begun, last - first, load.cores, training, spent)
+
+    def asleep(self, seconds: float) -> Phase:
+        """A stretch of training in which the window's thread does nothing."""
+        time.sleep(SETTLE)
+        load, busy = OtherLoad(), self._training_busy()
+        begun, first = time.perf_counter(), self._steps()
+        time.sleep(seconds)
+        ended, last = time.perf_counter(), self._steps()
+        spent = self._training_busy() - busy
+        return Phase("asleep", ended - begun, last - first, load.cores, spent)
+
+    def _training_busy(self) -> float:
+        trainer = self.studio.training.trainer
+        if trainer is None or not self.studio.training.is_busy:
+            return 0.0
+        if self._busy_of is None or self._busy_of[0] is not trainer:
+            self._busy_of = (trainer, training_busy(trainer))
+        return self._busy_of[1]()
 
     def _steps(self) -> int:
         trainer = self.studio.training.trainer
         loop = None if trainer is None else trainer.loop_or_none()
         return 0 if loop is None else loop.total_step
 
-    def _measured(self, kind: str, seconds: float, steps: Callable[[], int]) -> Phase:
+    def _probed(self, kind: str, seconds: float) -> Phase:
         late, paint, watchdog = LatencyProbe(self.window), PaintProbe(self.window), Watchdog()
         watchdog.start()
         late.start()
         paint.start()
-        begun, first, busy = time.perf_counter(), steps(), self._busy()
+        load, training = OtherLoad(), self._training_busy()
+        begun, first, busy = time.perf_counter(), self._steps(), self._busy()
         self.spin(seconds)
-        ended, last, spent = time.perf_counter(), steps(), self._busy() - busy
-        found = Phase(kind, ended - begun, last - first, spent, late.stop(), paint.stop())
+        ended, last, spent = time.perf_counter(), self._steps(), self._busy() - busy
+        found = Phase(
+            kind, ended - begun, last - first, load.cores, self._training_busy() - training, spent,
+            late.stop(), paint.stop(),
+        )  # fmt: skip
         watchdog.stop()
         found.blocks = [f"{b.seconds * 1e3:.0f} ms: {b.place}" for b in watchdog.blocks]
         late.deleteLater()

@@ -14,11 +14,15 @@ from PySide6.QtCore import Signal as QtSignal
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.signal import Signal
+from studio.ui.kit.live_budget import Kind, budget
 
 P = ParamSpec("P")
 
 RATE = 30.0
 """Refreshes a second at most."""
+
+QUIET_LOOK_MS = 500
+"""How often what Quiet has stopped looks whether it may go on."""
 
 _KEPT = "_glassbox_bindings"
 
@@ -80,9 +84,15 @@ class Refresh:
     """
 
     def __init__(
-        self, widget: QWidget, slot: Callable[[], object], rate: float, when_visible: bool
+        self,
+        widget: QWidget,
+        slot: Callable[[], object],
+        rate: float,
+        when_visible: bool,
+        live: Kind | None = None,
     ) -> None:
         self.waiting = False
+        self._live = live
         self._lock = Lock()
         self._widget = weakref.ref(widget)
         self._slot = _weak(slot)
@@ -90,7 +100,8 @@ class Refresh:
         self._when_visible = when_visible
         self._timer = QTimer(widget)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(max(1, round(1000 / rate)))
+        self._wanted = max(1, round(1000 / rate))
+        self._timer.setInterval(self._wanted)
         self._timer.timeout.connect(self._rested)
         self._watcher = _Shown(widget, self._shown) if when_visible else None
 
@@ -120,9 +131,20 @@ class Refresh:
         if self.waiting and not self._timer.isActive():
             self._call()
 
+    def _rest(self) -> bool:
+        """Whether to refresh now; sets how long to rest afterwards."""
+        if self._live is None:
+            return True
+        interval = budget.interval_ms(self._live, self._wanted)
+        self._timer.setInterval(QUIET_LOOK_MS if interval is None else interval)
+        return interval is not None
+
     def _call(self) -> None:
         slot = _alive(self._widget, self._slot)
         if slot is None:
+            return
+        if not self._rest():
+            self._timer.start()
             return
         widget = self._widget()
         if self._when_visible and isinstance(widget, QWidget) and not widget.isVisible():
@@ -170,6 +192,7 @@ def refresh(
     *signals: Signal[Any],
     rate: float = RATE,
     when_visible: bool = False,
+    live: Kind | None = None,
 ) -> Refresh:
     """Call a widget's method after any of the signals, at most ``rate`` times a second.
 
@@ -182,8 +205,10 @@ def refresh(
         signals: signals of the models it shows; emitted on any thread.
         rate: most calls in a second.
         when_visible: wait until the widget is in view.
+        live: it shows a training under way, as a picture or as a fact: it comes less often where
+            that would cost the training too much, and Quiet stops pictures.
     """
-    made = Refresh(widget, slot, rate, when_visible)
+    made = Refresh(widget, slot, rate, when_visible, live)
     for signal in signals:
         signal.connect(made.hear)
     _keep(widget, made)

@@ -97,6 +97,10 @@ class Throttle:
         else:
             self._asked = True
 
+    def set_seconds(self, seconds: float) -> None:
+        """Change the shortest time between two runs, from the next on."""
+        self._seconds = seconds
+
     def cancel(self) -> None:
         """Forget what was asked."""
         self._asked = False

@@ -68,8 +68,9 @@ def _no_context() -> None:
 class TrainingModel:
     """Trains the network of the document and tells the views; used on the window's thread.
 
-    ``changed`` comes at most 30 times a second. ``started`` comes with the trainer before its first
-    step, ``ended`` after its last; the network stays open for whoever uses it until ``closing``.
+    ``changed`` comes at most ten times a second. ``started`` comes with the trainer before its
+    first step, ``ended`` after its last; the network stays open for whoever uses it until
+    ``closing``.
 
     Args:
         document: gives the document that is open.
@@ -110,6 +111,7 @@ class TrainingModel:
         self._said = said or _log_sentence
         self._device = Device(scheduler)
         self._session: TrainingSession | None = None
+        self._quiet = False
         self._staleness = ""
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
 
@@ -307,6 +309,11 @@ class TrainingModel:
         """End after the step that runs now; what was trained is kept."""
         self._with_session(lambda session: session.stop())
 
+    def set_quiet(self, quiet: bool) -> None:
+        """Tell how the training stands once a second, so that the window rests, or as usual."""
+        self._quiet = quiet
+        self._with_session(lambda session: session.set_quiet(quiet))
+
     def run_moved(self, run: RunFolder) -> None:
         """The folder of the last training lies elsewhere now."""
         self._with_session(lambda session: session.run_moved(run))
@@ -368,6 +375,7 @@ class TrainingModel:
         session = self._session = TrainingSession(
             plan, self._scheduler, self._tasks, self._device, self._dataset, self._said
         )
+        session.set_quiet(self._quiet)
         session.changed.connect(self.changed.emit)
         session.state_changed.connect(self.state_changed.emit)
         session.launched.connect(self._launched)

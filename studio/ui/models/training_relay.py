@@ -18,13 +18,18 @@ class Relay:
 
     def __init__(self, scheduler: Scheduler, seconds: float, work: Work) -> None:
         self._scheduler = scheduler
-        self._throttle = Throttle(scheduler, seconds, work)
+        self._work = work
+        self._throttle = Throttle(scheduler, seconds, self._run)
         self._lock = Lock()
         self._posted = False
         self._closed = False
 
+    def set_seconds(self, seconds: float) -> None:
+        """Change the shortest time between two runs; on the window's thread."""
+        self._throttle.set_seconds(seconds)
+
     def ask(self) -> None:
-        """Run the work soon; from any thread."""
+        """Run the work soon; from any thread. The window is woken once, however many ask."""
         with self._lock:
             if self._posted or self._closed:
                 return
@@ -37,7 +42,12 @@ class Relay:
         self._throttle.cancel()
 
     def _hear(self) -> None:
+        if not self._closed:
+            self._throttle.ask()
+
+    def _run(self) -> None:
+        # Who asks from here on has something that this run may miss.
         with self._lock:
             self._posted = False
         if not self._closed:
-            self._throttle.ask()
+            self._work()

@@ -27,7 +27,11 @@ from studio.ui.models.training_state import BUSY, Compiling, Ending, Standing, S
 
 _LOG = logging.getLogger(__name__)
 
-REFRESH_SECONDS = 1 / 30
+REFRESH_SECONDS = 1 / 10
+"""How often the window hears of a training under way; it reports about as often."""
+
+QUIET_SECONDS = 1.0
+"""The same while live views rest."""
 
 
 class TrainingSession:
@@ -80,6 +84,10 @@ class TrainingSession:
         self._first: Callable[[], object] | None = None
 
     # -- what is wanted -------------------------------------------------------------------------
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Tell the window seldom, so that it rests, or as often as it can show."""
+        self._relay.set_seconds(QUIET_SECONDS if quiet else REFRESH_SECONDS)
 
     def begin(self, context: LentContext | None, before: Callable[[], object]) -> None:
         """Prepare, then train.
@@ -219,7 +227,8 @@ class TrainingSession:
     # -- hearing, on the training thread --------------------------------------------------------
 
     def _control_changed(self, _state: str) -> None:
-        self._relay.ask()
+        # Not through the relay, which may be resting: a pause is to be seen at once.
+        self._scheduler.post(self._take_news)
 
     def _done(self, future: Future[TrainingResult]) -> None:
         self._scheduler.post(lambda: self._end(future))
@@ -228,7 +237,7 @@ class TrainingSession:
 
     def _take_news(self) -> None:
         made = self.prepared
-        if made is None:
+        if made is None or self._abandoned:
             return
         while made.recorder.news:
             self._take(made, made.recorder.news.popleft())

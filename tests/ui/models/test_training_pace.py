@@ -7,7 +7,7 @@ import pytest
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
-from studio.ui.models.scheduling import ManualScheduler
+from studio.ui.models.scheduling import ManualScheduler, Work
 from studio.ui.models.training_pace import BATCHES, FIRST, Pace, TimeLeftTeller
 from studio.ui.models.training_relay import Relay
 from studio.ui.models.training_staleness import graph_difference
@@ -124,3 +124,32 @@ def test_a_new_name_is_no_difference() -> None:
         port = graph.add(Input((4,), name="in"), node_id="input")
         graph.outputs = (graph.add(Dense(2, name=name), port, node_id="d"),)
     assert graph_difference(older, newer).is_empty
+
+
+def test_a_relay_that_rests_does_not_wake_the_window() -> None:
+    scheduler, heard, posted = Counting(), [], []
+    scheduler.posted = posted
+    relay = Relay(scheduler, 1.0, lambda: heard.append(scheduler.now))
+    for _ in range(20):
+        relay.ask()
+        scheduler.advance(0.1)
+    assert heard == [0.0, pytest.approx(1.0), pytest.approx(2.0)]
+    # One wake for each run, and the one that waits; not one for each call.
+    assert len(posted) <= len(heard) + 1
+    relay.set_seconds(0.1)
+    scheduler.advance(1.0)
+    before = len(heard)
+    for _ in range(10):
+        relay.ask()
+        scheduler.advance(0.1)
+    assert len(heard) - before >= 9
+
+
+class Counting(ManualScheduler):
+    """Counts how often somebody wakes the window."""
+
+    posted: list[int]
+
+    def post(self, work: Work) -> None:
+        self.posted.append(1)
+        super().post(work)

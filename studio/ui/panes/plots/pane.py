@@ -93,7 +93,7 @@ class PlotsPane(PaneFrame):
         binding.refresh(
             self, self.draw, self._display.changed, studio.training.changed,
             studio.training.state_changed, studio.runs.changed, studio.runs.curves_loaded,
-            studio.runs.overlay.changed, rate=RATE, when_visible=True,
+            studio.runs.overlay.changed, rate=RATE, when_visible=True, live="picture",
         )  # fmt: skip
         binding.refresh(self, self._show_cursor, self._display.cursor_moved, when_visible=True)
         binding.connect(self, theme.changed, self._dress)

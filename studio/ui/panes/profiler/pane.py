@@ -67,7 +67,7 @@ class ProfilerPane(PaneFrame):
         self._bind_actions()
         binding.refresh(
             self, self._refresh, self._profiling.changed, self._profiling.state_changed,
-            studio.compilation.changed, rate=10, when_visible=True,
+            studio.compilation.changed, rate=10, when_visible=True, live="fact",
         )  # fmt: skip
         binding.connect(self, self._bus.selected, self._selected)
         self._show_choice()

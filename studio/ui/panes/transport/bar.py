@@ -77,7 +77,7 @@ class TransportBar(QWidget):
             studio.problems.changed, studio.document_replaced, studio.training.staleness_changed,
             rate=15,
         )  # fmt: skip
-        binding.refresh(self, self._show_rate, studio.training.changed, rate=10)
+        binding.refresh(self, self._show_rate, studio.training.changed, rate=10, live="fact")
         self.show_possible()
 
     @property

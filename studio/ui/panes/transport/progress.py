@@ -55,7 +55,8 @@ class ProgressView(QWidget):
         self._told = ""
         changed: Signal[[]] = theme.changed
         binding.connect(self, changed, self.update)
-        binding.refresh(self, self.show_standing, training.changed, training.state_changed, rate=15)
+        binding.refresh(self, self.show_standing, training.changed, training.state_changed, rate=15,
+                        live="fact")  # fmt: skip
         self.show_standing()
 
     def sizeHint(self) -> QSize:

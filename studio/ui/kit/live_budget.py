@@ -1,0 +1,113 @@
+"""Keeps the window's part in the time of a training small, however many live views are open.
+
+NumPy and OpenGL calls of the training wait for the interpreter while the window's thread runs
+Python, so what live views spend is what the training loses. Their refreshes are therefore spaced
+out until the window's thread stays within its budget; on a machine where they cost little they keep
+the rate they ask for. Quiet stops pictures and lets facts change once a second.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import QTimer
+
+from studio.engine.profiler.thread_clock import ThreadClock
+from studio.ui.models.profiling import ProfilingModel
+from studio.ui.models.training import TrainingModel
+from studio.ui.models.training_state import State
+
+Kind: TypeAlias = Literal["picture", "fact"]
+"""What a live refresh draws: a picture, or a line of text that should never be hidden."""
+
+RUNNING: frozenset[State] = frozenset({"running", "pausing", "stopping"})
+
+BUDGET = 0.035
+"""Share of one core that the window's thread may take while a training runs."""
+
+QUIET_FACT_MS = 1000
+_LOOK_MS = 500
+_MOST = 12.0
+_CALM = 0.75
+
+
+class LiveBudget:
+    """How far apart live refreshes are to lie; one for the process, on the window's thread."""
+
+    def __init__(self) -> None:
+        self.runs = False
+        self.stretch = 1.0
+        self.quiet = False
+        self.share = 0.0
+        self._clock: ThreadClock | None = None
+        self._timer: QTimer | None = None
+        self._looked = 0.0
+        self._spent = 0.0
+
+    def follow(self, training: TrainingModel, profiling: ProfilingModel) -> None:
+        """Watch the window's thread while this training runs, and hear of Quiet."""
+        training.state_changed.connect(self.training_changed)
+        profiling.quiet_changed.connect(self.set_quiet)
+        self.training_changed(training.state)
+        self.set_quiet(profiling.quiet)
+
+    def set_quiet(self, quiet: bool) -> None:
+        """Stop pictures while a training runs, or let them go on."""
+        self.quiet = quiet
+
+    def training_changed(self, state: State) -> None:
+        """A training runs, or does no longer; on the window's thread."""
+        runs = state in RUNNING
+        if runs and not self.runs:
+            self._begin()
+        elif not runs and self.runs:
+            self._end()
+        self.runs = runs
+
+    def _begin(self) -> None:
+        self._clock = ThreadClock.of_this_thread()
+        if self._clock is None:
+            return
+        self._looked, self._spent = time.perf_counter(), self._clock.seconds
+        self._timer = QTimer()
+        self._timer.setInterval(_LOOK_MS)
+        self._timer.timeout.connect(self._look)
+        self._timer.start()
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self.stretch, self.share = 1.0, 0.0
+
+    def interval_ms(self, kind: Kind, wanted: int) -> int | None:
+        """How long a refresh is to wait for the next; None where it is not to come at all.
+
+        Args:
+            kind: what is drawn.
+            wanted: milliseconds it would like to wait.
+        """
+        if self.quiet and self.runs:
+            return None if kind == "picture" else max(wanted, QUIET_FACT_MS)
+        return round(wanted * self.stretch)
+
+    def _look(self) -> None:
+        if self._clock is None:
+            return
+        now, spent = time.perf_counter(), self._clock.seconds
+        self.adapt((spent - self._spent) / max(1e-3, now - self._looked))
+        self._looked, self._spent = now, spent
+
+    def adapt(self, share: float) -> None:
+        """Take a share that was measured and space refreshes out, or let them come closer."""
+        # Half of the past, so that one large paint does not freeze everything.
+        self.share = share if self.share == 0.0 else (self.share + share) / 2
+        if self.share > BUDGET:
+            self.stretch = min(_MOST, self.stretch * min(2.0, self.share / BUDGET))
+        elif self.share < _CALM * BUDGET:
+            self.stretch = max(1.0, self.stretch * 0.85)
+
+
+budget = LiveBudget()
+"""The budget of this process's window."""

@@ -1,0 +1,111 @@
+"""Live views make room for the training, and Quiet stops them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.engine.core.signal import Signal
+from studio.ui.kit import binding, live_budget
+from studio.ui.kit.live_budget import BUDGET, LiveBudget
+from studio.ui.models.studio import Studio
+
+
+@pytest.fixture
+def budget() -> LiveBudget:
+    return LiveBudget()
+
+
+def test_without_a_training_everything_comes_as_often_as_it_likes(budget: LiveBudget) -> None:
+    budget.set_quiet(True)
+    assert budget.interval_ms("picture", 100) == 100
+    assert budget.interval_ms("fact", 33) == 33
+
+
+def test_too_large_a_share_spaces_refreshes_out_until_it_fits(budget: LiveBudget) -> None:
+    # Live views that cost 20 ms each, ten times a second: a fifth of a core.
+    for _ in range(40):
+        interval = budget.interval_ms("picture", 100)
+        assert interval is not None
+        budget.adapt(0.02 * 1000 / interval)
+    assert budget.share == pytest.approx(BUDGET, rel=0.35)
+    assert budget.interval_ms("picture", 100) >= 400
+
+
+def test_cheap_views_keep_their_rate(budget: LiveBudget) -> None:
+    for _ in range(40):
+        interval = budget.interval_ms("picture", 100)
+        assert interval is not None
+        budget.adapt(0.001 * 1000 / interval)
+    assert budget.interval_ms("picture", 100) == 100
+
+
+def test_a_passing_burst_is_forgotten(budget: LiveBudget) -> None:
+    for share in (0.5, 0.5, 0.5):
+        budget.adapt(share)
+    assert budget.stretch > 4
+    for _ in range(40):
+        budget.adapt(0.01)
+    assert budget.stretch == 1.0
+
+
+def test_even_the_most_expensive_view_still_comes(budget: LiveBudget) -> None:
+    for _ in range(100):
+        budget.adapt(1.0)
+    assert budget.interval_ms("picture", 100) <= 1500
+
+
+class Watching(QWidget):
+    """Counts its refreshes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def refresh(self) -> None:
+        self.count += 1
+
+
+@pytest.fixture
+def in_force() -> Iterator[LiveBudget]:
+    found = live_budget.budget
+    yield found
+    found.training_changed("idle")
+    found.set_quiet(False)
+
+
+def test_quiet_stops_pictures_and_slows_facts_while_a_training_runs(
+    qtbot: QtBot, in_force: LiveBudget
+) -> None:
+    signal: Signal[[]] = Signal()
+    picture, fact, still = Watching(), Watching(), Watching()
+    for widget in (picture, fact, still):
+        qtbot.addWidget(widget)
+    binding.refresh(picture, picture.refresh, signal, rate=100, live="picture")
+    binding.refresh(fact, fact.refresh, signal, rate=100, live="fact")
+    binding.refresh(still, still.refresh, signal, rate=100)
+    in_force.training_changed("running")
+    in_force.set_quiet(True)
+    for _ in range(30):
+        signal.emit()
+        qtbot.wait(10)
+    assert picture.count == 0
+    assert fact.count == 1
+    assert still.count > 5
+    in_force.training_changed("finished")
+    # What was held back comes once the training is over.
+    qtbot.waitUntil(lambda: picture.count == 1 and fact.count == 2, timeout=3000)
+
+
+def test_quiet_of_the_studio_reaches_views_and_training(
+    studio: Studio, in_force: LiveBudget
+) -> None:
+    in_force.follow(studio.training, studio.profiling)
+    studio.profiling.set_quiet(True)
+    assert in_force.quiet
+    assert studio.live.quiet
+    studio.profiling.set_quiet(False)
+    assert not in_force.quiet
