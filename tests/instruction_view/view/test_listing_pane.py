@@ -4,95 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QEnterEvent, QGuiApplication, QMouseEvent
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
-from pytestqt.qtbot import QtBot
 
-from studio.engine.core.tensor import Ref
 from studio.engine.isa.text import format_listing
 from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.layers import add_layer, set_option
-from studio.graph_editor.model.edits.removal import delete
-from studio.graph_editor.model.edits.wires import connect, disconnect
-from studio.instruction_view.model.columns import COLUMNS
-from studio.instruction_view.model.quantities import ms_text
 from studio.instruction_view.view.line_table import ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
-from studio.instruction_view.view.listing_table import FIRST
-from studio.instruction_view.view.path_bar import PathBar
-from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.studio import Studio
+from tests.instruction_view.view.listing_hands import (
+    answer_of,
+    click,
+    click_line,
+    leave,
+    move_to,
+    operand_place,
+    place_of,
+    tensor_of,
+)
 
 Open = Callable[[str], Document]
 Settle = Callable[[], None]
-
-
-@pytest.fixture
-def document(opened: Open) -> Document:
-    return opened("digits-cnn")
-
-
-@pytest.fixture
-def pane(studio: Studio, document: Document, qtbot: QtBot) -> ListingPane:
-    made = ListingPane(studio)
-    qtbot.addWidget(made)
-    made.resize(900, 500)
-    made.show()
-    qtbot.waitExposed(made)
-    made.view.setFocus()
-    return made
-
-
-def place_of(pane: ListingPane, mnemonic: str, start: int = 0) -> int:
-    rows = pane.listing.rows
-    assert rows is not None
-    found = (
-        place
-        for place, line in enumerate(pane.view.lines)
-        if place >= start and line.kind == "instruction" and rows.mnemonic(line.row) == mnemonic
-    )
-    return next(found)
-
-
-def move_to(pane: ListingPane, at: QPoint) -> None:
-    """Move the pointer as the window system would tell of it."""
-    spot = QPointF(at)
-    screen = QPointF(pane.view.viewport().mapToGlobal(at))
-    none = Qt.MouseButton.NoButton
-    event = QMouseEvent(
-        QEvent.Type.MouseMove, spot, screen, none, none, Qt.KeyboardModifier.NoModifier
-    )
-    QApplication.sendEvent(pane.view.viewport(), event)
-
-
-def leave(pane: ListingPane) -> None:
-    QApplication.sendEvent(pane.view, QEvent(QEvent.Type.Leave))
-
-
-def click(pane: ListingPane, at: QPoint, held: Qt.KeyboardModifier | None = None) -> None:
-    modifiers = held or Qt.KeyboardModifier.NoModifier
-    QTest.mouseClick(pane.view.viewport(), Qt.MouseButton.LeftButton, modifiers, at)
-
-
-def click_line(pane: ListingPane, place: int) -> None:
-    """Click on the number of a line."""
-    click(pane, QPoint(48, pane.view.spot_rect(place).center().y()))
-
-
-def operand_place(pane: ListingPane, place: int, operand: int) -> QPoint:
-    return pane.view.spot_rect(place, operand).center()
-
-
-def tensor_of(pane: ListingPane, name: str, *, grad: bool = False) -> Ref:
-    rows = pane.listing.rows
-    assert rows is not None
-    return Ref(rows.program.tensors.named(name).id, grad)
-
 
 # -- the table ------------------------------------------------------------------------------------
 
@@ -325,12 +260,6 @@ def test_find_marks_matches_and_walks_them(studio: Studio, pane: ListingPane) ->
     assert pane.listing.matches == ()
 
 
-def answer_of(pane: ListingPane) -> str:
-    label = pane.search.findChild(QLabel, "listing.search.answer")
-    assert label is not None
-    return label.text()
-
-
 def test_goto_takes_registers_names_and_says_what_is_wrong(
     studio: Studio, pane: ListingPane
 ) -> None:
@@ -403,231 +332,3 @@ def test_copied_lines_are_the_text_of_the_compiler(studio: Studio, pane: Listing
     table = QGuiApplication.clipboard().text().splitlines()
     assert len(table) == 5
     assert {line.count("\t") for line in table} == {9}
-
-
-# -- compiling ------------------------------------------------------------------------------------
-
-
-def test_an_edit_flashes_what_came_and_strikes_what_went(
-    studio: Studio, document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot
-) -> None:
-    click_line(pane, place_of(pane, "LINEAR"))
-    state = delete(document.state, ["dropout1"])
-    document.apply("Delete", state)
-    assert studio.compilation.stale_edits == 1
-    assert age_of(pane) == "1 edit ago"
-    settled()
-    assert age_of(pane) == ""
-    gone = [line.title.split()[0] for line in pane.view.lines if line.kind == "removed"]
-    assert gone == ["DROPOUT", "GRADS_DROPOUT"]
-    line, rows = pane.listing.caret_line, pane.listing.rows
-    assert line is not None
-    assert rows is not None
-    assert rows.mnemonic(line.row) == "LINEAR"
-    qtbot.waitUntil(lambda: not any(x.kind == "removed" for x in pane.view.lines), timeout=4000)
-
-
-def age_of(pane: ListingPane) -> str:
-    label = pane.findChild(QLabel, "listing.age")
-    assert label is not None
-    return label.text()
-
-
-def test_rows_that_stay_keep_their_place_on_the_screen(
-    document: Document, pane: ListingPane, settled: Settle
-) -> None:
-    bar = pane.view.verticalScrollBar()
-    bar.setValue(bar.maximum() - 5)
-    place = next(p for p in range(len(pane.view.lines)) if pane.view.is_row_visible(p))
-    key, top = pane.view.lines[place].key, place * ROW - bar.value()
-    state = disconnect(document.state, "conv2", 0)
-    state = add_layer(state, "BatchNormalization", after="conv1")
-    document.apply("Insert", connect(state, "batch_normalization", "conv2"))
-    settled()
-    now = next(p for p, line in enumerate(pane.view.lines) if line.key == key)
-    assert now != place
-    assert abs(now * ROW - bar.value() - top) <= 1
-
-
-def test_an_error_keeps_the_listing_and_says_where_it_stopped(
-    studio: Studio, document: Document, pane: ListingPane, settled: Settle
-) -> None:
-    count = len(pane.view.lines)
-    state = set_option(document.state, "conv2", "kernel_size", [9, 9])
-    document.apply("Kernel", set_option(state, "conv2", "padding", "valid"))
-    settled()
-    failures = [(p, x) for p, x in enumerate(pane.view.lines) if x.kind == "failure"]
-    assert len(pane.view.lines) == count + 1
-    ((place, line),) = failures
-    assert line.title.startswith("conv2: ")
-    assert pane.listing.rows is not None
-    assert pane.view.lines[place + 1].row == pane.listing.rows.rows_of("conv2")[0]
-    assert age_of(pane) == "1 edit ago"
-    document.undo()
-    settled()
-    assert not any(x.kind == "failure" for x in pane.view.lines)
-
-
-def test_levels_groups_and_programs_by_their_buttons(studio: Studio, pane: ListingPane) -> None:
-    def press(name: str) -> None:
-        button = pane.findChild(QToolButton, f"{name}.button")
-        assert button is not None
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-
-    press("listing.level_layers")
-    assert {line.kind for line in pane.view.lines} == {"heading"}
-    press("listing.level_kernels")
-    assert {line.kind for line in pane.view.lines} == {"kernel"}
-    press("listing.level_instructions")
-    press("listing.infer")
-    assert pane.listing.rows is not None
-    assert pane.listing.rows.program.mode == "infer"
-    assert studio.bus.selection.entities == ()
-    assert studio.actions.trigger("listing.group_section")
-    assert pane.view.lines[0].title == "data"
-
-
-def test_where_there_is_little_room_choices_become_menus(
-    studio: Studio, pane: ListingPane, qtbot: QtBot
-) -> None:
-    buttons = [
-        pane.findChild(QToolButton, f"listing.level_{name}.button")
-        for name in ("layers", "instructions", "kernels")
-    ]
-    one = pane.findChild(QToolButton, "listing.level_layers.menu")
-    assert one is not None
-    assert one.isHidden()
-    pane.resize(380, 500)
-    qtbot.waitUntil(one.isVisible)
-    assert all(button is not None and button.isHidden() for button in buttons)
-    assert one.text() == "Instructions"
-    assert studio.actions.trigger("listing.level_kernels")
-    assert one.text() == "Kernels"
-    QTest.mouseClick(one, Qt.MouseButton.LeftButton)
-    menu = pane.findChild(QMenu)
-    assert menu is not None
-    assert [a.objectName() for a in menu.actions()][:2] == [
-        "listing.level_layers",
-        "listing.level_instructions",
-    ]
-    menu.close()
-    pane.resize(900, 500)
-    qtbot.waitUntil(one.isHidden)
-
-
-def test_times_come_with_a_measured_step(
-    studio: Studio, pane: ListingPane, settled: Settle, qtbot: QtBot
-) -> None:
-    bar = PathBar(studio)
-    qtbot.addWidget(bar)
-    studio.bus.select([entities.node("conv1")], source="canvas")
-    titles = [column.key for column in COLUMNS]
-    place = FIRST + titles.index("ms")
-    assert pane.view.isColumnHidden(place)
-    studio.profiling.start_dry_run()
-    qtbot.waitUntil(lambda: studio.profiling.measurement is not None, timeout=30_000)
-    settled()
-    qtbot.waitUntil(lambda: not pane.view.isColumnHidden(place))
-    times = studio.profiling.times_ms(studio.compilation.provenance)
-    rows = pane.listing.rows
-    assert rows is not None
-    assert set(times) == set(rows.entries)
-    for row, milliseconds in times.items():
-        shown = pane.view.model().index(pane.listing.arrangement.place_of(row), place).data()
-        assert shown == ms_text(milliseconds)
-    bar.refresh()
-    begin = rows.group(pane.links.primary_row).first
-    assert bar.texts[-1] == f"{ms_text(times[begin])} ms"
-
-
-def test_passes_show_what_each_changed(studio: Studio, pane: ListingPane, settled: Settle) -> None:
-    assert studio.actions.trigger("listing.passes")
-    settled()
-    shown = studio.compilation.shown
-    assert shown is not None
-    viewer = pane.passes
-    assert viewer.is_ready
-    names = [step.name for step in viewer.steps]
-    assert names == [step.name for step in shown.passes]
-    listed = viewer.findChild(object, "passes.list")
-    listed.setCurrentRow(names.index("merge_updates"))  # type: ignore[attr-defined]
-    diff = viewer.findChild(object, "passes.diff")
-    added = [x.after.name for x in diff.lines if x.change == "added"]  # type: ignore[attr-defined]
-    assert added == ["FUSE", "END"]
-    title = viewer.findChild(QLabel, "passes.title")
-    assert title is not None
-    assert "merge_updates" in title.text()
-    assert studio.actions.trigger("listing.level_instructions")
-    assert not pane.shows_passes
-
-
-def test_a_baseline_is_compared_with_later_programs(
-    studio: Studio, document: Document, pane: ListingPane, settled: Settle
-) -> None:
-    assert studio.actions.trigger("listing.baseline")
-    settled()
-    assert pane.passes.steps[0].name == "baseline"
-    assert pane.passes.steps[0].is_empty
-    document.apply("Delete", delete(document.state, ["dropout1"]))
-    settled()
-    step = pane.passes.steps[0]
-    removed = [x.before.name for x in step.diff if x.change == "removed" and x.before is not None]
-    assert "DROPOUT" in removed
-
-
-def test_nothing_to_show_says_why(studio: Studio, opened: Open, qtbot: QtBot) -> None:
-    document = opened("iris")
-    studio.replace(Document.new("empty"))
-    pane = ListingPane(studio)
-    qtbot.addWidget(pane)
-    assert pane.is_empty
-    empty = pane.findChild(EmptyState)
-    assert empty is not None
-    assert empty.accessibleName() == "Add a layer and the program appears here"
-    studio.replace(document)
-    qtbot.waitUntil(lambda: not pane.is_empty, timeout=10_000)
-
-
-def test_a_graph_with_problems_has_no_program_yet(
-    studio: Studio, opened: Open, qtbot: QtBot
-) -> None:
-    opened("iris")
-    document = Document.new("wrong")
-    document.apply("Dense", add_layer(document.state, "Dense"))
-    studio.replace(document)
-    pane = ListingPane(studio)
-    qtbot.addWidget(pane)
-    empty = pane.findChild(EmptyState)
-    assert empty is not None
-    assert "so there is no program yet" in empty.accessibleName()
-
-
-def test_cards_tell_of_opcodes_registers_and_exact_numbers(pane: ListingPane) -> None:
-    place = place_of(pane, "CONV2D")
-    card = pane.tip_of(Spot(place, "instruction", is_mnemonic=True))
-    assert "Two-dimensional cross-correlation" in card
-    assert "Weights [kh,kw,in,out]" in card
-    card = pane.tip_of(Spot(place, "instruction", 0))
-    assert "conv1/kernel" in card
-    assert "parameter" in card
-    rows = pane.listing.rows
-    assert rows is not None
-    nbytes = rows.cost(pane.view.lines[place].row).nbytes
-    card = pane.tip_of(Spot(place, "bytes"))
-    assert card.replace("\N{THIN SPACE}", "") == f"{nbytes} bytes read and written"
-
-
-def test_the_gutter_is_named_for_screen_readers(pane: ListingPane) -> None:
-    model = pane.view.model()
-    place = place_of(pane, "CONV2D")
-    told = model.index(place, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert told == "conv1"
-
-
-def test_entering_and_leaving_leaves_nothing_lit(studio: Studio, pane: ListingPane) -> None:
-    at = QPointF(5, 5)
-    QApplication.sendEvent(pane.view, QEnterEvent(at, at, at))
-    move_to(pane, pane.view.spot_rect(3).center())
-    assert studio.bus.hover_entity is not None
-    leave(pane)
-    assert studio.bus.hover_entity is None
