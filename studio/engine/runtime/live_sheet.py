@@ -21,7 +21,7 @@ Array: TypeAlias = npt.NDArray[Any]
 HAS_NAN, HAS_PLUS, HAS_MINUS, HAS_FINITE = 1, 2, 4, 8
 """Bits of `Tile.marks`: what occurs among the elements a cell stands for."""
 
-_STRETCH = 1 << 20
+_STRETCH = 1 << 18
 """Elements looked at together, so that a large tensor needs little memory beside its own."""
 
 
@@ -232,37 +232,61 @@ def draw(array: Array, sheet: Sheet) -> Tile:
 
 
 def _coarse(elements: Array, sheet: Sheet, walk: Walk) -> Tile:
-    """Least, greatest and marks of blocks, a band of rows at a time."""
-    tiles, rows, columns, channels = walk.cells
+    """Least, greatest and marks of blocks, some tiles or a band of rows at a time."""
+    tiles, rows = walk.cells[:2]
     down, across = sheet.block
     low = np.empty(walk.cells, np.float32)
     high = np.empty(walk.cells, np.float32)
-    marks = np.empty(walk.cells, np.uint8)
-    band = max(1, _STRETCH // max(1, down * walk.columns.count * channels))
-    starts = np.arange(columns) * across
-    for tile in range(tiles):
+    marks = np.full(walk.cells, HAS_FINITE, np.uint8)
+    line = max(1, down * walk.columns.count * walk.channels.count)
+    band = min(rows, max(1, _STRETCH // line))
+    together = max(1, _STRETCH // (line * rows)) if band == rows else 1
+    for tile in range(0, tiles, together):
         for row in range(0, rows, band):
             end = min(rows, row + band)
-            part = elements[tile, row * down : end * down]
-            here = marks_of(part)
-            numbers = part.astype(np.float32)
-            finite = here == HAS_FINITE
-            steps = np.arange(end - row) * down
-            place = (tile, slice(row, end))
-            low[place] = _blocks(np.minimum, np.where(finite, numbers, np.inf), steps, starts)
-            high[place] = _blocks(np.maximum, np.where(finite, numbers, -np.inf), steps, starts)
-            marks[place] = _blocks(np.bitwise_or, here, steps, starts)
-    none = (marks & HAS_FINITE) == 0
-    low[none] = np.nan
-    high[none] = np.nan
+            place = (slice(tile, tile + together), slice(row, end))
+            part = np.ascontiguousarray(elements[tile : tile + together, row * down : end * down])
+            if part.dtype.kind == "f" and not np.isfinite(part).all():
+                _spoiled(part, sheet.block, low[place], high[place], marks[place])
+                continue
+            low[place] = _blocks(np.minimum, part, down, across)
+            high[place] = _blocks(np.maximum, part, down, across)
     return Tile(sheet, None, low, high, marks)
 
 
-def _blocks(
-    function: np.ufunc, part: Array, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]
-) -> Array:
-    """A reduction over blocks that begin at these rows and columns."""
-    return np.asarray(function.reduceat(function.reduceat(part, columns, axis=1), rows, axis=0))
+def _spoiled(
+    part: Array, block: tuple[int, int], low: Array, high: Array, marks: npt.NDArray[np.uint8]
+) -> None:
+    """Fill in a band that has elements that are no numbers."""
+    here = marks_of(part)
+    numbers = part.astype(np.float32)
+    finite = here == HAS_FINITE
+    low[...] = _blocks(np.minimum, np.where(finite, numbers, np.inf), *block)
+    high[...] = _blocks(np.maximum, np.where(finite, numbers, -np.inf), *block)
+    marks[...] = _blocks(np.bitwise_or, here, *block)
+    none = (marks & HAS_FINITE) == 0
+    low[none] = np.nan
+    high[none] = np.nan
+
+
+def _blocks(function: np.ufunc, part: Array, down: int, across: int) -> Array:
+    """A reduction over blocks of rows and columns of [tiles, rows, columns, channels]."""
+    return _along(function, _along(function, part, down, 1), across, 2)
+
+
+def _along(function: np.ufunc, part: Array, length: int, axis: int) -> Array:
+    """A reduction over runs of an axis, the last of which may be short."""
+    count = part.shape[axis]
+    if length == 1 or count == 0:
+        return part
+    whole = count - count % length
+    before, after = part.shape[:axis], part.shape[axis + 1 :]
+    main = part[(slice(None),) * axis + (slice(0, whole),)]
+    found = function.reduce(main.reshape(*before, whole // length, length, *after), axis=axis + 1)
+    if whole == count:
+        return np.asarray(found)
+    rest = function.reduce(part[(slice(None),) * axis + (slice(whole, None),)], axis=axis)
+    return np.concatenate([found, np.expand_dims(rest, axis)], axis=axis)
 
 
 def _inside(pick: Pick, size: int) -> bool:

@@ -14,7 +14,10 @@ Array: TypeAlias = npt.NDArray[Any]
 
 BINS = 64
 
-_STRETCH = 1 << 20
+_STRETCH = 1 << 18
+"""Elements looked at together: few enough for a second-level cache."""
+_SHORT = 1 << 12
+_LARGE = 1e15
 
 
 @dataclass(frozen=True)
@@ -58,49 +61,101 @@ class Statistics:
 
 
 def statistics_of(array: Array) -> Statistics:
-    """Statistics of an array of any shape and type, with sums in float64."""
+    """Statistics of an array of any shape and type; sums are kept in float64."""
     flat = array.reshape(-1)
-    counts = np.zeros(4, np.int64)
-    low, high, total, finite = np.inf, -np.inf, 0.0, 0
+    if flat.dtype.kind == "b" or flat.dtype == np.uint8:
+        return _of_bytes(flat)
+    found = _Scan()
     for part in _stretches(flat):
-        kept = part
-        if part.dtype.kind == "f":
-            good = np.isfinite(part)
-            counts += (np.isnan(part).sum(), np.isposinf(part).sum(), np.isneginf(part).sum(), 0)
-            kept = part if good.all() else part[good]
-        counts[3] += np.count_nonzero(kept == 0)
+        found.add(part)
+    if not found.finite:
+        none = (0,) * BINS
+        return Statistics(flat.size, *found.counts, nan, nan, nan, nan, none)
+    mean = found.total / found.finite
+    spread, bins = _spread(flat, mean, found.low, found.high)
+    std = sqrt(max(spread, 0.0) / found.finite)
+    return Statistics(flat.size, *found.counts, found.low, found.high, mean, std, bins)
+
+
+class _Scan:
+    """Counts, range and sum, a stretch at a time."""
+
+    def __init__(self) -> None:
+        self.nan = self.plus = self.minus = self.zeros = self.finite = 0
+        self.low, self.high, self.total = np.inf, -np.inf, 0.0
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """NaN, +infinity, -infinity and zeros."""
+        return self.nan, self.plus, self.minus, self.zeros
+
+    def add(self, part: Array) -> None:
+        """Count a stretch in."""
+        kept = _finite(part)
+        if kept.size < part.size:
+            self.nan += int(np.count_nonzero(np.isnan(part)))
+            self.plus += int(np.count_nonzero(np.isposinf(part)))
+            self.minus += int(np.count_nonzero(np.isneginf(part)))
+        self.zeros += kept.size - int(np.count_nonzero(kept))
+        self.finite += kept.size
         if kept.size:
-            numbers = kept.astype(np.float64)
-            low, high = min(low, float(numbers.min())), max(high, float(numbers.max()))
-            total += float(numbers.sum())
-            finite += kept.size
-    not_a_number, plus, minus, zeros = (int(n) for n in counts)
-    if not finite:
-        empty = (0,) * BINS
-        return Statistics(flat.size, not_a_number, plus, minus, zeros, nan, nan, nan, nan, empty)
-    mean = total / finite
-    spread, bins = _spread(flat, mean, low, high)
+            self.low = min(self.low, float(kept.min()))
+            self.high = max(self.high, float(kept.max()))
+            self.total += float(np.add.reduce(kept, dtype=np.float64))
+
+
+def _of_bytes(flat: Array) -> Statistics:
+    """Statistics of small whole numbers, from how often each occurs."""
+    counts = np.zeros(256, np.int64)
+    for part in _stretches(flat):
+        counts += np.bincount(part.view(np.uint8), minlength=256)
+    if not flat.size:
+        return Statistics(0, 0, 0, 0, 0, nan, nan, nan, nan, (0,) * BINS)
+    values = np.arange(256)
+    there = np.flatnonzero(counts)
+    low, high = int(there[0]), int(there[-1])
+    mean = float(counts @ values) / flat.size
+    std = sqrt(float(counts @ np.square(values - mean)) / flat.size)
+    bins = np.zeros(BINS, np.int64)
+    places = np.minimum((values - low) * BINS // max(1, high - low), BINS - 1)
+    np.add.at(bins, np.maximum(places, 0), counts)
     return Statistics(
-        flat.size, not_a_number, plus, minus, zeros, low, high, mean, sqrt(spread / finite), bins
-    )
+        flat.size, 0, 0, 0, int(counts[0]), float(low), float(high), mean, std,
+        tuple(int(n) for n in bins),
+    )  # fmt: skip
 
 
 def _spread(flat: Array, mean: float, low: float, high: float) -> tuple[float, tuple[int, ...]]:
     """Sum of squared distances from the mean, and the histogram."""
     bins = np.zeros(BINS, np.int64)
     squares = 0.0
+    # Numbers too large to be squared, or ranges too wide for float32, are taken in float64.
+    narrow = flat.dtype.kind == "f" and max(abs(low), abs(high)) < _LARGE
+    kind = np.float32 if narrow else np.float64
+    reach = high - low
     for part in _stretches(flat):
-        numbers = part[np.isfinite(part)] if part.dtype.kind == "f" else part
-        wide = numbers.astype(np.float64)
-        squares += float(np.square(wide - mean).sum())
-        if high > low:
-            # Halved, since the range of float32 numbers may be twice what float32 holds.
-            share = (0.5 * wide - 0.5 * low) / (0.5 * high - 0.5 * low)
-            places = np.minimum((share * BINS).astype(np.int64), BINS - 1)
-            bins += np.bincount(places, minlength=BINS)
+        numbers = _finite(part).astype(kind, copy=False)
+        apart = numbers - kind(mean)
+        for begin in range(0, apart.size, _SHORT):
+            # Short sums in the numbers' own type, which do not lose digits; long ones in float64.
+            short = apart[begin : begin + _SHORT]
+            squares += float(np.dot(short, short))
+        if reach > 0:
+            share = np.subtract(numbers, kind(low), out=apart)
+            share *= kind(BINS / reach)
+            np.minimum(share, kind(BINS - 1), out=share)
+            bins += np.bincount(share.astype(np.uint8), minlength=BINS)
         else:
-            bins[0] += wide.size
+            bins[0] += numbers.size
     return squares, tuple(int(n) for n in bins)
+
+
+def _finite(part: Array) -> Array:
+    """The finite elements of a stretch; itself where all are."""
+    if part.dtype.kind != "f":
+        return part
+    good = np.isfinite(part)
+    return part if good.all() else part[good]
 
 
 def _stretches(flat: Array) -> Iterator[Array]:
