@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from studio.engine.isa.text import format_listing
-from studio.graph_editor.model.document import Document
 from studio.instruction_view.view.line_table import ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.ui.models import entities
@@ -25,9 +22,6 @@ from tests.instruction_view.view.listing_hands import (
     place_of,
     tensor_of,
 )
-
-Open = Callable[[str], Document]
-Settle = Callable[[], None]
 
 # -- the table ------------------------------------------------------------------------------------
 
