@@ -93,7 +93,7 @@ class QuietWheel(QObject):
 def choice_box(parent: QWidget) -> QComboBox:
     """A box of choices that gives way to a narrow pane and leaves the wheel alone."""
     box = QComboBox(parent)
-    box.setMinimumContentsLength(4)
+    box.setMinimumContentsLength(3)
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     box.installEventFilter(QuietWheel(box))

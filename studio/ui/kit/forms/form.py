@@ -16,7 +16,7 @@ from studio.ui.kit.forms.editor import Editor, is_escape
 from studio.ui.kit.forms.making import make_editor
 from studio.ui.models.option_fields import Row
 
-LABEL_WIDTH = 108
+LABEL_WIDTH = 98
 """Width of the labels, the same in all forms of a pane, so that editors stand in one line."""
 
 INDENT = 10

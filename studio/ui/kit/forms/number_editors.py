@@ -141,7 +141,7 @@ class TupleEditor(Editor):
         super().__init__(field, parent, nesting)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(4)
+        grid.setSpacing(2)
         self.given: QCheckBox | None = None
         offset = 0
         if field.optional:

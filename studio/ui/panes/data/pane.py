@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QDropEvent,
     QPainter,
     QPaintEvent,
+    QPalette,
     QPen,
 )
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -108,6 +109,7 @@ class DataPane(PaneFrame):
 
     def _scrolled(self) -> QScrollArea:
         holder = QWidget()
+        holder.setBackgroundRole(QPalette.ColorRole.Base)
         column = QVBoxLayout(holder)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.graph_editor.model.document import Document
@@ -38,6 +39,9 @@ class InspectorPane(PaneFrame):
         )  # fmt: skip
         binding.connect(self, self.inspector.selection_changed, self.refresh)
         binding.connect(self, studio.document_replaced, self._follow)
+        self._actions = studio.actions
+        if "graph.edit_options" in studio.actions:
+            studio.actions.bind("graph.edit_options", self.edit_options, self._why_no_options)
         self._follow(studio.document)
 
     def refresh(self) -> None:
@@ -61,6 +65,16 @@ class InspectorPane(PaneFrame):
         if rows:
             rows[0].editor.setFocus(Qt.FocusReason.TabFocusReason)
 
+    def edit_options(self) -> None:
+        """Come into view and give the keyboard to the first option of the selected layer."""
+        if not self.isVisible() and "pane.inspector" in self._actions:
+            self._actions.trigger("pane.inspector")
+        self.refresh()
+        self.focus_first_field()
+
+    def _why_no_options(self) -> str:
+        return "" if self.inspector.nodes else "no layer is selected"
+
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._refresh_later.hear)
         document.report_changed.connect(self._refresh_later.hear)
@@ -71,6 +85,7 @@ class InspectorPane(PaneFrame):
 def _scrolled(body: QWidget) -> QScrollArea:
     """What may be higher than the pane, never wider."""
     holder = QWidget()
+    holder.setBackgroundRole(QPalette.ColorRole.Base)
     column = QVBoxLayout(holder)
     column.setContentsMargins(8, 8, 8, 8)
     column.addWidget(body)

@@ -300,8 +300,8 @@ def test_nothing_is_wider_than_a_narrow_pane(
     for title, section in pane.sections.items():
         section.set_open(True)
         if section.isVisible():
-            assert section.minimumSizeHint().width() <= 252, title
-    assert pane.head.minimumSizeHint().width() <= 252
+            assert section.minimumSizeHint().width() <= 214, title
+    assert pane.head.minimumSizeHint().width() <= 212
 
 
 def test_the_next_project_is_followed(

@@ -287,7 +287,7 @@ def test_every_layer_type_and_setting_has_an_editor_that_fits_280_points(
             if title in pane.node_view.options._sections:
                 pane.node_view.options.section(title).set_open(True)
         qtbot.wait(1)
-        assert pane.node_view.minimumSizeHint().width() <= 264, kind.__name__
+        assert pane.node_view.minimumSizeHint().width() <= 252, kind.__name__
     assert pane.graph_view.minimumSizeHint().width() <= 252
 
 
