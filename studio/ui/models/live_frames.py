@@ -18,6 +18,7 @@ from studio.engine.runtime.live_statistics import Statistics
 
 Sheets: TypeAlias = "Callable[[Shape], tuple[Sheet, ...]]"
 """Says which sheets a view wants of a tensor of a shape."""
+Paint: TypeAlias = "Callable[[Shape, Statistics | None, Mapping[Sheet, Tile]], object]"
 State: TypeAlias = Literal[
     "waiting", "live", "after", "compiling", "resting", "held", "missing", "quiet"
 ]
@@ -57,6 +58,7 @@ class Wish:
         element: an index whose element is wanted exactly.
         minus: show the difference to this snapshot.
         held: show this snapshot, and look at nothing.
+        paint: makes more of the tiles while the window need not wait, as `Frame.painted`.
         from_device: what lies on the device is drawn from there, so that it needs no tiles.
         interval: seconds between two pictures at least.
     """
@@ -67,6 +69,7 @@ class Wish:
     element: tuple[int, ...] | None = None
     minus: ArraySnapshot | None = None
     held: HeldTensor | None = None
+    paint: Paint | None = None
     from_device: bool = False
     interval: float = INTERVAL
 
@@ -84,6 +87,7 @@ class Frame:
         place: the index of that element.
         label: where the numbers come from, as the corner of the picture says it.
         state: whether it is of a step, behind an instruction, or of weights at rest.
+        painted: what the wish's ``paint`` made.
     """
 
     snapshot: Snapshot
@@ -94,6 +98,7 @@ class Frame:
     place: tuple[int, ...] | None
     label: str
     state: State
+    painted: object = None
 
     @property
     def tile(self) -> Tile | None:

@@ -220,6 +220,10 @@ class Channel:
             rendered = shown.render(sheets, statistics=wish.statistics)
             place = wish.element if _inside(wish.element, shown.shape) else None
             value = None if place is None else shown.element(place)
+            began, painted = time.thread_time(), None
+            if wish.paint is not None and rendered.tiles:
+                painted = wish.paint(shown.shape, rendered.statistics, rendered.tiles)
+            seconds = rendered.seconds + time.thread_time() - began
             made = True
         except StudioError as error:
             self._say(Status("missing", error.message, error.hint))
@@ -228,14 +232,14 @@ class Channel:
             self._done = wish
             if not made:
                 shown.release()
-        worker.spent.add(rendered.seconds)
+        worker.spent.add(seconds)
         state, text = self._origin(wish)
         if state in ("live", "after"):
-            self._due += rendered.seconds / worker.share
+            self._due += seconds / worker.share
         self.busy = True
         self._told(
             Frame(shown, rendered.statistics, rendered.tiles, wish, value, place, text,
-                  state)
+                  state, painted)
         )  # fmt: skip
 
     def _origin(self, wish: Wish) -> tuple[State, str]:

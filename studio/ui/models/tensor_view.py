@@ -22,8 +22,9 @@ from studio.ui.models.tasks import TaskHandle, TaskList
 from studio.ui.models.tensor_view_colours import Choice
 from studio.ui.models.tensor_view_layout import Kind, Placed, Region
 from studio.ui.models.tensor_view_look import Look, Slider
+from studio.ui.models.tensor_view_painting import Painting
 from studio.ui.models.tensor_view_picks import SharedPick
-from studio.ui.models.tensor_view_picture import Picture, make_picture
+from studio.ui.models.tensor_view_picture import Picture
 from studio.ui.models.tensor_view_pointing import Pointing
 from studio.ui.models.tensor_view_range import ColourRange
 from studio.ui.models.tensor_view_words import badge_text, is_current
@@ -69,12 +70,11 @@ class TensorViewModel:
         self._live = live
         self._tasks = tasks
         self._tensor_of = tensor_of
-        self._empty = empty
         self._view: LiveView | None = None
         self._active = False
         self._from_device = False
         self._interval = INTERVAL
-        self._picture: tuple[object, Picture] | None = None
+        self._painting = Painting(self, empty)
         self.pointing = Pointing(self, picks or SharedPick(), self._reveal)
         self.pointing.changed.connect(self._pointed)
 
@@ -124,22 +124,7 @@ class TensorViewModel:
 
     def picture(self) -> Picture | None:
         """The coloured cells; None where there are none, and while the device draws them."""
-        frame, tile = self.frame, None if self.frame is None else self.frame.tile
-        placed = self.placed
-        if frame is None or tile is None or placed is None or placed.sheet != tile.sheet:
-            return None if self._picture is None or frame is None else self._last_of(frame)
-        key = (frame, placed, self.colours, self.choice, self._empty())
-        if self._picture is None or self._picture[0] != key:
-            made = make_picture(tile, placed, self.colours, self._empty(), self.choice)
-            self._picture = (key, made)
-        return self._picture[1]
-
-    def _last_of(self, frame: Frame) -> Picture | None:
-        """The picture before, until that of the new layout has come."""
-        if self._picture is None:
-            return None
-        last = self._picture[1]
-        return last if last.tile.sheet.shape == frame.snapshot.shape else None
+        return None if self.frame is None else self._painting.of(self.frame, self.placed)
 
     @property
     def sliders(self) -> tuple[Slider, ...]:
@@ -358,7 +343,7 @@ class TensorViewModel:
         if self._view is not None:
             self._view.close()
             self._view = None
-        self._picture = None
+        self._painting.forget()
         if self.entity is not None:
             self._view = self._live.open(self.entity, after=self.after)
             self._view.changed.connect(self._news)
@@ -377,6 +362,7 @@ class TensorViewModel:
             element=self.pointing.index,
             minus=held.snapshot if self.comparing and held is not None else None,
             held=held if is_held else None,
+            paint=self._painting.on_the_way,
             from_device=self.drawn_from_device,
             interval=self._interval,
         )

@@ -97,7 +97,8 @@ def shades(values: npt.NDArray[Any], low: float, high: float) -> Numbers:
         np.clip(found, 0, 255, out=found)
         # What is no number has a mark of its own, whatever it becomes here.
         np.nan_to_num(found, copy=False, nan=0.0)
-    return found.astype(np.int32)
+    made: Numbers = found.astype(np.int32)
+    return made
 
 
 def standing_for(tile: Tile, choice: Choice) -> npt.NDArray[np.float32]:

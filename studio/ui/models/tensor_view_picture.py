@@ -133,6 +133,37 @@ def make_picture(
 
 
 @dataclass(frozen=True)
+class PaintKey:
+    """All that a picture depends on besides its numbers.
+
+    Attributes:
+        placed: where it lies on the view.
+        colours: the range of colours.
+        choice: what stands for a cell of many elements.
+        empty: the colour of where nothing is.
+    """
+
+    placed: Placed
+    colours: ColourRange
+    choice: Choice
+    empty: tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Painted:
+    """A picture, and what it was painted for."""
+
+    key: PaintKey
+    picture: Picture
+
+
+def paint(tile: Tile, key: PaintKey) -> Painted:
+    """The picture of a tile."""
+    made = make_picture(tile, key.placed, key.colours, key.empty, key.choice)
+    return Painted(key, made)
+
+
+@dataclass(frozen=True)
 class Bar:
     """One bar of a vector.
 
