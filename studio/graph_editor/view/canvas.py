@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -17,11 +17,10 @@ from PySide6.QtGui import (
     QMouseEvent,
     QNativeGestureEvent,
     QPainter,
-    QPaintEvent,
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QGraphicsView, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.document import Document
@@ -31,13 +30,12 @@ from studio.graph_editor.view import accessible
 from studio.graph_editor.view.canvas_keys import CanvasKeys
 from studio.graph_editor.view.canvas_menu import entries_for, open_canvas_menu
 from studio.graph_editor.view.chrome import Chrome
-from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.commands import CanvasCommands
 from studio.graph_editor.view.drops import Drops
 from studio.graph_editor.view.edge_scrolling import EdgeScrolling
 from studio.graph_editor.view.fix_offers import FixOffers
 from studio.graph_editor.view.following import Following
-from studio.graph_editor.view.ground import paint_ground
+from studio.graph_editor.view.graph_view import GraphView
 from studio.graph_editor.view.held_keys import HeldKeys
 from studio.graph_editor.view.hovering import Hovering
 from studio.graph_editor.view.interactions.beginning import gesture_for
@@ -46,28 +44,20 @@ from studio.graph_editor.view.interactions.look_around import LookAround
 from studio.graph_editor.view.items import CommentItem
 from studio.graph_editor.view.lens import Lens
 from studio.graph_editor.view.linking import CANVAS, Linking
-from studio.graph_editor.view.mark_book import MarkBook
 from studio.graph_editor.view.marks import PortKey
-from studio.graph_editor.view.navigation import Navigation
-from studio.graph_editor.view.node_paint import NEAR
 from studio.graph_editor.view.node_pictures import NodePictures
-from studio.graph_editor.view.overlay import Overlay
-from studio.graph_editor.view.overview import OVERVIEW_ZOOM, Overview, paint_marks
 from studio.graph_editor.view.picking import EMPTY, Target, pick
-from studio.graph_editor.view.scene import GraphScene
 from studio.graph_editor.view.searches import Searches
 from studio.graph_editor.view.writing import Writing
-from studio.ui.kit import contexts, theme
+from studio.ui.kit import contexts
 from studio.ui.models import entities
 from studio.ui.models.selection import SelectionBus
 from studio.ui.models.studio import Studio
 
-_ROOM = 100_000.0
-_READABLE = 0.5
 _MODIFIERS = (Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 
 
-class CanvasView(QGraphicsView):
+class CanvasView(GraphView):
     """The drawing of the open document, at any zoom.
 
     Args:
@@ -84,17 +74,10 @@ class CanvasView(QGraphicsView):
         self.setObjectName("canvas")
         self.setAccessibleName("Canvas")
         self.studio = studio
-        self.graph = GraphScene(CanvasColours(theme.current()), parent=self)
-        self.setScene(self.graph)
-        self._set_up()
-        self.navigation = Navigation(self, lambda: theme.duration(1) == 0)
-        self.marks = MarkBook(self.graph)
-        self.overlay = Overlay(self.graph, self, self.graph.colours)
         self.fixes = FixOffers(
             self.graph, self.overlay, lambda: self.document, studio.fail, studio.scheduler
         )
         self.hovering = Hovering(self.bus, self.graph, self.fixes, self.viewport())
-        self._overview = Overview(self.graph)
         self.linking = Linking(
             self.bus, lambda: studio.compilation.provenance, self.graph, self.marks, self.navigation
         )
@@ -116,26 +99,10 @@ class CanvasView(QGraphicsView):
         )  # fmt: skip
         self.drops = Drops(self)
         self.commands = CanvasCommands(self)
-        self.navigation.zoomed.connect(self._zoomed)
         self._following = Following(self)
         contexts.register("canvas", self)
         accessible.install()
         self._is_made = True
-
-    def _set_up(self) -> None:
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
-        self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
-        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontAdjustForAntialiasing)
-        self.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSceneRect(-_ROOM, -_ROOM, 2 * _ROOM, 2 * _ROOM)
-        self.setMouseTracking(True)
-        self.viewport().setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAcceptDrops(True)
 
     # -- what it shows --------------------------------------------------------------------------
 
@@ -163,17 +130,15 @@ class CanvasView(QGraphicsView):
             return False
         return not change.is_empty
 
-    def show_all(self) -> None:
-        """Bring the whole graph into sight."""
-        self.navigation.frame(self.graph.content_area())
-
-    def show_beginning(self) -> None:
-        """Bring the whole graph into sight if it can be read then, or else where it begins."""
-        self.navigation.begin(self.graph.content_area(), _READABLE)
-
-    def _zoomed(self, zoom: float) -> None:
-        self.setRenderHint(QPainter.RenderHint.Antialiasing, zoom >= NEAR)
-        self.graph.set_zoom(zoom)
+    def apply_in_gesture(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
+        """Make an edit while a button is down; the gesture ends where it is refused."""
+        try:
+            self.document.apply(text, edit(self.document.state))
+        except StudioError as error:
+            self.cancel_gesture()
+            self.studio.fail(error)
+            return False
+        return True
 
     # -- gestures -------------------------------------------------------------------------------
 
@@ -241,10 +206,6 @@ class CanvasView(QGraphicsView):
         """The point of the graph where new things go."""
         return self.navigation.scene_at(self.pointer_or_middle())
 
-    def view_point(self, at: QPointF) -> QPointF:
-        """Where a point of the graph is seen."""
-        return self.viewportTransform().map(at)
-
     def search_at(self, at: QPointF, node_id: str, key: PortKey) -> None:
         """Ask what to add at the end of a wire that was dropped on nothing."""
         self.searches.add_from_port(at, node_id, key)
@@ -281,6 +242,8 @@ class CanvasView(QGraphicsView):
             self.writing.write(target.node)
         elif target.part == "empty":
             self.searches.add_at(at.scene)
+        elif target.part == "body":
+            self.studio.actions.trigger("graph.edit_options")
 
     def _add_dot(self, wire: Wire, at: QPointF) -> None:
         before = set(self.document.state.nodes)
@@ -438,30 +401,11 @@ class CanvasView(QGraphicsView):
         else:
             gesture.key(key, self.pointer())
 
-    # -- painting -------------------------------------------------------------------------------
+    # -- what lies over the graph ---------------------------------------------------------------
 
-    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        paint_ground(painter, QRectF(rect), self.navigation.zoom, self.graph.colours)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        far = self.navigation.zoom < OVERVIEW_ZOOM
-        if not far:
-            super().paintEvent(event)
-        painter = QPainter(self.viewport())
-        painter.setClipRegion(event.region())
-        if far:
-            self._paint_far(painter)
+    def paint_over(self, painter: QPainter) -> None:
+        """Draw the map."""
         self.chrome.paint_map(painter)
-        painter.end()
-
-    def _paint_far(self, painter: QPainter) -> None:
-        painter.setWorldTransform(self.viewportTransform())
-        part = QRectF(self.navigation.visible)
-        paint_ground(painter, part, self.navigation.zoom, self.graph.colours)
-        self._overview.paint(painter, part, self.devicePixelRatioF())
-        paint_marks(painter, self.graph, self.navigation.zoom)
-        self.overlay.paint_far(painter)
-        painter.resetTransform()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)

@@ -111,6 +111,12 @@ class CanvasCommands:
             self._bind(f"canvas.extend_{side}", self._walker(side, extend=True))
         self._bind("canvas.frame_selection", self.frame_selection)
         self._bind("canvas.frame_all", canvas.show_all)
+        self._bind("canvas.back", navigation.back,
+                   lambda: self._may(navigation.can_go_back))  # fmt: skip
+        self._bind("canvas.forward", navigation.forward,
+                   lambda: self._may(navigation.can_go_forward))  # fmt: skip
+        self._bind("canvas.find_next", lambda: self.next_match(1))
+        self._bind("canvas.find_previous", lambda: self.next_match(-1))
         self._bind("canvas.zoom_100", navigation.actual_size)
         self._bind("canvas.zoom_in", lambda: navigation.step(1))
         self._bind("canvas.zoom_out", lambda: navigation.step(-1))
@@ -121,6 +127,10 @@ class CanvasCommands:
     @staticmethod
     def _has(text: str) -> str:
         return "" if text else "there is nothing to do"
+
+    @staticmethod
+    def _may(possible: bool) -> str:
+        return "" if possible else "no other view has moved the canvas"
 
     def _needs_things(self) -> str:
         return "" if self._canvas.selected_ids() else _NOTHING
@@ -210,6 +220,20 @@ class CanvasCommands:
             mode: Literal["add", "replace"] = "add" if extend else "replace"
             canvas.bus.select([entities.node(found)], source=canvas.source, mode=mode)
             canvas.navigation.reveal(canvas.graph.area_of([found]))
+
+    def next_match(self, step: int) -> None:
+        """Go to the next layer found; without a search, to the next of those selected."""
+        canvas, bar = self._canvas, self._canvas.chrome.find_bar
+        if bar.found:
+            bar.step(step)
+            return
+        selection = canvas.bus.selection
+        chosen = self._canvas.selected_ids()
+        if selection.primary is not None and selection.primary.key in chosen:
+            at = chosen.index(selection.primary.key) + step
+            primary = entities.node(chosen[at % len(chosen)])
+            canvas.bus.select(selection.entities, primary, canvas.source)
+            canvas.navigation.reveal(canvas.graph.area_of([primary.key]))
 
     def frame_selection(self) -> None:
         """Bring the selection into sight, or everything when nothing is selected."""

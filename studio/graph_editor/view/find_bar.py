@@ -83,13 +83,17 @@ class FindBar(QFrame):
         if parent is not None:
             parent.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def step(self, places: int) -> None:
+        """Select the match some places on, or back."""
+        self._go(self._at + places)
+
     def next(self) -> None:
         """Select the next match."""
-        self._go(self._at + 1)
+        self.step(1)
 
     def previous(self) -> None:
         """Select the match before."""
-        self._go(self._at - 1)
+        self.step(-1)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is not self.field or not isinstance(event, QKeyEvent):

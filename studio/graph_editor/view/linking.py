@@ -59,13 +59,13 @@ class Linking:
         if source != CANVAS and primary is not None and primary.kind == "node":
             area = self._graph.area_of([primary.key])
             if not area.isEmpty():
-                self._navigation.reveal(area)
+                self._navigation.reveal(area, remember=True)
 
     def _revealed(self, entity: Entity, _source: str) -> None:
         found = self._on_canvas(Selection((entity,), entity))
         area = self._graph.area_of(found.of_kind("node"))
         if not area.isEmpty():
-            self._navigation.reveal(area)
+            self._navigation.reveal(area, remember=True)
 
     def _on_canvas(self, selection: Selection) -> Selection:
         """The selection as layers and wires; the first of those a thing maps to is primary."""

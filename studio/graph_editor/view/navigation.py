@@ -17,6 +17,7 @@ NOTCH = 1.1
 NOTCH_DEGREES = 120
 _SLIDE_MS = 140
 _MARGIN = 48.0
+_PLACES = 50
 
 
 class Navigation:
@@ -33,6 +34,8 @@ class Navigation:
         self._view = view
         self._still = still
         self._slide: QVariantAnimation | None = None
+        self._behind: list[tuple[QPointF, float]] = []
+        self._ahead: list[tuple[QPointF, float]] = []
 
     @property
     def zoom(self) -> float:
@@ -106,10 +109,41 @@ class Navigation:
         half = (self._view.viewport().width() / 2 - _MARGIN) / zoom
         self._look(QPointF(min(area.left() + half, area.center().x()), area.center().y()), zoom)
 
-    def reveal(self, area: QRectF) -> None:
-        """Scroll, without zooming, if an area is out of sight: to the middle third then."""
-        if not self.visible.contains(area):
-            self._go(area.center(), self.zoom)
+    def reveal(self, area: QRectF, *, remember: bool = False) -> None:
+        """Scroll, without zooming, if an area is out of sight: to the middle third then.
+
+        Args:
+            area: what to show.
+            remember: another view asked for it, so that `back` returns here.
+        """
+        if self.visible.contains(area):
+            return
+        if remember:
+            self._behind = [*self._behind[1 - _PLACES :], (self.centre, self.zoom)]
+            self._ahead.clear()
+        self._go(area.center(), self.zoom)
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether another view has moved the canvas."""
+        return bool(self._behind)
+
+    @property
+    def can_go_forward(self) -> bool:
+        """Whether `back` was used."""
+        return bool(self._ahead)
+
+    def back(self) -> None:
+        """Look where the canvas looked before another view moved it."""
+        if self._behind:
+            self._ahead.append((self.centre, self.zoom))
+            self._go(*self._behind.pop())
+
+    def forward(self) -> None:
+        """Look again where the canvas looked before `back`."""
+        if self._ahead:
+            self._behind.append((self.centre, self.zoom))
+            self._go(*self._ahead.pop())
 
     def scene_at(self, place: QPointF) -> QPointF:
         """The point of the graph at a place of the viewport, to parts of a pixel."""

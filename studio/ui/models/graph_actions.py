@@ -181,6 +181,24 @@ _VIEW: tuple[ActionSpec, ...] = (
         ("Home", "Shift+1"), "View", "canvas", aliases=("fit", "zoom to fit"), group="canvas",
     ),
     ActionSpec(
+        "canvas.back", "Look back",
+        "Return to where the canvas looked before another view moved it.",
+        ("Alt+Left",), "View", "canvas", aliases=("return", "previous place"), group="canvas",
+    ),
+    ActionSpec(
+        "canvas.forward", "Look forward", "Go again where the canvas looked before looking back.",
+        ("Alt+Right",), "View", "canvas", aliases=("next place",), group="canvas",
+    ),
+    ActionSpec(
+        "canvas.find_next", "Next match", "Go to the next layer found, or the next one selected.",
+        ("F3",), "Edit", "canvas", group="selection",
+    ),
+    ActionSpec(
+        "canvas.find_previous", "Previous match",
+        "Go to the layer found before, or the one selected before.",
+        ("Shift+F3",), "Edit", "canvas", group="selection",
+    ),
+    ActionSpec(
         "canvas.zoom_100", "Zoom to 100 %", "Show the canvas at its own size.",
         ("Ctrl+0",), "View", "canvas", aliases=("actual size", "reset zoom"), group="canvas",
     ),

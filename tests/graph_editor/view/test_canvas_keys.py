@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
+from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.places import move
 from studio.ui.models import entities, graph_actions
 from tests.graph_editor.model.networks import chain, net, places
@@ -60,6 +61,8 @@ TABLE = [
     (K.Key_Home, NONE, "canvas.frame_all"),
     (K.Key_0, CTRL, "canvas.zoom_100"),
     (K.Key_S, NONE, "graph.switch_type"),
+    (K.Key_F3, NONE, "canvas.find_next"),
+    (K.Key_F3, SHIFT, "canvas.find_previous"),
 ]
 IDS = [f"{action}-{key.name}-{keys.value}" for key, keys, action in TABLE]
 
@@ -145,7 +148,7 @@ def test_key_does_nothing_while_a_gesture_is_open(hands: Hands, key: Qt.Key) -> 
 def test_every_key_of_the_canvas_in_the_table_is_tried_above() -> None:
     # Those below have tests of their own; zooming by keys differs between keyboards.
     own = {"edit.paste", "edit.paste_inputs", "canvas.zoom_in", "canvas.zoom_out",
-           "graph.edit_options"}  # fmt: skip
+           "graph.edit_options", "canvas.back", "canvas.forward"}  # fmt: skip
     declared = {s.id for s in graph_actions.ACTIONS if s.keys and s.context == "canvas"}
     assert declared - own == {action for _, _, action in TABLE}
 
@@ -394,3 +397,57 @@ def test_action_that_needs_a_selection_says_so(hands: Hands, refusals: list[str]
     hands.studio.bus.select([entities.node("re_lu")])
     hands.key(K.Key_M)
     assert hands.state.nodes["re_lu"].bypassed
+
+
+def test_keys_return_from_where_another_view_led(hands: Hands) -> None:
+    hands.open(chain(), zoom=1.0)
+    hands.canvas.navigation.look_at(hands.canvas.graph.area_of(["input"]).center())
+    before = hands.canvas.navigation.centre
+    hands.studio.bus.select([entities.node("dense")], source="listing")
+    after = hands.canvas.navigation.centre
+    assert after != before
+    hands.key(K.Key_Left, Qt.KeyboardModifier.AltModifier)
+    assert abs(hands.canvas.navigation.centre.x() - before.x()) < 2
+    hands.key(K.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert abs(hands.canvas.navigation.centre.x() - after.x()) < 2
+
+
+def test_f3_walks_through_the_selection(hands: Hands) -> None:
+    hands.open(chain(), zoom=0.8)
+    hands.click(hands.body("conv2d"))
+    hands.click(hands.body("dense"), SHIFT)
+    hands.key(K.Key_F3)
+    selection = hands.studio.bus.selection
+    assert selection.primary == entities.node("conv2d")
+    assert hands.selected == ["conv2d", "dense"]
+
+
+def test_menu_key_opens_the_menu_of_the_selection(hands: Hands) -> None:
+    hands.open(chain())
+    hands.click(hands.body("re_lu"))
+    place = hands.canvas.viewport().rect().center()
+    glob = hands.canvas.viewport().mapToGlobal(place)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, glob)
+    QApplication.sendEvent(hands.canvas.viewport(), event)
+    (menu,) = hands.canvas.findChildren(QMenu, "canvas_menu")
+    assert menu.isVisible()
+    delete = next(a for a in menu.actions() if a.objectName() == "graph.delete")
+    delete.trigger()
+    menu.close()
+    assert "re_lu" not in hands.state.nodes
+
+
+def test_document_that_may_only_be_looked_at_says_so_and_stays(hands: Hands) -> None:
+    hands.studio.replace(Document(chain(), read_only="saved by a newer version"))
+    hands.canvas.show_all()
+    before = hands.state.content_hash
+    hands.drag(hands.body("re_lu"), hands.body("re_lu") + QPointF(90, 90))
+    assert hands.canvas.gesture is None
+    assert hands.studio.notices.all[-1].text.endswith("saved by a newer version")
+    hands.drag(hands.port("conv2d"), hands.input("dense"))
+    hands.click(hands.body("re_lu"))
+    hands.keys(K.Key_Delete, K.Key_M)
+    hands.key(K.Key_Tab)
+    hands.type("relu")
+    hands.key(K.Key_Return)
+    assert hands.state.content_hash == before

@@ -66,8 +66,8 @@ class MoveNodes(Interaction):
         dx = _snapped(own_x + by.x()) - own_x
         dy = _snapped(own_y + by.y()) - own_y
         places = {i: (x + dx, y + dy) for i, (x, y) in self._from.items()}
-        document = self.canvas.document
-        document.apply(self._text, move(document.state, places))
+        if not self.canvas.apply_in_gesture(self._text, lambda state: move(state, places)):
+            return
         self._show_wire(None if at.alt or not self._fits else self._nearest(at.scene))
 
     def key(self, key: int, at: Pointer) -> bool:

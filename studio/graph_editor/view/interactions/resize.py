@@ -37,8 +37,10 @@ class Resize(Interaction):
         """Follow the pointer."""
         by = at.scene - self._start
         width, height = self._size[0] + by.x(), self._size[1] + by.y()
-        document = self.canvas.document
-        document.apply(self._text, resize(document.state, self._node_id, width, height))
+        node_id = self._node_id
+        self.canvas.apply_in_gesture(
+            self._text, lambda state: resize(state, node_id, width, height)
+        )
 
     def release(self, at: Pointer) -> None:
         """Keep that size."""

@@ -1,0 +1,96 @@
+"""A view of the drawing at any zoom: painted as cheaply as the zoom allows, scrolled, framed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
+
+from studio.graph_editor.view.colours import CanvasColours
+from studio.graph_editor.view.ground import paint_ground
+from studio.graph_editor.view.mark_book import MarkBook
+from studio.graph_editor.view.navigation import Navigation
+from studio.graph_editor.view.node_paint import NEAR
+from studio.graph_editor.view.overlay import Overlay
+from studio.graph_editor.view.overview import OVERVIEW_ZOOM, Overview, paint_marks
+from studio.graph_editor.view.scene import GraphScene
+from studio.ui.kit import theme
+
+_ROOM = 100_000.0
+_READABLE = 0.45
+
+
+class GraphView(QGraphicsView):
+    """Shows a drawing with its marks, and what gestures draw over it.
+
+    Args:
+        parent: owner.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.graph = GraphScene(CanvasColours(theme.current()), parent=self)
+        self.setScene(self.graph)
+        self._set_up()
+        self.navigation = Navigation(self, lambda: theme.duration(1) == 0)
+        self.marks = MarkBook(self.graph)
+        self.overlay = Overlay(self.graph, self, self.graph.colours)
+        self._overview = Overview(self.graph)
+        self.navigation.zoomed.connect(self._zoomed)
+
+    def _set_up(self) -> None:
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontAdjustForAntialiasing)
+        self.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSceneRect(-_ROOM, -_ROOM, 2 * _ROOM, 2 * _ROOM)
+        self.setMouseTracking(True)
+        self.viewport().setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAcceptDrops(True)
+
+    def show_all(self) -> None:
+        """Bring the whole graph into sight."""
+        self.navigation.frame(self.graph.content_area())
+
+    def show_beginning(self) -> None:
+        """Bring the whole graph into sight if it can be read then, or else where it begins."""
+        self.navigation.begin(self.graph.content_area(), _READABLE)
+
+    def view_point(self, at: QPointF) -> QPointF:
+        """Where a point of the graph is seen."""
+        return self.viewportTransform().map(at)
+
+    def paint_over(self, painter: QPainter) -> None:
+        """Draw what lies over the graph and keeps its place in the view."""
+
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        paint_ground(painter, QRectF(rect), self.navigation.zoom, self.graph.colours)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        far = self.navigation.zoom < OVERVIEW_ZOOM
+        if not far:
+            super().paintEvent(event)
+        painter = QPainter(self.viewport())
+        painter.setClipRegion(event.region())
+        if far:
+            self._paint_far(painter)
+        self.paint_over(painter)
+        painter.end()
+
+    def _paint_far(self, painter: QPainter) -> None:
+        painter.setWorldTransform(self.viewportTransform())
+        part = QRectF(self.navigation.visible)
+        paint_ground(painter, part, self.navigation.zoom, self.graph.colours)
+        self._overview.paint(painter, part, self.devicePixelRatioF())
+        paint_marks(painter, self.graph, self.navigation.zoom)
+        self.overlay.paint_far(painter)
+        painter.resetTransform()
+
+    def _zoomed(self, zoom: float) -> None:
+        self.setRenderHint(QPainter.RenderHint.Antialiasing, zoom >= NEAR)
+        self.graph.set_zoom(zoom)
