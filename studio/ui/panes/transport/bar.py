@@ -21,8 +21,8 @@ _WORDS = {
     "train.step_epoch": "Epoch",
     "train.stop": "Stop",
 }
-_ROOM_FOR_WORDS = 720
-_ROOM_FOR_RATE = 470
+_WORTH = 130
+"""Width the progress should have besides its least before words are shown."""
 
 
 class TransportBar(QWidget):
@@ -59,7 +59,9 @@ class TransportBar(QWidget):
         self._rate.setFixedWidth(76)
         self._rate.committed.connect(self._set_rate)
         self._rate_label.setBuddy(self._rate)
-        row = QHBoxLayout(self)
+        self._looks: tuple[str, str, str] | None = None
+        row = self._row = QHBoxLayout(self)
+        row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         row.addWidget(self._train)
@@ -93,11 +95,8 @@ class TransportBar(QWidget):
     def show_possible(self) -> None:
         """Show what can be done now, and why the rest cannot."""
         paused = self._training.state in ("paused", "pausing")
-        self._train.setText("Continue" if paused else "Train")
         reason = self._training.why_not_start() if not self._training.is_busy else ""
         running = self._training.state in ("preparing", "running", "stopping")
-        # A graph with problems leaves it looking as if it could not, and a click says why.
-        self._train.setProperty("primary", not reason)
         self._train.setEnabled(not running)
         spec = self._actions.spec("train.start")
         tip = with_keys(spec.tip.rstrip("."), spec.keys)
@@ -107,14 +106,25 @@ class TransportBar(QWidget):
             text = self._training.staleness
             tip += f"\n{text[:1].upper()}{text[1:]}."
         self._train.setToolTip(tip)
-        self._train.setAccessibleDescription(reason)
         role = "on_accent" if not reason and not running else "text3"
-        icons.keep(self._train, "train.start", role)
-        self._train.style().unpolish(self._train)
-        self._train.style().polish(self._train)
+        self._dress_train("Continue" if paused else "Train", role, reason)
         for action_id, button in self._steps.items():
             self._show_step(action_id, button)
         self._show_rate()
+
+    def _dress_train(self, word: str, role: str, reason: str) -> None:
+        """Change the looks of the button, only where they differ: it lays out the toolbar anew."""
+        looks = (word, role, reason)
+        if looks == self._looks:
+            return
+        self._looks = looks
+        self._train.setText(word)
+        # A graph with problems leaves it looking as if it could not, and a click says why.
+        self._train.setProperty("primary", not reason)
+        self._train.setAccessibleDescription(reason)
+        icons.keep(self._train, "train.start", role)
+        self._train.style().unpolish(self._train)
+        self._train.style().polish(self._train)
 
     def _show_step(self, action_id: str, button: QToolButton) -> None:
         why = self._actions.why_not(action_id)
@@ -189,16 +199,31 @@ class TransportBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        words = self.width() >= _ROOM_FOR_WORDS
-        style = (
-            Qt.ToolButtonStyle.ToolButtonTextBesideIcon
-            if words
-            else Qt.ToolButtonStyle.ToolButtonIconOnly
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Give up what there is no room for: words first, then the learning rate."""
+        self._show_words(True)
+        self._rate.setVisible(True)
+        if self._needed() > self.width():
+            self._show_words(False)
+        if self._needed() > self.width():
+            self._rate.setVisible(False)
+
+    def _show_words(self, on: bool) -> None:
+        beside, alone = (
+            Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
+            Qt.ToolButtonStyle.ToolButtonIconOnly,
         )
         for button in self._steps.values():
-            button.setToolButtonStyle(style)
-        self._rate_label.setVisible(self.width() >= _ROOM_FOR_WORDS)
-        self._rate.setVisible(self.width() >= _ROOM_FOR_RATE)
+            button.setToolButtonStyle(beside if on else alone)
+        self._rate_label.setVisible(on)
+
+    def _needed(self) -> int:
+        self._row.invalidate()
+        return self._row.minimumSize().width() + (
+            _WORTH if self._rate_label.isVisibleTo(self) else 0
+        )
 
     def minimumSizeHint(self) -> QSize:
         return QSize(360, theme.ROW)
