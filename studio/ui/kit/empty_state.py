@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.engine.core.signal import Signal
 from studio.ui.kit import binding, icons, theme
 
 _PICTURE = 40
+_TALL_ENOUGH = 220
 
 
 class EmptyState(QWidget):
@@ -72,6 +73,14 @@ class EmptyState(QWidget):
         if action is not None:
             self._button.setText(action[0])
             self._act = action[1]
+
+    def minimumSizeHint(self) -> QSize:
+        # Where there is little room, the picture goes and the words stay.
+        return QSize(96, 72)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._picture.setVisible(event.size().height() >= _TALL_ENOUGH)
 
     def _clicked(self) -> None:
         if self._act is not None:

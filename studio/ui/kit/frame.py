@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QChildEvent, QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
 from studio.ui.kit import binding, icons, theme
@@ -77,7 +77,20 @@ class PaneFrame(QWidget):
         """Show ``body`` whenever there is something to show."""
         self._body = body
         self._stack.addWidget(body)
+        if self._empty is None:
+            self._stack.setCurrentWidget(body)
         self.setFocusProxy(body)
+
+    def childEvent(self, event: QChildEvent) -> None:
+        super().childEvent(event)
+        child = event.child()
+        # One that was made as a child of ours must not lie over the body until it is shown.
+        if event.type() is not QEvent.Type.ChildPolished or not isinstance(child, EmptyState):
+            return
+        if self._stack.indexOf(child) < 0:
+            self._stack.addWidget(child)
+            if self._body is not None and self._empty is None:
+                self._stack.setCurrentWidget(self._body)
 
     def show_empty(self, empty: EmptyState | None) -> None:
         """Show why there is nothing, or the body again with None."""
@@ -118,6 +131,7 @@ class FrameHeader(QWidget):
         self.setObjectName("frame_header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._frame = frame
+        self._height = theme.ROW
         self._title = QLabel(title or (self._frame.title if self._frame else ""), self)
         self._title.setFont(theme.font("ui"))
         self._note = QLabel(self)
@@ -163,6 +177,8 @@ class FrameHeader(QWidget):
         """Show icon and title, or leave them to a tab that says the same."""
         self._title.setVisible(on)
         self._picture.setVisible(on and bool(self._icon))
+        self._height = theme.ROW if on else theme.HIT
+        self.updateGeometry()
 
     def refresh(self) -> None:
         """Show what the pane says about itself now."""
@@ -185,10 +201,10 @@ class FrameHeader(QWidget):
             )
 
     def sizeHint(self) -> QSize:
-        return QSize(120, theme.ROW)
+        return QSize(120, self._height)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(72, theme.ROW)
+        return QSize(72, self._height)
 
     def _toggled(self, on: bool) -> None:
         if self._frame is not None:

@@ -38,14 +38,8 @@ def icon(name: str, role: str = "text2", on: str = "accent") -> QIcon:
         role: its colour.
         on: its colour where the button or action is checked.
     """
-    shape, found = shape_name(name), QIcon()
-    for mode in (QIcon.Mode.Normal, QIcon.Mode.Active, QIcon.Mode.Selected, QIcon.Mode.Disabled):
-        for state in (QIcon.State.Off, QIcon.State.On):
-            checked = on if state is QIcon.State.On else role
-            chosen = "hairline" if mode is QIcon.Mode.Disabled else checked
-            path = path_of(shape, theme.current().colour(chosen))
-            found.addFile(path, mode=mode, state=state)
-    return found
+    colour = theme.current().colour
+    return _icon(shape_name(name), colour(role), colour(on), colour("hairline"))
 
 
 def keep(target: _HasIcon, name: str, role: str = "text2", on: str = "accent") -> None:
@@ -69,6 +63,15 @@ def _recolour() -> None:
 
 
 theme.changed.connect(_recolour)
+
+
+@cache
+def _icon(shape: str, off: str, on: str, disabled: str) -> QIcon:
+    found = QIcon()
+    found.addFile(path_of(shape, off))
+    found.addFile(path_of(shape, on), state=QIcon.State.On)
+    found.addFile(path_of(shape, disabled), mode=QIcon.Mode.Disabled)
+    return found
 
 
 @cache

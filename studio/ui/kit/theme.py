@@ -69,14 +69,14 @@ def install(app: QApplication, theme: Theme) -> None:
     before = _in_force.theme
     before.changed.disconnect(_in_force.apply)
     _in_force.theme = theme
-    _in_force.applied = ""
-    app.setStyle("Fusion")
-    app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)
-    theme.follow(system_mode())
-    theme.changed.connect(_in_force.apply)
     if _in_force.listening is not app:
         _in_force.listening = app
+        _in_force.applied = ""
+        app.setStyle("Fusion")
+        app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)
         app.styleHints().colorSchemeChanged.connect(_in_force.system_changed)
+    theme.follow(system_mode())
+    theme.changed.connect(_in_force.apply)
     _in_force.apply()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMainWindow, QTabWidget
+from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
 from studio.ui.shell.dock import Dock
 
@@ -41,6 +41,13 @@ _PLACES: Mapping[str, Mapping[str, Sequence[Sequence[str]]]] = {
     },
 }
 
+# Parts of a side each of its columns gets.
+_PARTS: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "build": {"left": (3, 2), "right": (4, 5), "bottom": (3, 2)},
+    "train": {"left": (1, 1), "right": (3, 2), "bottom": (3, 2)},
+    "profile": {"left": (1, 1), "right": (3, 2), "bottom": (2, 3)},
+}
+
 # Share of the window's width or height each side begins with.
 _SHARES: Mapping[str, Mapping[str, float]] = {
     "build": {"left": 0.15, "right": 0.24, "bottom": 0.24},
@@ -49,13 +56,13 @@ _SHARES: Mapping[str, Mapping[str, float]] = {
 }
 _LEAST = {"left": 200, "right": 300, "bottom": 160}
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
+_NEAR = 8
 
 
 def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:
     """Put every dock where the workspace has it from the start."""
     for dock in docks.values():
         dock.setFloating(False)
-        window.removeDockWidget(dock)
     narrow, short = window.width() < NARROW, window.height() < SHORT
     first: dict[str, list[Dock]] = {}
     for side, columns in _PLACES[workspace].items():
@@ -112,8 +119,11 @@ def _share_out(window: QMainWindow, workspace: str, first: Mapping[str, list[Doc
         size = max(_LEAST[side], round(whole * share))
         across = Qt.Orientation.Vertical if side == "bottom" else Qt.Orientation.Horizontal
         window.resizeDocks([docks[0]], [size], across)
-        if side == "bottom" and len(docks) > 1:
-            window.resizeDocks(docks, [3, 2][: len(docks)], Qt.Orientation.Horizontal)
+        if len(docks) > 1:
+            along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
+            whole = window.width() if side == "bottom" else window.height()
+            parts = _PARTS[workspace][side][: len(docks)]
+            window.resizeDocks(docks, [whole * part // sum(parts) for part in parts], along)
 
 
 def prepare(window: QMainWindow) -> None:
@@ -127,6 +137,57 @@ def prepare(window: QMainWindow) -> None:
         window.setTabPosition(area, QTabWidget.TabPosition.North)
     window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
     window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
+
+
+def join_right(window: QMainWindow, docks: Mapping[str, Dock]) -> list[tuple[Dock, Dock]]:
+    """Make one column of tabs of the right side; returns which dock stood under which."""
+    right = [
+        dock
+        for dock in docks.values()
+        if not dock.isFloating()
+        and not dock.isHidden()
+        and window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
+    ]
+    joined: list[tuple[Dock, Dock]] = []
+    for dock in right[1:]:
+        if dock not in window.tabifiedDockWidgets(right[0]):
+            joined.append((right[0], dock))
+            window.tabifyDockWidget(right[0], dock)
+    if right:
+        right[0].raise_()
+    return joined
+
+
+def split_right(window: QMainWindow, joined: Sequence[tuple[Dock, Dock]]) -> None:
+    """Put docks back under the one they were joined with, unless they have been moved since."""
+    under: Dock | None = None
+    for above, below in joined:
+        if below not in window.tabifiedDockWidgets(above):
+            continue
+        if under is None:
+            window.splitDockWidget(above, below, Qt.Orientation.Vertical)
+            under = below
+        else:
+            window.tabifyDockWidget(under, below)
+
+
+def hide_stray_tabs(window: QMainWindow, docks: Mapping[str, Dock]) -> None:
+    """Hide tab bars that Qt has left behind over other parts of the window.
+
+    One that belongs to docks in sight lies directly above the one in front; Qt shows a hidden one
+    again when it has a use for it.
+    """
+    fronts = [d for d in docks.values() if not d.isFloating() and not d.visibleRegion().isEmpty()]
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    for bar in window.findChildren(QTabBar, options=direct):
+        below = QPoint(bar.geometry().left(), bar.geometry().bottom() + 1)
+        used = bar.count() > 1 and any(_is_near(dock.pos(), below) for dock in fronts)
+        if bar.isVisible() and not used:
+            bar.hide()
+
+
+def _is_near(one: QPoint, other: QPoint) -> bool:
+    return (one - other).manhattanLength() <= _NEAR
 
 
 def rescue(docks: Mapping[str, Dock]) -> list[Dock]:

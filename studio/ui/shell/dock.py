@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDockWidget, QFrame, QMainWindow, QVBoxLayout, QWidget
 
 from studio.ui.kit.empty_state import EmptyState
@@ -13,6 +13,9 @@ from studio.ui.kit.frame import FrameHeader, PaneFrame
 from studio.ui.shell.panes import PaneSpec
 
 _LOG = logging.getLogger(__name__)
+
+LEAST = QSize(200, 96)
+"""A dock can always be made this small."""
 
 NAME = "dock."
 """Object names of docks begin with this, the pane's id follows."""
@@ -44,6 +47,8 @@ class Dock(QDockWidget):
         column = QVBoxLayout(self._frame)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        # A pane may wish for more, but no pane may keep the window from fitting its screen.
+        self._frame.setMinimumSize(LEAST)
         self.setWidget(self._frame)
         self._set_header(None)
         self.topLevelChanged.connect(lambda _on: self.show_tabbed())

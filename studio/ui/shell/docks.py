@@ -16,6 +16,8 @@ from studio.ui.shell.layout_store import Layout, LayoutStore
 from studio.ui.shell.panes import PaneSpec
 
 _STATE_VERSION = 1
+_SETTLED_MS = 60
+"""After this time docks have taken their places."""
 
 
 class Docks(QObject):
@@ -39,8 +41,15 @@ class Docks(QObject):
         self._before_maximise: bytes | None = None
         self._maximised: Dock | None = None
         self._before_focus: bytes | None = None
+        self._before_away: bytes | None = None
+        self._is_narrow = window.width() < arrangement.NARROW
+        self._joined: list[tuple[Dock, Dock]] = []
         self._may_make = False
         self._wanted: list[Dock] = []
+        self._tidy = QTimer(self)
+        self._tidy.setSingleShot(True)
+        self._tidy.setInterval(_SETTLED_MS)
+        self._tidy.timeout.connect(self._settled)
         arrangement.prepare(window)
         self.all: dict[str, Dock] = {}
         for spec in specs:
@@ -69,11 +78,10 @@ class Docks(QObject):
         self._may_make = True
         self._make_next()
 
-    def make_all_wanted(self) -> None:
-        """Make every pane in sight at once."""
-        self._may_make = True
-        while self._wanted:
-            self._wanted.pop(0).ensure()
+    @property
+    def is_making(self) -> bool:
+        """Whether a pane in sight is still to be made."""
+        return bool(self._wanted)
 
     def _maker(self, studio: Studio, spec: PaneSpec) -> Callable[[], QWidget]:
         return lambda: spec.make(studio)
@@ -82,15 +90,19 @@ class Docks(QObject):
         if on and dock.pane is None and dock not in self._wanted:
             self._wanted.append(dock)
             if self._may_make:
-                QTimer.singleShot(0, self._make_next)
+                QTimer.singleShot(0, self, self._make_next)
+        self._tidy.start()
         self.changed.emit()
+
+    def _settled(self) -> None:
+        arrangement.hide_stray_tabs(self._window, self.all)
 
     def _make_next(self) -> None:
         while self._wanted:
             dock = self._wanted.pop(0)
             if dock.isVisible() and dock.pane is None:
                 dock.ensure()
-                QTimer.singleShot(0, self._make_next)
+                QTimer.singleShot(0, self, self._make_next)
                 return
 
     # -- workspaces -------------------------------------------------------------------------------
@@ -109,28 +121,43 @@ class Docks(QObject):
 
     def switch(self, workspace: str) -> None:
         """Show another workspace; this one stays as it is for next time."""
-        self.leave_modes()
         if workspace != self.workspace:
+            was_away = self.leave_modes()
             self._remember()
             self._show(workspace)
+            self.set_away(was_away)
 
     def reset(self) -> None:
         """Put this workspace back to how it is from the start."""
-        self.leave_modes()
+        was_away = self.leave_modes()
         self._layout.states.pop(self.workspace, None)
         self._show(self.workspace)
+        self.set_away(was_away)
 
     def reset_all(self) -> None:
         """Put all workspaces back."""
-        self.leave_modes()
+        was_away = self.leave_modes()
         self._layout.states.clear()
         self._show(self.workspace)
+        self.set_away(was_away)
 
     def keep(self) -> None:
         """Write how everything stands."""
         self.leave_modes()
         self._remember()
         self._store.keep_layout(self._layout)
+
+    def adapt(self, narrow: bool) -> None:
+        """The window became narrow or wide: the right side becomes one column of tabs, or not."""
+        if narrow == self._is_narrow:
+            return
+        self._is_narrow = narrow
+        if narrow:
+            self._joined = arrangement.join_right(self._window, self.all)
+        else:
+            arrangement.split_right(self._window, self._joined)
+            self._joined = []
+        self._tidy.start()
 
     def _remember(self) -> None:
         if self.workspace:
@@ -141,14 +168,14 @@ class Docks(QObject):
         recorded = self._layout.states.get(workspace)
         self._window.setUpdatesEnabled(False)
         try:
-            arrangement.arrange(self._window, self.all, workspace)
-            if recorded is not None:
-                self._take(recorded)
+            if recorded is None or not self._take(recorded):
+                arrangement.arrange(self._window, self.all, workspace)
             arrangement.rescue(self.all)
         finally:
             self._window.setUpdatesEnabled(True)
         for dock in self.all.values():
             dock.show_tabbed()
+        self._tidy.start()
         self.changed.emit()
 
     def _state(self) -> bytes:
@@ -161,6 +188,7 @@ class Docks(QObject):
 
     def show(self, pane_id: str) -> Dock:
         """Bring a pane to the front and give it the keyboard."""
+        self.set_away(False)
         if self._maximised is not None and self._maximised is not self.all[pane_id]:
             self.leave_modes()
         dock = self.all[pane_id]
@@ -245,10 +273,28 @@ class Docks(QObject):
                 self._take(before)
         self.changed.emit()
 
-    def leave_modes(self) -> None:
-        """Put back what maximising and focus mode have hidden."""
+    def set_away(self, on: bool) -> None:
+        """Take all docks away while there is nothing they could show, or bring them back."""
+        if on == (self._before_away is not None):
+            return
+        if on:
+            self.leave_modes()
+            self._before_away = self._state()
+            for dock in self.all.values():
+                dock.hide()
+        else:
+            before, self._before_away = self._before_away, None
+            if before is not None:
+                self._take(before)
+        self.changed.emit()
+
+    def leave_modes(self) -> bool:
+        """Put back what was hidden for a while; whether everything was away."""
         self._restore_maximised()
         self.set_focus_mode(False)
+        was_away = self._before_away is not None
+        self.set_away(False)
+        return was_away
 
     def _restore_maximised(self) -> None:
         before, self._before_maximise = self._before_maximise, None

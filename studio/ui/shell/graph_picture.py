@@ -11,7 +11,7 @@ from studio.graph_editor.model.geometry import Box, box_of
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.kit import binding, theme
 
-SIZE = QSize(208, 104)
+SIZE = QSize(200, 88)
 _MARGIN = 12.0
 _LARGEST = 0.42
 
@@ -79,9 +79,11 @@ def _look_at(painter: QPainter, boxes: list[Box], area: QRectF) -> None:
     width = max(b.right for b in boxes) - left
     height = max(b.bottom for b in boxes) - top
     room = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
-    scale = min(room.width() / width, room.height() / height, _LARGEST)
+    across = min(room.width() / width, _LARGEST)
+    # Long chains are drawn taller than they are, so that their layers can be told apart.
+    down = min(room.height() / height, _LARGEST, across * 3)
     painter.translate(area.center())
-    painter.scale(scale, scale)
+    painter.scale(across, down)
     painter.translate(-(left + width / 2), -(top + height / 2))
 
 

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QStatusBar,
+    QToolButton,
+    QWidget,
+)
 
 from studio.ui.kit import binding, icons, numbers, theme
 from studio.ui.models.studio import Studio
@@ -17,6 +24,10 @@ from studio.ui.shell.status_facts import Fact
 
 _AGE_MS = 10_000
 _HINT_MS = 4_000
+_OF_DOCUMENT = ("state", "validity", "compile", "step", "progress", "loss", "zoom")
+_RATE = 8.0
+"""Refreshes a second while a training runs: numbers that change faster are not read."""
+
 HEIGHT = 28
 
 
@@ -34,13 +45,20 @@ class FactButton(QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._shown: Fact | None = None
         self._icon = ("", "")
+        self._allowed = True
+
+    def allow(self, on: bool) -> None:
+        """Whether there is anything the fact could be about."""
+        self._allowed = on
+        self._show_or_hide()
 
     def show_fact(self, fact: Fact) -> None:
         """Say this from now on."""
         if fact == self._shown:
             return
         self._shown = fact
-        self.setText(fact.text)
+        # The style leaves no room between picture and text.
+        self.setText(f" {fact.text}" if fact.icon and fact.text else fact.text)
         only_icon = bool(fact.icon) and not fact.text
         style = Qt.ToolButtonStyle
         self.setToolButtonStyle(
@@ -51,7 +69,35 @@ class FactButton(QToolButton):
             icons.keep(self, fact.icon, fact.role)
         self.setToolTip(fact.tip)
         self.setAccessibleName(f"{self._label}: {fact.text or fact.tip}")
-        self.setVisible(bool(fact.text or fact.icon))
+        self._show_or_hide()
+
+    def _show_or_hide(self) -> None:
+        fact = self._shown
+        said = fact is not None and bool(fact.text or fact.icon)
+        self.setVisible(self._allowed and said)
+
+
+class BottomBar(QStatusBar):
+    """Where the status stands: apart from the window's layout.
+
+    A fact that becomes a digit longer would otherwise have the whole window laid out anew.
+
+    Args:
+        status: what stands in it.
+        window: the window.
+    """
+
+    def __init__(self, status: QWidget, window: QWidget) -> None:
+        super().__init__(window)
+        self.setSizeGripEnabled(False)
+        self.setFixedHeight(HEIGHT)
+        status.setParent(self)
+        self._status = status
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # A widget of fixed size does not tell its parent that what is in it wants another.
+        self._status.setFixedSize(event.size().width(), HEIGHT)
 
 
 class StatusBar(QWidget):
@@ -115,6 +161,11 @@ class StatusBar(QWidget):
             text = f"{round(self._zoom() * 100)}{numbers.THIN}%"
             self._facts["zoom"].show_fact(Fact(text, "Zoom of the canvas; press for 100 %"))
 
+    def show_document(self, on: bool) -> None:
+        """Show the facts of the document, or leave them out while none is open."""
+        for name in _OF_DOCUMENT:
+            self._facts[name].allow(on)
+
     def hint(self, text: str) -> None:
         """Say something that is forgotten after a moment."""
         self._hint.setText(text)
@@ -151,14 +202,17 @@ class StatusBar(QWidget):
     def _follow(self) -> None:
         studio = self._studio
         training = studio.training
-        binding.refresh(self, self._show_training, training.changed, training.staleness_changed)
+        binding.refresh(
+            self, self._show_training, training.changed, training.staleness_changed, rate=_RATE,
+            live="fact",
+        )  # fmt: skip
         binding.connect(self, training.state_changed, self._state_changed)
         binding.refresh(
             self, self._show_compile, studio.compilation.changed, studio.compilation.stale_changed
         )
         binding.refresh(self, self._show_validity, studio.problems.changed)
         binding.connect(self, studio.document_replaced, self._replaced)
-        binding.refresh(self, self._show_step, studio.profiling.changed, rate=4)
+        binding.refresh(self, self._show_step, studio.profiling.changed, rate=4, live="fact")
         binding.refresh(self, self._show_tasks, studio.tasks.changed, rate=10)
         binding.refresh(self, self._show_bell, studio.notices.changed)
         binding.connect(self, studio.preferences.changed, self._preference_changed)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from studio.ui.kit import binding, icons, theme
-from studio.ui.kit.keys import with_keys
+from studio.ui.kit.keys import shown_keys, with_keys
 from studio.ui.models.actions import ActionRegistry
 from studio.ui.shell.actions import WORKSPACES
 
@@ -74,9 +74,10 @@ class TopBar(QToolBar):
     def _search(self) -> QToolButton:
         spec = self._registry.spec("view.go_to")
         button = QToolButton(self)
-        button.setObjectName("tool.view.go_to")
+        button.setObjectName("search_button")
         button.setAccessibleName(spec.text)
-        button.setText("Go to anything")
+        button.setText(f" Go to anything   {shown_keys(spec.keys[0])}")
+        button.setFixedHeight(theme.ROW)
         button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         icons.keep(button, "search")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt
-from PySide6.QtGui import QPixmap
+from PySide6.QtGui import QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -32,9 +32,13 @@ from studio.ui.shell.documents import Documents
 from studio.ui.shell.graph_picture import SIZE, GraphPicture
 
 _FIRST = "digits-cnn"
-_WIDTH = 1040
+_WIDTH = 1200
+_GAP = 12
 _KEYS = (("canvas.quick_add", "add a layer"), ("training.start", "train"),
          ("view.command_palette", "all commands"), ("help.keys", "all keys"))  # fmt: skip
+
+
+CARD = QSize(SIZE.width() + 24, SIZE.height() + 80)
 
 
 class Card(QToolButton):
@@ -61,7 +65,7 @@ class Card(QToolButton):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             column.addWidget(label)
         column.addStretch(1)
-        self.setFixedSize(SIZE.width() + 24, SIZE.height() + 92)
+        self.setFixedSize(CARD)
 
 
 class WelcomePage(QScrollArea):
@@ -82,13 +86,19 @@ class WelcomePage(QScrollArea):
         self._studio = studio
         self._documents = documents
         self._is_filled = False
+        self._columns = 0
         binding.refresh(
             self, self.refresh, studio.recent.changed, studio.recovery.changed, when_visible=True
         )
 
-    def showEvent(self, event: object) -> None:
-        super().showEvent(event)  # type: ignore[arg-type]
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
         if not self._is_filled:
+            self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._is_filled and self._count_columns() != self._columns:
             self.refresh()
 
     def refresh(self) -> None:
@@ -144,7 +154,8 @@ class WelcomePage(QScrollArea):
             ("Blank", "new", "blank", self._blank),
             ("Open…", "open", "open", self._documents.open),
         ):
-            button = QPushButton(text, parent)
+            button = QPushButton(f" {text}", parent)
+            button.setAccessibleName(text)
             button.setObjectName(f"welcome_{name_of}")
             icons.keep(button, icon)
             button.clicked.connect(act)
@@ -161,11 +172,16 @@ class WelcomePage(QScrollArea):
         heading.setContentsMargins(0, 12, 0, 0)
         column.addWidget(heading)
 
+    def _count_columns(self) -> int:
+        """How many cards fit beside each other."""
+        room = min(_WIDTH, self.viewport().width() - 64)
+        return max(2, (room + _GAP) // (CARD.width() + _GAP))
+
     def _examples(self, parent: QWidget) -> QGridLayout:
         grid = QGridLayout()
-        grid.setSpacing(12)
+        grid.setSpacing(_GAP)
         names = sorted(sample_names(), key=lambda name: (name != _FIRST, name))
-        columns = 4
+        self._columns = columns = self._count_columns()
         for place, name in enumerate(names):
             card = self._example(name, parent)
             if card is not None:

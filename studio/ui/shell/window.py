@@ -6,12 +6,12 @@ from importlib import import_module
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QStatusBar, QToolBar, QWidget
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QStackedWidget, QToolBar, QWidget
 
 from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
-from studio.ui.kit import binding
+from studio.ui.kit import binding, live_budget
 from studio.ui.kit.toasts import ToastStack
 from studio.ui.models.actions import ActionSpec
 from studio.ui.models.studio import Studio
@@ -19,11 +19,13 @@ from studio.ui.shell import actions, arrangement, drops, window_actions
 from studio.ui.shell.command_palette import CommandHistory
 from studio.ui.shell.docks import Docks
 from studio.ui.shell.documents import Documents
+from studio.ui.shell.exports import Exports
+from studio.ui.shell.framing import Framing
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.leaving import Leaving
 from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, TRANSPORT
 from studio.ui.shell.qt_actions import WindowActions
-from studio.ui.shell.status_bar import HEIGHT, StatusBar
+from studio.ui.shell.status_bar import HEIGHT, BottomBar, StatusBar
 from studio.ui.shell.toolbar import TopBar
 from studio.ui.shell.welcome import WelcomePage
 
@@ -53,8 +55,11 @@ class MainWindow(QMainWindow):
         self.studio = studio
         self._store = store
         self._is_painted = False
+        self._is_begun = False
         self._may_close = False
+        self._is_closing = False
         self.canvas: QWidget | None = None
+        self._framing: Framing | None = None
         self.leaving = Leaving(studio, self, self._save)
         self.documents = Documents(studio, self, self.leaving.ask)
         self.history = CommandHistory(studio.places.state / "commands.json")
@@ -64,6 +69,7 @@ class MainWindow(QMainWindow):
         self._build_middle()
         self.docks = Docks(studio, self, PANES, store)
         window_actions.bind(self)
+        self._exports = Exports(studio, self, lambda: self.canvas)
         self.actions_of_window = WindowActions(studio.actions, self, self._refused)
         self.actions_of_window.fill_menu_bar()
         self.toasts = ToastStack(studio.notices, self, HEIGHT)
@@ -76,12 +82,7 @@ class MainWindow(QMainWindow):
         self.top_bar = TopBar(self.studio.actions, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.top_bar)
         self.status = StatusBar(self.studio, self.go, self)
-        bar = QStatusBar(self)
-        bar.setSizeGripEnabled(False)
-        bar.setFixedHeight(HEIGHT)
-        bar.layout().setContentsMargins(0, 0, 0, 0)  # type: ignore[union-attr]
-        bar.addPermanentWidget(self.status, 1)
-        self.setStatusBar(bar)
+        self.setStatusBar(BottomBar(self.status, self))
 
     def _build_middle(self) -> None:
         self._middle = QStackedWidget(self)
@@ -97,15 +98,19 @@ class MainWindow(QMainWindow):
             self.resize(USUAL.boundedTo(self.screen().availableSize()))
         arrangement.fit_to_screen(self)
         self.docks.restore(reset=reset_layout)
+        self.show_welcome()
 
     def _follow(self) -> None:
         studio = self.studio
         binding.connect(self, studio.document_replaced, self._replaced)
         binding.connect(self, self.documents.opened, self._opened)
         binding.connect(self, self.docks.changed, self._docks_changed)
-        binding.refresh(self, self._refresh_actions, studio.training.changed,
-                        studio.compilation.changed, rate=10)  # fmt: skip
+        # What an action needs changes with states, which are heard at once below: to ask all of
+        # them again with every report of a training would take the window's thread milliseconds.
+        binding.refresh(self, self._refresh_actions, studio.compilation.changed,
+                        studio.training.staleness_changed, rate=10)  # fmt: skip
         binding.connect(self, studio.training.state_changed, self._state_changed)
+        live_budget.budget.follow(studio.training, studio.profiling)
         binding.connect(self, studio.bus.selected, self._selected)
         self._watch(studio.document)
 
@@ -120,11 +125,18 @@ class MainWindow(QMainWindow):
         """Show examples, recent projects and what can be recovered."""
         self.welcome.refresh()
         self._middle.setCurrentWidget(self.welcome)
+        self.docks.set_away(True)
+        self.status.show_document(False)
         self._retitle()
 
     def show_canvas(self) -> None:
         """Show the open document."""
+        was_welcoming = self.is_welcoming
         self._middle.setCurrentWidget(self.ensure_canvas())
+        if was_welcoming and self._framing is not None:
+            self._framing.begin()
+        self.docks.set_away(False)
+        self.status.show_document(True)
         self._retitle()
 
     def ensure_canvas(self) -> QWidget:
@@ -135,7 +147,13 @@ class MainWindow(QMainWindow):
             self.canvas = made
             self._middle.addWidget(made)
             self._follow_zoom(made)
+            self._framing = Framing(made, self._frame_all)
         return self.canvas
+
+    def _frame_all(self) -> None:
+        begin = getattr(self.canvas, "show_beginning", None)
+        if begin is not None:
+            begin()
 
     def _follow_zoom(self, canvas: QWidget) -> None:
         navigation = getattr(canvas, "navigation", None)
@@ -164,6 +182,10 @@ class MainWindow(QMainWindow):
 
     # -- beginning and ending ---------------------------------------------------------------------
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.docks.adapt(event.size().width() < arrangement.NARROW)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if not self._is_painted:
@@ -174,6 +196,7 @@ class MainWindow(QMainWindow):
     def _begin(self) -> None:
         self.painted.emit()
         self._make_bars()
+        self._is_begun = True
         self.docks.begin_making()
 
     def _make_bars(self) -> None:
@@ -192,10 +215,18 @@ class MainWindow(QMainWindow):
         self.addToolBarBreak()
         self.addToolBar(bar)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything in sight was made."""
+        return self._is_begun and not self.docks.is_making
+
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._may_close:
-            event.ignore()
+            self._is_closing = True
             self.documents.leaving(self._close_now)
+            self._is_closing = False
+        if not self._may_close:
+            event.ignore()
             return
         self.keep_place()
         super().closeEvent(event)
@@ -203,7 +234,9 @@ class MainWindow(QMainWindow):
 
     def _close_now(self) -> None:
         self._may_close = True
-        self.close()
+        # Qt passes over a window that is closed while it is being closed.
+        if not self._is_closing:
+            self.close()
 
     def restart(self) -> None:
         """Close the window and start the studio again with the same project."""
@@ -252,6 +285,8 @@ class MainWindow(QMainWindow):
 
     def _opened(self, _document: Document) -> None:
         self.show_canvas()
+        if self._framing is not None:
+            self._framing.begin()
 
     def _document_changed(self, _change: object) -> None:
         if self.is_welcoming:

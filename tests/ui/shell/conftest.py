@@ -1,0 +1,68 @@
+"""A whole window on the tests' display, with folders of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.samples import sample_root
+from studio.ui.kit.scheduling import QtScheduler
+from studio.ui.models.places import Places
+from studio.ui.models.studio import Studio
+from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.window import MainWindow
+from tests.ui.shell.driving import finish, show
+
+
+@pytest.fixture
+def window(qtbot: QtBot, studio: Studio) -> Iterator[MainWindow]:
+    """A window at the welcome page."""
+    made = MainWindow(studio, LayoutStore(studio.places.config))
+    show(qtbot, made)
+    yield made
+    finish(qtbot, made)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of a small sample project."""
+    from studio.samples import open_copy
+
+    return open_copy("iris", tmp_path)
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, window: MainWindow, project: Path) -> MainWindow:
+    """A window with the small project."""
+    window.documents.open_path(project)
+    qtbot.waitUntil(lambda: not window.is_welcoming)
+    return window
+
+
+@pytest.fixture
+def another(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
+    """Starts further windows with the same folders, one after the other."""
+    made: list[tuple[MainWindow, QtScheduler]] = []
+
+    def start() -> MainWindow:
+        scheduler = QtScheduler()
+        studio = Studio(scheduler, Places.below(tmp_path / "places"))
+        window = MainWindow(studio, LayoutStore(studio.places.config))
+        made.append((window, scheduler))
+        show(qtbot, window)
+        return window
+
+    yield start
+    for window, scheduler in made:
+        finish(qtbot, window)
+        window.studio.close()
+        scheduler.close()
+
+
+@pytest.fixture
+def samples() -> Path:
+    return sample_root()

@@ -1,0 +1,62 @@
+"""Hands for tests: show a window, press keys where the focus is, answer questions."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.ui.shell.window import MainWindow
+
+
+def show(qtbot: QtBot, window: MainWindow) -> None:
+    """Show a window, active, with every pane in sight made."""
+    window.resize(1400, 900)
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    qtbot.waitUntil(lambda: window.is_ready, timeout=20_000)
+
+
+def finish(qtbot: QtBot, window: MainWindow) -> None:
+    """Close a window whatever it is in the middle of, without questions."""
+    training = window.studio.training
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    for dialog in window.findChildren(QDialog):
+        dialog.close()
+    window.studio.document.history.mark_clean()
+    window.close()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    window.deleteLater()
+
+
+def press(keys: str, widget: QWidget | None = None) -> None:
+    """Press a key sequence where the focus is, as the window system would deliver it."""
+    target = widget or QApplication.focusWidget() or QApplication.activeWindow()
+    assert target is not None
+    combination = QKeySequence(keys)[0]
+    QTest.keyClick(target, combination.key(), combination.keyboardModifiers())
+
+
+def question(qtbot: QtBot, window: MainWindow) -> QMessageBox:
+    """The question that is being asked."""
+    qtbot.waitUntil(lambda: _question(window) is not None)
+    found = _question(window)
+    assert found is not None
+    return found
+
+
+def _question(window: MainWindow) -> QMessageBox | None:
+    boxes = window.findChildren(QMessageBox, "question")
+    return next((box for box in boxes if box.isVisible()), None)
+
+
+def answer(qtbot: QtBot, window: MainWindow, name: str) -> None:
+    """Press a button of the question."""
+    button = question(qtbot, window).findChild(QPushButton, f"answer.{name}")
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
