@@ -120,7 +120,7 @@ def test_no_module_of_the_studio_unpickles() -> None:
 
 def test_every_test_file_mirrors_a_place_in_the_studio() -> None:
     tests = ROOT / "tests"
-    free = {"conformance", "golden", "recorded", "end_to_end", "peers", "fuzz", "soak", "data"}
+    free = {"conformance", "golden", "recorded", "end_to_end", "journeys", "peers", "fuzz", "soak"}
     wrong = []
     for folder in {path.parent for path in tests.rglob("test_*.py")}:
         inside = folder.relative_to(tests)
