@@ -1,0 +1,200 @@
+"""A person before the whole window: clicks, keys and eyes, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QTabBar, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.view.canvas import CanvasView
+from studio.graph_editor.view.fix_chips import FixChip
+from studio.ui.models.studio import Studio
+from studio.ui.panes.profiler.kernel_table import KernelTable
+from studio.ui.shell.finder import Finder
+from studio.ui.shell.window import MainWindow
+
+T = TypeVar("T")
+W = TypeVar("W", bound=QWidget)
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+WAIT_MS = 8_000
+
+
+def in_sight(widget: QWidget) -> bool:
+    """Whether any of it can be seen: a pane behind another tab counts as visible for Qt."""
+    return widget.isVisible() and not widget.visibleRegion().isEmpty()
+
+
+class Person:
+    """Works with the window by events; counts what a stop-watch would call an action.
+
+    Args:
+        qtbot: waits.
+        window: what is before the person.
+    """
+
+    def __init__(self, qtbot: QtBot, window: MainWindow) -> None:
+        self.qtbot = qtbot
+        self.window = window
+        self.actions = 0
+
+    @property
+    def studio(self) -> Studio:
+        """For looking at what came of it, never for doing."""
+        return self.window.studio
+
+    @property
+    def canvas(self) -> CanvasView:
+        found = self.window.canvas
+        assert isinstance(found, CanvasView)
+        return found
+
+    # -- eyes -------------------------------------------------------------------------------------
+
+    def see(self, kind: type[W], name: str = "", inside: QWidget | None = None) -> W:
+        """A visible widget of a kind and name."""
+        place = inside or self.window
+        found = [w for w in place.findChildren(kind, name or None) if in_sight(w)]
+        assert found, f"no {kind.__name__} {name!r} is in sight"
+        return found[0]
+
+    def button(self, text: str, inside: QWidget | None = None) -> QAbstractButton:
+        """A visible button by what is written on it, or by its name for screen readers."""
+        places = [inside] if inside else [self.window, *QApplication.topLevelWidgets()]
+        for place in places:
+            for each in place.findChildren(QAbstractButton):
+                words = (each.text().replace("&", ""), each.accessibleName())
+                if each.isVisible() and text in words:
+                    return each
+        raise AssertionError(f"no button {text!r} is in sight")
+
+    def sees(self, kind: type[W], name: str = "") -> W | None:
+        """A visible widget of a kind and name, if there is one."""
+        found = self.window.findChildren(kind, name or None)
+        return next((w for w in found if in_sight(w)), None)
+
+    def card(self, name: str) -> QAbstractButton:
+        """The card of a sample project on the welcome page."""
+        return self.see(QAbstractButton, f"sample.{name}")
+
+    def first_chip(self) -> FixChip | None:
+        """The first repair offered on the canvas."""
+        return next(iter(self.canvas.fixes.chips), None)
+
+    def slowest_layer(self, table: KernelTable) -> str:
+        """Click the slowest kernel that works for a layer; gives the one marked on the canvas."""
+        layers = set(self.studio.document.state.nodes)
+        rows = table.kernels.rows
+        row = next(place for place, row in enumerate(rows) if layers & set(row.owners))
+        spent = [row.mean_us for row in rows]
+        assert spent == sorted(spent, reverse=True)
+        at = QPoint(20, table.rowViewportPosition(row) + table.rowHeight(row) // 2)
+        self.click(table.viewport(), at)
+        (chosen,) = table.chosen_rows()
+        marked = {name: self.canvas.marks.of(name).selected for name in layers}
+        assert {name for name, mark in marked.items() if mark} <= set(chosen.owners)
+        (primary,) = (name for name, mark in marked.items() if mark == "primary")
+        return primary
+
+    def tab(self, text: str) -> tuple[QTabBar, QPoint] | None:
+        """A tab by what is written on it, and where to click it."""
+        for bar in self.window.findChildren(QTabBar):
+            for place in range(bar.count()):
+                if bar.isVisible() and bar.tabText(place) == text:
+                    return bar, bar.tabRect(place).center()
+        return None
+
+    def until(self, wanted: Callable[[], T | None], timeout: int = WAIT_MS) -> T:
+        """Wait until there is something other than nothing; gives it back."""
+        found: list[T] = []
+
+        def look() -> bool:
+            seen = wanted()
+            if seen:
+                found.append(seen)
+            return bool(seen)
+
+        self.qtbot.waitUntil(look, timeout=timeout)
+        return found[-1]
+
+    # -- hands ------------------------------------------------------------------------------------
+
+    def click(self, widget: QWidget, at: QPoint | None = None) -> None:
+        self.actions += 1
+        place = widget.rect().center() if at is None else at
+        QTest.mouseMove(widget, place)
+        QTest.mouseClick(widget, LEFT, NONE, place)
+
+    def double_click(self, widget: QWidget, at: QPoint) -> None:
+        self.actions += 1
+        QTest.mouseClick(widget, LEFT, NONE, at)
+        QTest.mouseDClick(widget, LEFT, NONE, at)
+
+    def press(self, *keys: str) -> None:
+        """Key presses, such as ``Ctrl+Shift+P``, where the focus is."""
+        for key in keys:
+            self.actions += 1
+            QTest.keySequence(self._focus(), key)
+            QApplication.processEvents()
+
+    def type(self, text: str) -> None:
+        """Letters, where the focus is; one action."""
+        self.actions += 1
+        QTest.keyClicks(self._focus(), text)
+        QApplication.processEvents()
+
+    def fill(self, field: QLineEdit, text: str) -> None:
+        """Put a text into a field in place of what is there, and settle on it; one action."""
+        before = self.actions
+        QTest.mouseClick(field, LEFT, NONE, field.rect().center())
+        self.press("Ctrl+A")
+        self.type(text)
+        self.press("Return" if field.window() is self.window else "Tab")
+        self.actions = before + 1
+
+    def point_at_canvas(self) -> None:
+        """Put the focus on the empty canvas by a click, and the pointer with it."""
+        view = self.canvas
+        self.click(view.viewport(), QPoint(view.viewport().width() // 2, 24))
+
+    def new_project(self) -> Callable[[], Document]:
+        """Begin with an empty canvas; gives what looks at the document."""
+        self.click(self.button("Blank"))
+        self.until(lambda: self.window.canvas is not None and self.canvas.isVisible())
+        self.point_at_canvas()
+        return lambda: self.studio.document
+
+    def click_chip(self, chip: FixChip) -> None:
+        """Take a repair; chips keep their size on the screen at any zoom."""
+        at = self.canvas.view_point(chip.scenePos()) + chip.boundingRect().center()
+        self.click(self.canvas.viewport(), at.toPoint())
+
+    def click_layer(self, node_id: str) -> None:
+        area = self.canvas.graph.nodes[node_id].scene_area
+        at = self.canvas.view_point(QPointF(area.center().x(), area.top() + 12)).toPoint()
+        self.click(self.canvas.viewport(), at)
+
+    def command(self, words: str) -> None:
+        """A command out of the palette: open it, type, Enter."""
+        self.press("Ctrl+Shift+P")
+        self.until(lambda: isinstance(QApplication.activePopupWidget(), Finder))
+        self.type(words)
+        self.press("Return")
+
+    def add(self, word: str) -> None:
+        """A layer out of the search field of the canvas: Tab, type, Enter."""
+        self.press("Tab")
+        self.until(lambda: self.canvas.searches.popup.is_open)
+        self.type(word)
+        self.press("Return")
+
+    def _focus(self) -> QWidget:
+        popup = QApplication.activePopupWidget()
+        if popup is not None:
+            return popup.focusWidget() or popup
+        return QApplication.focusWidget() or QApplication.activeWindow() or self.window

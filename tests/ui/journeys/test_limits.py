@@ -1,0 +1,115 @@
+"""Jobs that have to be done in so many actions, by somebody who reads nothing first."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLabel, QLineEdit
+
+from studio.engine.core.tensor import Role
+from studio.engine.isa.program import Program
+from studio.graph_editor.view.fix_chips import FixChip
+from studio.instruction_view.view.listing_pane import ListingPane
+from studio.ui.panes.export.dialog import ExportDialog
+from studio.ui.panes.inspector.pane import InspectorPane
+from studio.ui.panes.profiler.pane import ProfilerPane
+from tests.ui.journeys.person import Person
+
+SIZES = ("filters", "units")
+
+
+def _parameters(program: Program) -> int:
+    """How many numbers the training changes."""
+    return sum(
+        math.prod(int(axis) for axis in tensor.shape)
+        for tensor in program.tensors.values()
+        if tensor.role is Role.PARAM
+    )
+
+
+def test_an_example_is_trained_in_four_actions(person: Person) -> None:
+    studio = person.studio
+    person.click(person.card("digits-mlp"))
+    person.until(lambda: studio.compilation.result and not studio.compilation.is_compiling)
+    person.press("F5")
+    person.until(lambda: studio.training.state == "finished")
+    assert studio.training.standing.metrics["val_accuracy"] > 0.9
+    assert person.actions <= 4
+
+
+def test_a_shape_error_made_by_keys_is_repaired_by_one_chip(person: Person) -> None:
+    document = person.new_project()
+    for word in ("input", "conv", "pool", "concatenate", "dense"):
+        person.add(word)
+    person.until(lambda: not document().report.is_valid)
+    chip = person.until(person.first_chip)
+    broken, steps = document().state, document().history.position
+    person.click_chip(chip)
+    assert isinstance(chip, FixChip)
+    person.until(lambda: document().state != broken)
+    assert document().history.position == steps + 1
+    assert document().history.undo_text == chip.fix.text
+    assert not [p for p in document().report.errors if p.node == chip.node_id]
+    person.point_at_canvas()
+    person.press("Ctrl+Z")
+    assert document().state == broken
+
+
+@pytest.mark.slow
+def test_the_slowest_layer_is_found_and_changed_in_six_actions(person: Person) -> None:
+    studio = person.studio
+    person.click(person.card("digits-cnn"))
+    person.until(lambda: studio.compilation.result and not studio.compilation.is_compiling)
+    before = studio.compilation.provenance.program
+    assert before is not None
+    opened = person.actions
+    person.press("F5")
+    person.press("Ctrl+3")
+    table = person.until(lambda: person.sees(ProfilerPane)).table
+    person.until(lambda: studio.profiling.measurement and len(table.kernels.rows) > 3)
+    chosen = person.slowest_layer(table)
+    name = next(n for n in SIZES if n in studio.document.state.nodes[chosen].config)
+    person.press("Ctrl+1")
+    inspector = person.until(lambda: person.sees(InspectorPane))
+    field = person.see(QLineEdit, f"field_{name}", inspector)
+    wide = int(field.text())
+    person.fill(field, str(wide // 2))
+    assert studio.document.state.nodes[chosen].config[name] == wide // 2
+    person.until(lambda: studio.compilation.provenance.program is not before)
+    now = studio.compilation.provenance.program
+    assert now is not None
+    assert _parameters(now) < _parameters(before)
+    assert person.see(ListingPane)
+    assert person.actions - opened <= 6
+
+
+@pytest.mark.slow
+def test_an_export_is_proven_and_opened_by_another_process_in_three_actions(
+    person: Person, tmp_path: Path
+) -> None:
+    studio = person.studio
+    person.click(person.card("digits-mlp"))
+    person.until(lambda: studio.compilation.result and not studio.compilation.is_compiling)
+    person.press("F5")
+    person.until(lambda: studio.training.state == "finished")
+    trained = person.actions
+    person.press("Ctrl+E")
+    dialog = person.see(ExportDialog)
+    file = Path(person.see(QLineEdit, "export_path", dialog).text())
+    assert file.suffix == ".gbi"
+    person.click(person.button("Export", dialog))
+    result = person.until(lambda: studio.exporting.result)
+    assert result.is_proven
+    assert result.path == file
+    assert person.see(QLabel, "finding_sentence", dialog).text().startswith("Same model")
+    person.actions += 1  # the line typed into a terminal
+    words = [sys.executable, "-m", "studio", "dis", str(file), str(tmp_path / "out.gbasm")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.gbasm").read_text("utf-8").strip()
+    assert person.actions - trained <= 3
+    person.click(person.button("Close", dialog))
