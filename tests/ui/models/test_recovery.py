@@ -176,6 +176,8 @@ def test_saving_empties_the_journal_and_leaving_removes_it(
     assert len(desk.journals()) == 1
     desk.recovery.follow(Document.new())
     assert not desk.journals()
+    (copy,) = desk.recovery.copies(desk.document)
+    assert Document.open(copy).state.content_hash == desk.document.state.content_hash
 
 
 def test_a_long_journal_begins_anew_with_the_whole_state(

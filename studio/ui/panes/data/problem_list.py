@@ -97,6 +97,7 @@ class ProblemList(QWidget):
         self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.table.verticalHeader().setDefaultSectionSize(theme.COMPACT_ROW)
         self.table.horizontalHeader().setStretchLastSection(True)
+        self.table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
         self.table.selectionModel().currentRowChanged.connect(self._selected)
         contexts.register("table", self.table)
         self._text = QLabel(self)
