@@ -27,7 +27,7 @@ def paint_ground(painter: QPainter, area: QRectF, zoom: float, colours: CanvasCo
     rows = _rounded(int((area.bottom() - top) / step) + 1)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    pen = QPen(colours.grid, 2.0 if zoom >= 1.5 else 1.0)
+    pen = QPen(colours.grid, (2.0 if zoom >= 1.5 else 1.0) * painter.device().devicePixelRatio())
     pen.setCosmetic(True)
     pen.setCapStyle(Qt.PenCapStyle.SquareCap)
     painter.setPen(pen)

@@ -100,8 +100,9 @@ class Lens(QWidget):
 
     def _paint_picture(self, painter: QPainter) -> None:
         area = QRectF(10, 10, self.width() - 20, self.height() - _CAPTION - 14)
-        painter.fillRect(area, theme.colour("canvas"))
         picture = self._pictures.picture(self._node)
+        ground = theme.colour("canvas") if picture is None else self._graph.colours.picture
+        painter.fillRect(area, ground)
         if picture is not None:
             draw_picture(painter, picture, area)
             return

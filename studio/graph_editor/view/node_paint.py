@@ -131,7 +131,7 @@ def paint_picture(
     """The preview of the layer's output, in the room kept for it."""
     area = picture_area(card, size)
     painter.setPen(_NO_PEN)
-    painter.setBrush(colours.canvas)
+    painter.setBrush(colours.canvas if picture is None else colours.picture)
     painter.drawRoundedRect(area, 3, 3)
     if picture is not None:
         draw_picture(painter, picture, area.adjusted(2, 2, -2, -2))

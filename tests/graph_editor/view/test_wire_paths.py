@@ -47,11 +47,7 @@ def test_backward_wire_goes_round_below(style: str) -> None:
     assert points[1].x() > 0
     assert points[-2].x() < -300
     # Right angles: away from the rounded corners every stretch is level or upright.
-    upright = [
-        (a, b)
-        for a, b in pairwise(points)
-        if math.hypot(a.x() - b.x(), a.y() - b.y()) > 10
-    ]
+    upright = [(a, b) for a, b in pairwise(points) if math.hypot(a.x() - b.x(), a.y() - b.y()) > 10]
     assert all(abs(a.x() - b.x()) < 1e-6 or abs(a.y() - b.y()) < 1e-6 for a, b in upright)
 
 
