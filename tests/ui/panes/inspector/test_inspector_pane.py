@@ -262,7 +262,9 @@ def test_optimiser_schedule_and_lists_are_edited(
     index = metrics.adder.findData("MeanSquaredError")
     metrics.adder.activated.emit(index)
     assert studio.document.state.training["metrics"] == ["MeanSquaredError"]
-    qtbot.waitUntil(lambda: bool(pane.findChildren(QWidget, "remove_metrics_0")))
+    qtbot.waitUntil(
+        lambda: any(w.isVisible() for w in pane.findChildren(QWidget, "remove_metrics_0"))
+    )
     qtbot.mouseClick(child(pane, QWidget, "remove_metrics_0"), Qt.MouseButton.LeftButton)
     assert "metrics" not in studio.document.state.training
 
