@@ -22,12 +22,17 @@ T = TypeVar("T")
 W = TypeVar("W", bound=QWidget)
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
-WAIT_MS = 8_000
+WAIT_MS = 30_000
 
 
 def in_sight(widget: QWidget) -> bool:
     """Whether any of it can be seen: a pane behind another tab counts as visible for Qt."""
     return widget.isVisible() and not widget.visibleRegion().isEmpty()
+
+
+def _named(place: QWidget, kind: type[W], name: str) -> list[W]:
+    """What stands inside, by kind and, where one is given, by name."""
+    return place.findChildren(kind, name) if name else place.findChildren(kind)
 
 
 class Person:
@@ -59,7 +64,7 @@ class Person:
     def see(self, kind: type[W], name: str = "", inside: QWidget | None = None) -> W:
         """A visible widget of a kind and name."""
         place = inside or self.window
-        found = [w for w in place.findChildren(kind, name or None) if in_sight(w)]
+        found = [w for w in _named(place, kind, name) if in_sight(w)]
         assert found, f"no {kind.__name__} {name!r} is in sight"
         return found[0]
 
@@ -75,7 +80,7 @@ class Person:
 
     def sees(self, kind: type[W], name: str = "") -> W | None:
         """A visible widget of a kind and name, if there is one."""
-        found = self.window.findChildren(kind, name or None)
+        found = _named(self.window, kind, name)
         return next((w for w in found if in_sight(w)), None)
 
     def card(self, name: str) -> QAbstractButton:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from studio.samples import sample_names
 from studio.ui.kit.empty_state import EmptyState
+from studio.ui.shell.dock import Dock
 from tests.ui.journeys.person import Person
 
 WORKSPACES = ("Ctrl+1", "Ctrl+2", "Ctrl+3")
@@ -18,6 +21,10 @@ def _questions() -> list[QMessageBox]:
         for each in QApplication.topLevelWidgets()
         if isinstance(each, QMessageBox) and each.isVisible()
     ]
+
+
+def _all_made(docks: list[Dock]) -> bool:
+    return all(dock.pane is not None for dock in docks)
 
 
 def test_a_window_without_changes_closes_at_once(person: Person) -> None:
@@ -47,7 +54,7 @@ def test_closing_while_it_trains_asks_once_and_obeys(person: Person) -> None:
     person.until(lambda: not _questions())
     assert person.window.isVisible()
     assert studio.training.is_busy
-    person.press("Ctrl+Q")
+    assert not person.window.close()
     (question,) = person.until(_questions)
     person.click(person.button("Stop the training", question))
     person.until(lambda: not person.window.isVisible())
@@ -70,7 +77,7 @@ def test_a_sample_opens_compiles_trains_and_shows_no_error(person: Person, name:
         person.press(keys)
         docks = [dock for dock in window.docks.all.values() if window.docks.is_in_front(dock)]
         assert len(docks) > 3
-        person.until(lambda seen=docks: all(dock.pane is not None for dock in seen))
+        person.until(partial(_all_made, docks))
         broken = [dock.spec.id for dock in docks if isinstance(dock.pane, EmptyState)]
         assert not broken
     said = [notice.text for notice in studio.notices.all if notice.severity == "error"]
