@@ -51,7 +51,7 @@ def _look_at_weights(person: Person) -> None:
     person.click_layer("conv2d")
     person.until(lambda: view.entity and view.entity.key.startswith("conv2d/"))
     chooser = person.until(lambda: person.sees(QComboBox, "tensor_chooser"))
-    person.fill(chooser.lineEdit(), "conv2d/kernel")
+    person.fill(person.see(QLineEdit, inside=chooser), "conv2d/kernel")
     trainer = studio.training.trainer
     assert trainer is not None
     weights = trainer.read_weights()["conv2d/kernel"]
@@ -111,7 +111,7 @@ def test_a_network_is_built_trained_looked_into_and_taken_away(
     person.press("F8")
     person.until(lambda: studio.training.state == "paused")
     assert studio.training.standing.steps < 30 * 45
-    plots = person.see(PlotsPane)
+    plots = person.until(lambda: person.sees(PlotsPane))
     person.until(lambda: plots.plots and plots.plot("loss").content)
     content = plots.plot("loss").content
     assert content is not None
