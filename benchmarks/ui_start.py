@@ -37,7 +37,7 @@ def child(project: Path, places: Path) -> None:
     from PySide6.QtCore import QEvent, QObject, QTimer
 
     from studio.ui.models.places import Places
-    from studio.ui.shell.app import SWITCH_INTERVAL, Session, make_application
+    from studio.ui.shell.app import Session, make_application
     from studio.ui.shell.launch import LaunchOptions
     from studio.ui.shell.shared_context import prepare_sharing
 
@@ -46,7 +46,6 @@ def child(project: Path, places: Path) -> None:
 
     note("imports")
     prepare_sharing()
-    sys.setswitchinterval(SWITCH_INTERVAL)
     app = make_application()
     note("application")
     session = Session(app, LaunchOptions(project=project, theme="dark"), Places.below(places))

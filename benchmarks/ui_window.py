@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
 from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.places import Places
-from studio.ui.shell.app import SWITCH_INTERVAL, Session, make_application
+from studio.ui.shell.app import Session, make_application
 from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.shared_context import prepare_sharing
 
@@ -60,7 +59,6 @@ class OpenWindow:
         if app is None:
             prepare_sharing()
             app = make_application()
-        sys.setswitchinterval(SWITCH_INTERVAL)
         options = LaunchOptions(project=path, theme="dark")
         self._session = Session(app, options, Places.below(places))  # type: ignore[arg-type]
         self.studio = self._session.studio

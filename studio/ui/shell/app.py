@@ -14,6 +14,7 @@ from studio import __version__
 from studio.engine.core.errors import StudioError
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
+from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.studio import Studio
@@ -116,6 +117,7 @@ class Session:
         self.window.painted.connect(self._painted)
         self._guard = Guard(self.studio, lambda: self.window.go("log"))
         self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
+        self._watchdog = Watchdog()
         self._demo: Demo | None = None
 
     def _context(self) -> QtSharedProvider | None:
@@ -139,6 +141,7 @@ class Session:
 
     def close(self) -> None:
         """End everything, in order."""
+        self._watchdog.stop()
         self._interrupts.close()
         self.studio.close()
         self._guard.close()
@@ -146,6 +149,7 @@ class Session:
 
     def _painted(self) -> None:
         """The window is on the screen."""
+        self._watch_when_ready()
         self.studio.recovery.look()
         if self._trial is not None and self._trial.is_trial:
             ScaleQuestion(
@@ -181,6 +185,22 @@ class Session:
             self.studio.theme.choose(preferences.text("theme"))
         elif name == "reduced_motion":
             theme.set_reduced_motion(preferences.flag("reduced_motion"))
+        elif name == "watchdog":
+            self._watch()
+
+    def _watch_when_ready(self) -> None:
+        # What a start takes is known; a stall is one of the window at work.
+        if self.window.is_ready:
+            self._watch()
+        else:
+            self._scheduler.call_later(0.5, self._watch_when_ready)
+
+    def _watch(self) -> None:
+        """Note in the log where the window stands still, if that is wanted."""
+        if self.studio.preferences.flag("watchdog"):
+            self._watchdog.start()
+        else:
+            self._watchdog.stop()
 
 
 def _start_again(path: Path | None) -> None:

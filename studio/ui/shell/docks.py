@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import shiboken6
 from PySide6.QtCore import QByteArray, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
@@ -44,6 +45,9 @@ class Docks(QObject):
         self._before_away: bytes | None = None
         self._is_narrow = window.width() < arrangement.NARROW
         self._joined: list[tuple[Dock, Dock]] = []
+        self._studio = studio
+        self._loading = False
+        self._loaded: set[str] = set()
         self._may_make = False
         self._wanted: list[Dock] = []
         self._tidy = QTimer(self)
@@ -98,12 +102,30 @@ class Docks(QObject):
         arrangement.hide_stray_tabs(self._window, self.all)
 
     def _make_next(self) -> None:
-        while self._wanted:
-            dock = self._wanted.pop(0)
+        while self._wanted and not self._loading:
+            dock = self._wanted[0]
+            if dock.isVisible() and dock.pane is None and dock.spec.path not in self._loaded:
+                self._load(dock)
+                return
+            self._wanted.pop(0)
             if dock.isVisible() and dock.pane is None:
                 dock.ensure()
                 QTimer.singleShot(0, self, self._make_next)
                 return
+
+    def _load(self, dock: Dock) -> None:
+        """Import a pane's code in the background: some of it takes a quarter of a second."""
+        self._loading = True
+
+        def loaded(_: object) -> None:
+            self._loading = False
+            # What could not be imported says so where the pane would be.
+            self._loaded.add(dock.spec.path)
+            if shiboken6.isValid(self):
+                self._make_next()
+
+        title = f"Load {dock.spec.title}"
+        self._studio.tasks.start(title, lambda _: dock.spec.load(), loaded, loaded, quiet=True)
 
     # -- workspaces -------------------------------------------------------------------------------
 

@@ -34,6 +34,10 @@ class PaneSpec:
     workspaces: tuple[str, ...]
     path: str
 
+    def load(self) -> None:
+        """Import its code; on any thread."""
+        import_module(self.path.partition(":")[0])
+
     def make(self, studio: Studio) -> QWidget:
         """Make the pane's widget."""
         module, _, name = self.path.partition(":")
