@@ -52,7 +52,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._ends = EndAxis()
         axes = {"left": quiet_axis("left"), "bottom": quiet_axis("bottom"), "right": self._ends}
         super().__init__(parent=parent, viewBox=self.box, axisItems=axes)
-        self.metric = metric
+        # Not ``metric``, which is a method of every widget that Qt itself calls.
+        self.metric_name = metric
         self._display = display
         self.setObjectName(f"plot.{metric}")
         self.setAccessibleName(f"Plot of {metric_title(metric)}")
@@ -127,7 +128,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._zone.setPen(pg.mkPen(theme.colour("hairline"), style=Qt.PenStyle.DotLine))
         self._zone.setBrush(QBrush(theme.colour("hairline", 60)))
         self._title.setFont(theme.font("ui"))
-        self._title.setText(metric_title(self.metric))
+        self._title.setText(metric_title(self.metric_name))
 
     def draw(self, *, live: bool) -> None:
         """Draw the curves as they are now.
@@ -138,7 +139,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._live = live
         display = self._display
         pixels = max(32, round(self.box.width()))
-        content = self._content = display.content(self.metric, pixels)
+        content = self._content = display.content(self.metric_name, pixels)
         view = display.view or display.extent
         self.box.setRange(xRange=view, yRange=content.y, padding=0.0, disableAutoRange=True)
         total = sum(len(s.line.x) for d in content.drawn for s in d.strokes)
@@ -192,7 +193,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         low, top = content.y
         across = place_ticks(axis, *view, max(2, round(wide / _TICK_PIXELS)))
         up, minor = content.scale.ticks(low, top, max(2, round(high / _ROW_PIXELS)))
-        if is_share(self.metric):
+        if is_share(self.metric_name):
             up = [Tick(t.place, f"{content.scale.back(t.place) * 100:.4g}%") for t in up]
         set_ticks(self.plotItem.getAxis("bottom"), across)
         set_ticks(self.plotItem.getAxis("left"), up)
@@ -233,7 +234,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         value, place = drawn.latest or (0.0, 0.0)
         strong = drawn.entry.key == self._display.hovered
         colour = strokes.colour(drawn.entry.style)
-        return EndLabel(place, value_text(self.metric, value), colour, strong)
+        return EndLabel(place, value_text(self.metric_name, value), colour, strong)
 
     def _resized(self, _box: object) -> None:
         """The area has another size: more or less of the curves can be seen."""
@@ -252,11 +253,13 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             return
         self._cursor.setPos(place)
         lines = []
-        for reading in self._display.readings(self.metric, place):
+        for reading in self._display.readings(self.metric_name, place):
             name = strokes.colour(reading.entry.style).name()
-            text = f'<span style="color:{name}">■</span> {value_text(self.metric, reading.value)}'
+            text = (
+                f'<span style="color:{name}">■</span> {value_text(self.metric_name, reading.value)}'
+            )
             if reading.raw != reading.value:
-                raw = value_text(self.metric, reading.raw)
+                raw = value_text(self.metric_name, reading.raw)
                 text += f' <span style="color:{theme.colour("text3").name()}">{raw}</span>'
             lines.append(f"{text} {reading.entry.label.lower()}")
         head = f"{self._display.shown_axis} {place_text(self._display.shown_axis, place)}"

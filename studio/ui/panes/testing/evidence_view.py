@@ -88,6 +88,7 @@ class MatrixPanel(QWidget):
             if cell is not None
             else replace(choice, truth=-1, predicted=-1)
         )
+        self.mark()
 
 
 class SamplesPanel(QWidget):

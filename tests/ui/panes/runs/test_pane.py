@@ -1,0 +1,320 @@
+"""The table of runs with real trainings, real clicks and real keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QMenu, QToolButton
+from pytestqt.qtbot import QtBot
+
+from studio.ui.models import entities
+from studio.ui.models.studio import Studio
+from studio.ui.panes.runs.cell_text import exact_text, shown_text
+from studio.ui.panes.runs.pane import RunsPane
+from tests.ui.panes.trainings import Trainings
+
+
+@pytest.fixture
+def trainings(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
+    made = Trainings(studio, qtbot, tmp_path, "iris")
+    made.settings(epochs=2)
+    return made
+
+
+@pytest.fixture
+def pane(trainings: Trainings, qtbot: QtBot) -> Iterator[RunsPane]:
+    made = RunsPane(trainings.studio)
+    qtbot.addWidget(made)
+    made.resize(1000, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def three(pane: RunsPane, trainings: Trainings) -> RunsPane:
+    for seed, batch in ((0, 16), (1, 16), (2, 8)):
+        trainings.settings(seed=seed, batch_size=batch)
+        trainings.train()
+        trainings.until(lambda: trainings.studio.evaluation.status == "ready")
+    trainings.until(lambda: len(pane.table.entries.rows) == 3)
+    return pane
+
+
+def cell(pane: RunsPane, row: int, column: str) -> QPoint:
+    table = pane.table
+    index = table.entries.index(row, table.entries.place_of(column))
+    return table.visualRect(index).center()
+
+
+def choose(pane: RunsPane, *rows: int) -> None:
+    table = pane.table
+    table.clearSelection()
+    for row in rows:
+        flags = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
+        table.selectionModel().select(table.entries.index(row, 0), flags)
+
+
+def actions(menu: QMenu) -> dict[str, bool]:
+    return {a.text(): a.isEnabled() for a in menu.actions() if a.text()}
+
+
+def test_an_empty_list_says_what_will_stand_there(pane: RunsPane) -> None:
+    assert pane.is_empty
+    assert pane.note == ""
+
+
+def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trainings) -> None:
+    table = three.table
+    assert [run.name for run in table.entries.rows] == [
+        run.name for run in trainings.studio.runs.runs
+    ]
+    trainings.until(lambda: bool(trainings.studio.runs.runs[0].notes.test))
+    newest = trainings.studio.runs.runs[0]
+    text = f"{100 * newest.notes.test['accuracy']:.3g}\u202f%"
+    trainings.until(lambda: table.entries.place_of("test.accuracy") >= 0)
+    place = table.entries.place_of("test.accuracy")
+    trainings.until(lambda: table.entries.index(0, place).data() == text)
+    assert three.note == "3"
+
+
+def test_a_click_on_the_star_marks_a_run_and_the_filter_shows_those(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    runs = trainings.studio.runs
+    qtbot.mouseClick(three.table.viewport(), Qt.MouseButton.LeftButton, pos=cell(three, 1, "star"))
+    assert [run.notes.star for run in runs.runs] == [False, True, False]
+    button = three.findChild(QToolButton, "run_starred")
+    assert isinstance(button, QToolButton)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert [run.name for run in three.table.entries.rows] == [runs.runs[1].name]
+    assert three.note == "1 of 3"
+
+
+def test_a_tick_draws_a_run_over_the_others(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    runs, table = trainings.studio.runs, three.table
+    index = table.entries.index(1, table.entries.place_of("title"))
+    left = table.visualRect(index)
+    spot = QPoint(left.left() + 12, left.center().y())
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    assert runs.overlay.chosen == (runs.runs[1].name,)
+    choose(three, 2)
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Space)
+    assert runs.overlay.chosen == (runs.runs[1].name, runs.runs[2].name)
+    # The run trained last is always drawn: its tick cannot be taken away.
+    choose(three, 0)
+    qtbot.keyClick(table, Qt.Key.Key_Space)
+    assert len(trainings.studio.plots.runs) >= 1
+    title = table.entries.index(0, table.entries.place_of("title"))
+    assert not table.entries.flags(title) & Qt.ItemFlag.ItemIsUserCheckable
+
+
+def test_runs_are_sorted_by_a_click_on_a_heading(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    table = three.table
+    place = table.entries.place_of("batch_size")
+    header = table.horizontalHeader()
+    table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
+    x = header.sectionViewportPosition(place) + 20
+    spot = QPoint(x, header.height() // 2)
+    for expected in ([16, 16, 8], [8, 16, 16]):
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+        found = [r.project.training.batch_size for r in table.entries.rows if r.project]
+        assert found == expected
+
+
+def test_the_filter_finds_runs_by_words(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    runs = trainings.studio.runs
+    runs.set_tags(runs.runs[2].name, ("baseline",))
+    field = three.findChild(QLineEdit, "run_filter")
+    assert isinstance(field, QLineEdit)
+    field.setFocus()
+    qtbot.keyClicks(field, "BASE")
+    assert [run.name for run in three.table.entries.rows] == [runs.runs[2].name]
+
+
+def test_columns_are_the_users_choice(three: RunsPane) -> None:
+    table = three.table
+    assert "device" in table.shown_columns()
+    assert "seed" not in table.shown_columns()
+    menu = table.column_menu(three)
+    by_name = {action.objectName(): action for action in menu.actions()}
+    by_name["column.seed"].trigger()
+    by_name["column.device"].trigger()
+    assert "seed" in table.shown_columns()
+    assert "device" not in table.shown_columns()
+    menu.deleteLater()
+    table.show_column("title", False)
+    assert "title" in table.shown_columns()
+
+
+def test_a_run_is_renamed_in_place(three: RunsPane, trainings: Trainings, qtbot: QtBot) -> None:
+    runs, table = trainings.studio.runs, three.table
+    table.setCurrentIndex(table.entries.index(1, table.entries.place_of("title")))
+    three.activateWindow()
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_F2)
+    editor = table.findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    editor.selectAll()
+    qtbot.keyClicks(editor, "wide net")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    trainings.until(lambda: runs.runs[1].notes.title == "wide net")
+    trainings.until(lambda: table.entries.index(1, 1).data() == "wide net")
+
+
+def test_notes_and_tags_are_kept_with_the_run(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    runs = trainings.studio.runs
+    choose(three, 0)
+    name = runs.runs[0].name
+    assert three.notes.isVisible()
+    three.activateWindow()
+    three.notes.text.setFocus()
+    qtbot.keyClicks(three.notes.text, "better than before")
+    three.notes.tags.setFocus()
+    qtbot.keyClicks(three.notes.tags, "wide, best")
+    qtbot.keyClick(three.notes.tags, Qt.Key.Key_Return)
+    record = runs.run(name)
+    assert record is not None
+    assert record.notes.text == "better than before"
+    assert record.notes.tags == ("wide", "best")
+
+
+def test_several_runs_chosen_are_compared(three: RunsPane) -> None:
+    choose(three, 0, 1, 2)
+    names = {row.name for row in three.differences.rows}
+    assert {"seed", "batch size", "loss"} <= names
+    assert "epochs" not in names
+    assert three.differences.isVisible()
+    assert not three.notes.isVisible()
+    lines = three.differences.text().splitlines()
+    assert lines[0].count("\t") == 3
+    assert any(line.startswith("batch size\t8\t16\t16") for line in lines)
+
+
+def test_rows_are_copied_with_every_digit(three: RunsPane, qtbot: QtBot) -> None:
+    choose(three, 0)
+    three.activateWindow()
+    three.table.setFocus()
+    qtbot.keyClick(three.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, line = QGuiApplication.clipboard().text().splitlines()
+    values = dict(zip(head.split("\t"), line.split("\t"), strict=True))
+    assert float(values["Loss"]) == three.table.entries.rows[0].metrics["loss"]
+
+
+def test_the_menu_says_why_something_cannot_be_done(three: RunsPane, trainings: Trainings) -> None:
+    trainings.settings(epochs=100_000)
+    trainings.studio.training.start()
+    trainings.until(lambda: len(three.table.entries.rows) == 4)
+    choose(three, 0)
+    menu = three.menu()
+    found = {a.text(): a for a in menu.actions() if a.text()}
+    assert not found["Delete"].isEnabled()
+    assert found["Delete"].toolTip() == "It is being trained."
+    assert not found["Continue training…"].isEnabled()
+    menu.deleteLater()
+    trainings.studio.training.stop()
+    trainings.until_state("stopped")
+
+
+def test_a_deleted_run_is_brought_back_from_the_notice(
+    three: RunsPane, trainings: Trainings
+) -> None:
+    studio = trainings.studio
+    choose(three, 1)
+    gone = studio.runs.runs[1].name
+    three.delete()
+    assert studio.runs.run(gone) is None
+    notice = studio.notices.all[-1]
+    assert notice.action is not None
+    assert notice.action[0] == "Undo"
+    notice.action[1]()
+    assert studio.runs.run(gone) is not None
+    trainings.until(lambda: len(three.table.entries.rows) == 3)
+
+
+def test_an_archived_run_is_out_of_the_list_until_it_is_asked_for(
+    three: RunsPane, trainings: Trainings
+) -> None:
+    choose(three, 2)
+    menu = three.menu()
+    next(a for a in menu.actions() if a.text() == "Archive").trigger()
+    menu.deleteLater()
+    trainings.until(lambda: len(three.table.entries.rows) == 2)
+    menu = three.menu()
+    next(a for a in menu.actions() if a.objectName() == "show_archived").trigger()
+    menu.deleteLater()
+    assert len(three.table.entries.rows) == 3
+
+
+def test_a_run_goes_on_for_as_many_epochs_as_the_user_says(
+    three: RunsPane, trainings: Trainings
+) -> None:
+    choose(three, 1)
+    run = trainings.studio.runs.runs[1]
+    menu = three.menu()
+    next(a for a in menu.actions() if a.text() == "Continue training…").trigger()
+    menu.deleteLater()
+    dialog = three.findChild(QInputDialog, "continue_run")
+    assert isinstance(dialog, QInputDialog)
+    assert dialog.intValue() == 4
+    dialog.setIntValue(5)
+    dialog.accept()
+    trainings.until(lambda: trainings.studio.training.run == run.folder)
+    trainings.until_state("finished")
+    assert len(run.folder.metrics()) == 5
+
+
+def test_enter_tests_a_run(three: RunsPane, trainings: Trainings, qtbot: QtBot) -> None:
+    evaluation = trainings.studio.evaluation
+    choose(three, 2)
+    three.activateWindow()
+    three.table.setFocus()
+    qtbot.keyClick(three.table, Qt.Key.Key_Return)
+    assert evaluation.run == trainings.studio.runs.runs[2].name
+    trainings.until(lambda: evaluation.status == "ready")
+
+
+def test_a_run_chosen_elsewhere_is_chosen_here(three: RunsPane, trainings: Trainings) -> None:
+    bus, runs = trainings.studio.bus, trainings.studio.runs
+    bus.select([entities.run(runs.runs[1].name)], source="other")
+    assert three.table.chosen() == (runs.runs[1].name,)
+    choose(three, 2)
+    assert bus.selection.of_kind("run") == (runs.runs[2].name,)
+    three.set_pinned(True)
+    bus.select([entities.run(runs.runs[0].name)], source="other")
+    assert three.table.chosen() == (runs.runs[2].name,)
+    QApplication.processEvents()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown", "exact"),
+    [
+        ("share", 0.9231, "92.3\u202f%", "0.9231"),
+        ("count", 12345, "12\u202f345", "12345"),
+        ("duration", 75.0, "1\u202fmin 15\u202fs", "75.0"),
+        ("number", 0.000123, "0.000123", "0.000123"),
+        ("text", "SGD", "SGD", "SGD"),
+        ("star", True, "", "yes"),
+        ("number", None, "", ""),
+    ],
+    ids=["share", "count", "duration", "number", "text", "star", "none"],
+)
+def test_cells_are_read_at_a_glance_and_copied_exactly(
+    kind: str, value: float, shown: str, exact: str
+) -> None:
+    assert shown_text(kind, value) == shown  # type: ignore[arg-type]
+    assert exact_text(kind, value) == exact  # type: ignore[arg-type]

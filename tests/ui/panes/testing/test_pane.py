@@ -1,0 +1,414 @@
+"""The test page with real trainings, real clicks, drawings and drops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.inputs import Input
+from studio.engine.train.project import Project
+from studio.ui.models.evaluation_measures import Classification, Regression
+from studio.ui.models.studio import Studio
+from studio.ui.panes.testing.pane import TestingPane
+from studio.ui.panes.testing.pictures import sample_image
+from studio.ui.panes.testing.samples_view import SAMPLE_ROLE
+from tests.ui.panes.trainings import Trainings
+
+
+def opened(
+    studio: Studio, qtbot: QtBot, folder: Path, sample: str, **settings: object
+) -> Trainings:
+    made = Trainings(studio, qtbot, folder, sample)
+    made.settings(**settings)
+    return made
+
+
+def shown(trainings: Trainings, qtbot: QtBot, wide: int = 1200) -> TestingPane:
+    pane = TestingPane(trainings.studio)
+    qtbot.addWidget(pane)
+    pane.resize(wide, 460)
+    pane.show()
+    qtbot.waitExposed(pane)
+    return pane
+
+
+@pytest.fixture
+def digits(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
+    return opened(studio, qtbot, tmp_path, "digits-mlp", epochs=6)
+
+
+@pytest.fixture
+def pane(digits: Trainings, qtbot: QtBot) -> Iterator[TestingPane]:
+    made = shown(digits, qtbot)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def tested(pane: TestingPane, digits: Trainings) -> TestingPane:
+    digits.tested()
+    digits.until(lambda: not pane.is_empty and pane.matrix.matrix.counts is not None)
+    return pane
+
+
+def outcome_of(trainings: Trainings) -> Classification:
+    results = trainings.studio.evaluation.results
+    assert results is not None
+    assert isinstance(results.outcome, Classification)
+    return results.outcome
+
+
+def press(widget: QWidget, kind: QEvent.Type, at: QPointF, button: Qt.MouseButton) -> None:
+    held = Qt.MouseButton.NoButton if kind is QEvent.Type.MouseButtonRelease else button
+    cause = Qt.MouseButton.NoButton if kind is QEvent.Type.MouseMove else button
+    event = QMouseEvent(
+        kind, at, QPointF(widget.mapToGlobal(at.toPoint())), cause, held,
+        Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    QApplication.sendEvent(widget, event)
+
+
+def stroke(
+    widget: QWidget, *places: QPointF, button: Qt.MouseButton = Qt.MouseButton.LeftButton
+) -> None:
+    press(widget, QEvent.Type.MouseButtonPress, places[0], button)
+    for place in places:
+        press(widget, QEvent.Type.MouseMove, place, button)
+    press(widget, QEvent.Type.MouseButtonRelease, places[-1], button)
+
+
+# -- what is shown ------------------------------------------------------------------------------
+
+
+def test_before_a_training_the_page_offers_one(
+    pane: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    assert pane.is_empty
+    button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
+    assert "F5" in button.text()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert digits.studio.training.is_busy
+    digits.until_state("finished")
+    digits.until(lambda: digits.studio.evaluation.status == "ready")
+
+
+def test_the_measures_stand_at_the_top(tested: TestingPane, digits: Trainings) -> None:
+    results = digits.studio.evaluation.results
+    assert results is not None
+    accuracy = f"{100 * results.metrics['accuracy']:.3g}\u202f%"
+    assert f"Accuracy {accuracy}" in tested.head.text
+    assert "Loss" in tested.head.text
+    assert tested.head.note == f"{len(results)} samples"
+
+
+def test_the_matrix_counts_and_shows_shares(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    matrix, outcome = tested.matrix.matrix, outcome_of(digits)
+    np.testing.assert_array_equal(matrix.counts, outcome.confusion())
+    assert matrix.text_of((3, 3)) == str(int(outcome.confusion()[3, 3]))
+    qtbot.mouseClick(tested.matrix.shares, Qt.MouseButton.LeftButton)
+    row = outcome.confusion()[3]
+    assert matrix.text_of((3, 3)) == f"{100 * row[3] / row.sum():.0f}"
+    assert "3 recognised" in matrix.sentence((3, 3))
+
+
+def test_a_click_on_a_cell_shows_its_samples_and_another_click_all(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    matrix, outcome = tested.matrix.matrix, outcome_of(digits)
+    off = outcome.confusion()
+    np.fill_diagonal(off, 0)
+    truth, said = (int(n) for n in np.unravel_index(off.argmax(), off.shape))
+    spot = matrix.cell_rect((truth, said)).center().toPoint()
+    qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=spot)
+    model = tested.samples.samples.samples
+    digits.until(lambda: model.rowCount() == off[truth, said])
+    for row in range(model.rowCount()):
+        sample = model.index(row).data(SAMPLE_ROLE)
+        assert (outcome.truth[sample], outcome.predicted[sample]) == (truth, said)
+    chip = tested.findChild(QToolButton, "cell_filter")
+    assert isinstance(chip, QToolButton)
+    assert chip.isVisible()
+    assert chip.text() == f"{truth} taken for {said}"
+    qtbot.mouseClick(chip, Qt.MouseButton.LeftButton)
+    digits.until(lambda: model.rowCount() == len(outcome.truth))
+
+
+def test_the_matrix_is_walked_with_the_keyboard(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    matrix = tested.matrix.matrix
+    tested.activateWindow()
+    matrix.setFocus()
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Right):
+        qtbot.keyClick(matrix, key)
+    assert "2" in matrix.accessibleDescription()
+    qtbot.keyClick(matrix, Qt.Key.Key_Return)
+    choice = digits.studio.evaluation.choice
+    assert (choice.truth, choice.predicted) == (2, 1)
+    qtbot.keyClick(matrix, Qt.Key.Key_Escape)
+    assert not digits.studio.evaluation.choice.is_cell
+
+
+def test_samples_are_ordered_and_filtered(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    outcome, model = outcome_of(digits), tested.samples.samples.samples
+    first = model.index(0).data(SAMPLE_ROLE)
+    assert outcome.losses[first] == outcome.losses.max()
+    wrong = tested.findChild(QCheckBox, "wrong_only")
+    assert isinstance(wrong, QCheckBox)
+    wrong.click()
+    digits.until(lambda: model.rowCount() == int(outcome.wrong.sum()))
+    wrong.click()
+    order = tested.findChild(QComboBox, "sample_order")
+    assert isinstance(order, QComboBox)
+    tested.activateWindow()
+    order.setFocus()
+    qtbot.keyClick(order, Qt.Key.Key_Down)
+    digits.until(lambda: outcome.losses[model.index(0).data(SAMPLE_ROLE)] == outcome.losses.min())
+    text = model.index(0).data()
+    assert text.startswith("Sample ")
+    assert "recognised as" in text
+
+
+def test_another_part_can_be_measured(tested: TestingPane, digits: Trainings, qtbot: QtBot) -> None:
+    part = tested.findChild(QComboBox, "test_part")
+    assert isinstance(part, QComboBox)
+    assert part.itemText(0) == "Test part"
+    tested.activateWindow()
+    part.setFocus()
+    qtbot.keyClick(part, Qt.Key.Key_End)
+    evaluation = digits.studio.evaluation
+    digits.until(lambda: evaluation.results is not None and evaluation.results.part == "training")
+
+
+def test_a_narrow_page_shows_one_thing_at_a_time(tested: TestingPane, qtbot: QtBot) -> None:
+    assert tested.matrix.isVisible()
+    assert tested.ask.isVisible()
+    tested.resize(420, 500)
+    qtbot.waitUntil(lambda: not tested.ask.isVisible(), timeout=5000)
+    assert tested.matrix.isVisible()
+    assert not tested.samples.isVisible()
+    tested.resize(1200, 500)
+    qtbot.waitUntil(tested.ask.isVisible, timeout=5000)
+
+
+# -- asking -------------------------------------------------------------------------------------
+
+
+def test_a_drawing_is_answered_while_it_grows_and_cleared(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    draw, evaluation = tested.ask.draw, digits.studio.evaluation
+    area = draw.area()
+
+    def at(x: float, y: float) -> QPointF:
+        return QPointF(area.left() + x * area.width(), area.top() + y * area.height())
+
+    # A one: a single line from top to bottom.
+    stroke(draw, at(0.5, 0.15), at(0.5, 0.35), at(0.5, 0.6), at(0.5, 0.85))
+    digits.until(lambda: tested.ask.answer.answer is not None)
+    answer = tested.ask.answer.answer
+    assert answer is not None
+    assert answer.names == ("your drawing",)
+    assert answer.rows.shape == (1, 8, 8, 1)
+    assert answer.rows.max() > 8
+    assert evaluation.answer is not None
+    assert evaluation.answer.best[0] == "1"
+    drawing = draw.drawing
+    assert drawing is not None
+    inked = drawing.ink.sum()
+    stroke(draw, at(0.5, 0.15), at(0.5, 0.4), button=Qt.MouseButton.RightButton)
+    assert drawing.ink.sum() < inked
+    tested.activateWindow()
+    draw.setFocus()
+    qtbot.keyClick(draw, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert drawing.ink.sum() == inked
+    qtbot.keyClick(draw, Qt.Key.Key_Delete)
+    assert drawing.is_empty
+    digits.until(lambda: evaluation.answer is None)
+
+
+def test_a_dropped_image_is_answered(
+    tested: TestingPane, digits: Trainings, tmp_path: Path
+) -> None:
+    outcome, results = outcome_of(digits), digits.studio.evaluation.results
+    assert results is not None
+    sample = int(outcome.losses.argmin())
+    pixels = np.rint(results.inputs[sample, :, :, 0] * (255 / 16)).astype(np.uint8)
+    path = tmp_path / "mine.png"
+    Image.fromarray(pixels).save(path)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    place = QPoint(20, 20)
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    enter = QDragEnterEvent(place, copy, data, left, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(tested.ask, enter)
+    assert enter.isAccepted()
+    drop = QDropEvent(QPointF(place), copy, data, left, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(tested.ask, drop)
+    digits.until(lambda: tested.ask.answer.answer is not None)
+    answer = tested.ask.answer.answer
+    assert answer is not None
+    assert answer.names == ("mine.png",)
+    assert answer.best == (outcome.names[outcome.truth[sample]],)
+    assert outcome.names[outcome.truth[sample]] in tested.ask.answer.text()
+
+
+def test_a_file_that_is_no_picture_is_refused_in_words(
+    tested: TestingPane, digits: Trainings, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.png"
+    path.write_bytes(b"nothing")
+    tested.ask.ask_files([path])
+    digits.until(lambda: "image" in tested.ask.answer.text())
+    assert tested.ask.answer.answer is None
+
+
+def test_a_click_on_a_sample_asks_about_it(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    view = tested.samples.samples
+    spot = view.visualRect(view.samples.index(1)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    sample = view.samples.sample(1)
+    digits.until(lambda: (a := digits.studio.evaluation.answer) is not None
+                 and a.names == (f"test sample {sample}",))  # fmt: skip
+    outcome = outcome_of(digits)
+    answer = digits.studio.evaluation.answer
+    assert answer is not None
+    np.testing.assert_allclose(answer.values[0], outcome.shares[sample], atol=1e-6)
+
+
+def test_a_row_is_typed_for_a_table(studio: Studio, qtbot: QtBot, tmp_path: Path) -> None:
+    iris = opened(studio, qtbot, tmp_path, "iris", epochs=30)
+    pane = shown(iris, qtbot)
+    iris.tested()
+    iris.until(lambda: len(pane.ask.fields) == 4)
+    field = pane.ask.fields[2]
+    assert field.accessibleName() == "petal_length"
+    pane.activateWindow()
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "1.2")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    iris.until(lambda: (a := studio.evaluation.answer) is not None
+               and a.rows[0, 2] == np.float32(1.2))  # fmt: skip
+    assert studio.evaluation.answer is not None
+    assert abs(studio.evaluation.answer.values[0].sum() - 1.0) < 1e-5
+    pane.close()
+
+
+def test_a_place_of_the_plane_is_asked_about(studio: Studio, qtbot: QtBot, tmp_path: Path) -> None:
+    spirals = opened(studio, qtbot, tmp_path, "spirals", epochs=5, early_stopping=None)
+    pane = shown(spirals, qtbot)
+    spirals.tested()
+    spirals.until(pane.ask.plane.isVisible)
+    plane = pane.ask.plane
+    found = studio.evaluation.subject
+    assert found is not None
+    assert found.plane is not None
+    area = plane.area()
+    spot = QPointF(area.left() + 0.25 * area.width(), area.top() + 0.25 * area.height())
+    qtbot.mouseClick(plane, Qt.MouseButton.LeftButton, pos=spot.toPoint())
+    spirals.until(lambda: studio.evaluation.answer is not None)
+    answer = studio.evaluation.answer
+    assert answer is not None
+    low, high = found.plane.x
+    assert answer.rows[0, 0] == pytest.approx(low + 0.25 * (high - low), abs=0.02 * (high - low))
+    low, high = found.plane.y
+    assert answer.rows[0, 1] == pytest.approx(high - 0.25 * (high - low), abs=0.02 * (high - low))
+    spirals.until(lambda: pane.ask.fields[0].value == pytest.approx(float(answer.rows[0, 0])))
+    pane.close()
+
+
+def test_numbers_are_shown_against_the_true_ones(
+    studio: Studio, qtbot: QtBot, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    rows = rng.normal(size=(160, 2))
+    target = rows @ [1.0, -2.0]
+    lines = ["a,b,y", *(f"{a:.6f},{b:.6f},{y:.6f}" for (a, b), y in zip(rows, target, strict=True))]
+    (tmp_path / "line.csv").write_text("\n".join(lines))
+    graph = LayerGraph("line")
+    graph.outputs = (graph.add(Dense(1), graph.add(Input((2,)))),)
+    data = {"source": "csv", "path": "line.csv", "label": "y", "task": "regression"}
+    training = {"epochs": 8, "batch_size": 16, "optimizer": "Adam"}
+    Project.new("line", graph, data, training).save(tmp_path / "line.glassbox")
+    studio.preferences.set("backend", "cpu")
+    studio.open(tmp_path / "line.glassbox")
+    pane = TestingPane(studio)
+    qtbot.addWidget(pane)
+    pane.resize(1200, 460)
+    pane.show()
+    studio.training.start()
+    qtbot.waitUntil(lambda: studio.evaluation.status == "ready", timeout=30_000)
+    errors = pane.matrix.errors
+    qtbot.waitUntil(errors.isVisible, timeout=5000)
+    results = studio.evaluation.results
+    assert results is not None
+    assert isinstance(results.outcome, Regression)
+    assert errors.measures == results.outcome.measures()
+    assert not pane.matrix.matrix.isVisible()
+    place = errors._places(results.outcome, 0)[11]
+    qtbot.mouseClick(errors, Qt.MouseButton.LeftButton, pos=place.toPoint())
+    qtbot.waitUntil(lambda: studio.evaluation.answer is not None, timeout=30_000)
+    pane.close()
+
+
+# -- while it trains ----------------------------------------------------------------------------
+
+
+def test_a_network_in_training_is_tested_when_asked(
+    pane: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    digits.settings(epochs=100_000)
+    digits.studio.training.start()
+    digits.until_state("running")
+    button = None
+    digits.until(lambda: any(b.isVisible() and b.text() == "Test it now"
+                             for b in pane.findChildren(QPushButton)))  # fmt: skip
+    button = next(b for b in pane.findChildren(QPushButton)
+                  if b.isVisible() and b.text() == "Test it now")  # fmt: skip
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    digits.until(lambda: not pane.is_empty and pane.matrix.matrix.counts is not None)
+    digits.until(lambda: "it has trained on" in pane.head.note)
+    digits.studio.training.stop()
+    digits.until_state("stopped")
+    digits.until(lambda: "samples" in pane.head.note)
+
+
+def test_a_failed_test_says_why_and_can_be_tried_again(
+    tested: TestingPane, digits: Trainings
+) -> None:
+    studio = digits.studio
+    name = studio.runs.runs[0].name
+    studio.training.reset()
+    digits.until(lambda: studio.training.run is None)
+    record = studio.runs.run(name)
+    assert record is not None
+    (record.folder.path / "settings.json").write_text("{")
+    studio.evaluation.test_run(name)
+    digits.until(lambda: studio.evaluation.status == "failed")
+    digits.until(lambda: tested.is_empty)
+    assert studio.evaluation.error is not None
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [((8, 8, 1), (8, 8)), ((6, 4, 3), (4, 6)), ((5, 7), (7, 5)), ((40,), (32, 2)), ((3,), (3, 1))],
+)
+def test_any_sample_is_a_picture(shape: tuple[int, ...], size: tuple[int, int]) -> None:
+    image = sample_image(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), None)
+    assert (image.width(), image.height()) == size

@@ -1,0 +1,164 @@
+"""The transport bar with real trainings and real clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QToolButton
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.edits.removal import delete
+from studio.ui.models.actions import ActionSpec
+from studio.ui.models.studio import Studio
+from studio.ui.models.training_state import STATES
+from studio.ui.panes.transport.bar import TransportBar
+from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
+from tests.ui.panes.trainings import Trainings
+
+
+@pytest.fixture
+def trainings(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
+    made = Trainings(studio, qtbot, tmp_path, "spirals")
+    made.settings(epochs=100_000, early_stopping=None)
+    return made
+
+
+@pytest.fixture
+def bar(trainings: Trainings, qtbot: QtBot) -> Iterator[TransportBar]:
+    made = TransportBar(trainings.studio)
+    qtbot.addWidget(made)
+    made.resize(900, 32)
+    made.show()
+    qtbot.waitExposed(made)
+    yield made
+    made.close()
+
+
+def train_button(bar: TransportBar) -> QPushButton:
+    found = bar.findChild(QPushButton, "transport.train")
+    assert isinstance(found, QPushButton)
+    return found
+
+
+def step_button(bar: TransportBar, action: str) -> QToolButton:
+    found = bar.findChild(QToolButton, f"transport.train.{action}")
+    assert isinstance(found, QToolButton)
+    return found
+
+
+def click(qtbot: QtBot, button: QPushButton | QToolButton) -> None:
+    qtbot.waitUntil(button.isEnabled, timeout=30_000)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_every_state_has_an_icon_and_a_word(bar: TransportBar) -> None:
+    assert set(STATE_ICONS) == set(STATES)
+    assert bar.progress.accessibleDescription() == "Not trained"
+
+
+def test_a_training_is_started_paused_stepped_continued_and_stopped(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    training = trainings.studio.training
+    assert not step_button(bar, "stop").isEnabled()
+    click(qtbot, train_button(bar))
+    trainings.until_state("running")
+    trainings.until(lambda: not train_button(bar).isEnabled())
+    click(qtbot, step_button(bar, "pause"))
+    trainings.until_state("paused")
+    trainings.until(lambda: train_button(bar).text() == "Continue")
+    assert step_button(bar, "pause").isChecked()
+    steps = training.standing.steps
+    click(qtbot, step_button(bar, "step_batch"))
+    trainings.until(lambda: training.standing.steps == steps + 1)
+    click(qtbot, step_button(bar, "step_epoch"))
+    trainings.until(lambda: training.standing.steps % training.standing.batches == 0
+                    and training.state == "paused")  # fmt: skip
+    click(qtbot, train_button(bar))
+    trainings.until_state("running")
+    click(qtbot, step_button(bar, "stop"))
+    trainings.until_state("stopped")
+    trainings.until(lambda: train_button(bar).text() == "Train")
+    trainings.until(lambda: "Stopped" in bar.progress.accessibleDescription())
+
+
+def test_progress_names_epoch_batch_and_time_left(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    click(qtbot, train_button(bar))
+    trainings.until(lambda: bar.progress.time)
+    standing = trainings.studio.training.standing
+    assert bar.progress.text.startswith(f"epoch {standing.epoch} of 100\u202f000".replace(
+        "100\u202f000", str(standing.epochs)))  # fmt: skip
+    assert "batch" in bar.progress.text
+    assert bar.progress.time.endswith("left")
+    share = bar.progress.share
+    assert share is not None
+    assert 0.0 <= share < 1.0
+
+
+def test_the_learning_rate_is_typed_while_it_trains(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    training, field = trainings.studio.training, bar.learning_rate
+    assert not field.isEnabled()
+    assert field.value == pytest.approx(0.01)
+    click(qtbot, train_button(bar))
+    trainings.until(field.isEnabled)
+    bar.activateWindow()
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "0.002")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    trainings.until(lambda: training.standing.learning_rate == pytest.approx(0.002))
+    curves = training.curves
+    assert curves is not None
+    assert [value for _, value in curves.rate_marks("step")] == [pytest.approx(0.002)]
+
+
+def test_an_invalid_graph_greys_the_button_with_the_reason_and_a_click_shows_problems(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    studio, shown = trainings.studio, []
+    studio.actions.declare([ActionSpec("pane.problems", "Problems", "Shows.", checkable=True)])
+    studio.actions.bind("pane.problems", lambda: shown.append(True), checked=lambda: bool(shown))
+    first = next(node.id for node in studio.document.state.layers())
+    studio.document.apply("delete", delete(studio.document.state, [first], heal=False))
+    button = train_button(bar)
+    trainings.until(lambda: "problem" in button.toolTip())
+    assert button.property("primary") is False
+    click(qtbot, button)
+    assert shown == [True]
+    assert studio.training.state == "idle"
+
+
+def test_the_steps_lose_their_words_where_there_is_no_room(bar: TransportBar) -> None:
+    button = step_button(bar, "stop")
+    assert button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+    bar.resize(520, 32)
+    assert button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly
+    assert bar.learning_rate.isVisible()
+    bar.resize(370, 32)
+    assert not bar.learning_rate.isVisible()
+    assert button.accessibleName() == "Stop"
+
+
+def test_a_failed_training_says_why(bar: TransportBar, trainings: Trainings) -> None:
+    trainings.settings(epochs=5, optimizer={"type": "SGD", "config": {"learning_rate": 3e38}})
+    trainings.studio.training.start()
+    trainings.until_state("failed")
+    error = trainings.studio.training.error
+    assert error is not None
+    trainings.until(lambda: error.message in bar.progress.accessibleDescription())
+    assert error.message in bar.progress.toolTip()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "<\u202f1\u202fs"), (4.6, "5\u202fs"), (125.2, "2\u202fmin 5\u202fs")],
+)
+def test_times_are_told_to_the_second(seconds: float, text: str) -> None:
+    assert rounded_time(seconds) == text
