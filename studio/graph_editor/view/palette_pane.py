@@ -76,6 +76,9 @@ class PaletteTree(QTreeWidget):
         drag.exec(Qt.DropAction.CopyAction)
 
 
+_OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down, Qt.Key.Key_Escape)
+
+
 class PalettePane(PaneFrame):
     """Search field and tree.
 
@@ -130,7 +133,9 @@ class PalettePane(PaneFrame):
         if not isinstance(event, QKeyEvent):
             return False
         if event.type() == QEvent.Type.ShortcutOverride and watched is self.field:
-            event.accept()
+            # Its own keys, no others: keys of the window work while somebody searches.
+            if event.key() in _OWN_KEYS:
+                event.accept()
         if event.type() != QEvent.Type.KeyPress:
             return False
         key = event.key()

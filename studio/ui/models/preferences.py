@@ -76,6 +76,8 @@ PREFERENCES: tuple[Preference, ...] = (
                "effect at the next start.", 100, low=75, high=300),
     Preference("reduced_motion", "Look", "Reduced motion", "Change places at once instead of "
                "sliding there.", False),
+    Preference("high_contrast", "Look", "High contrast", "Draw all text and outlines in their "
+               "strongest colours.", False),
     Preference("search_on_release", "Canvas", "Search on release", "When a wire is dropped on "
                "nothing, open the search for a layer.", "always",
                ("always", "with shift", "never")),
@@ -86,6 +88,9 @@ PREFERENCES: tuple[Preference, ...] = (
                True),
     Preference("backend", "Training", "Train on", "Where networks are trained; automatic takes "
                "OpenGL when the renderer is hardware.", "auto", ("auto", "gl", "cpu")),
+    Preference("priority", "Training", "Priority", "Who goes first while a network trains: the "
+               "window answers at once, or the training loses least.", "window",
+               ("window", "balanced", "training")),
     Preference("shared_views", "Live views", "Draw from device memory", "Draw tensors straight "
                "from the device's buffers; automatic does so where the renderer is hardware.",
                "auto", ("auto", "always", "never")),
@@ -115,6 +120,7 @@ class Preferences:
         self._path = path
         self._declared = {each.id: each for each in declared}
         self._chosen: dict[str, Value] = {}
+        self._overrides: dict[str, Value] = {}
         if path is not None and path.is_file():
             self._chosen = self._read(path)
 
@@ -123,6 +129,8 @@ class Preferences:
 
     def __getitem__(self, name: str) -> Value:
         """The value in force; KeyError for a preference nobody declared."""
+        if name in self._overrides:
+            return self._overrides[name]
         return self._chosen.get(name, self._declared[name].default)
 
     def text(self, name: str) -> str:
@@ -144,14 +152,26 @@ class Preferences:
             ParameterError: it is not allowed.
             FormatError: the file cannot be written; the value is in force all the same.
         """
-        found = self._declared[name].check(value)
-        if found == self[name]:
-            return
-        self._chosen[name] = found
-        if found == self._declared[name].default:
-            del self._chosen[name]
+        found, before = self._declared[name].check(value), self[name]
+        self._overrides.pop(name, None)
+        is_new = found != self[name]
+        if is_new:
+            self._chosen[name] = found
+            if found == self._declared[name].default:
+                del self._chosen[name]
+        if found != before:
+            self.changed.emit(name)
+        if is_new:
+            self._write()
+
+    def override(self, name: str, value: object) -> None:
+        """Have a value in force until the user chooses one; it is not kept.
+
+        Raises:
+            ParameterError: it is not allowed.
+        """
+        self._overrides[name] = self._declared[name].check(value)
         self.changed.emit(name)
-        self._write()
 
     def reset(self, name: str) -> None:
         """Take the default again."""

@@ -28,8 +28,8 @@ from studio.ui.shell.scale_trial import SECONDS, ScaleTrial
 from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing, provider_for
 from studio.ui.shell.window import MainWindow
 
-SWITCH_INTERVAL = 0.0005
-"""Seconds a thread may hold the interpreter while the window's thread waits for it."""
+SWITCH_INTERVALS = {"window": 0.0005, "balanced": 0.002, "training": 0.005}
+"""Seconds a thread may hold the interpreter while another waits for it, by who goes first."""
 
 RESTART = 64
 """The application ends with this code when it is to be started again."""
@@ -46,7 +46,6 @@ def run(options: LaunchOptions) -> int:
             places = Places(Path(fresh), places.state, places.cache, places.data)
         trial = choose_scale(options, places)
         prepare_sharing()
-        sys.setswitchinterval(SWITCH_INTERVAL)
         app = make_application()
         session = Session(app, options, places, trial)
         session.begin()
@@ -174,8 +173,10 @@ class Session:
 
     def _set_look(self) -> None:
         studio, chosen = self.studio, self._options.theme
-        studio.theme.choose(chosen or studio.preferences.text("theme"))
-        theme.set_reduced_motion(studio.preferences.flag("reduced_motion"))
+        if chosen:
+            studio.preferences.override("theme", chosen)
+        for name in ("theme", "reduced_motion", "high_contrast", "priority"):
+            self._preference_changed(name)
         theme.install(self._app, studio.theme)
         studio.preferences.changed.connect(self._preference_changed)
 
@@ -185,6 +186,10 @@ class Session:
             self.studio.theme.choose(preferences.text("theme"))
         elif name == "reduced_motion":
             theme.set_reduced_motion(preferences.flag("reduced_motion"))
+        elif name == "high_contrast":
+            self.studio.theme.set_high_contrast(preferences.flag("high_contrast"))
+        elif name == "priority":
+            sys.setswitchinterval(SWITCH_INTERVALS[preferences.text("priority")])
         elif name == "watchdog":
             self._watch()
 

@@ -165,7 +165,9 @@ def split_right(window: QMainWindow, joined: Sequence[tuple[Dock, Dock]]) -> Non
         if below not in window.tabifiedDockWidgets(above):
             continue
         if under is None:
-            window.splitDockWidget(above, below, Qt.Orientation.Vertical)
+            # Splitting would make another tab of it, since what it is split from has tabs.
+            side = Qt.DockWidgetArea.RightDockWidgetArea
+            window.addDockWidget(side, below, Qt.Orientation.Vertical)
             under = below
         else:
             window.tabifyDockWidget(under, below)

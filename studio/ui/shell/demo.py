@@ -65,6 +65,7 @@ class Demo:
 
     def begin(self) -> None:
         """Train; the rest follows by itself."""
+        self._studio.preferences.override("backend", self._options.backend)
         self._studio.training.ended.connect(self._ended)
         self._studio.training.start()
 

@@ -229,6 +229,12 @@ class Docks(QObject):
         """Whether the pane can be seen, not only its tab."""
         return dock.isVisible() and not dock.visibleRegion().isEmpty()
 
+    def hide_floating(self) -> None:
+        """Hide the docks that are windows of their own; the main window closes."""
+        for dock in self.all.values():
+            if dock.isFloating():
+                dock.hide()
+
     # -- walking ----------------------------------------------------------------------------------
 
     def walk(self, way: int) -> None:

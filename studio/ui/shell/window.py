@@ -81,6 +81,13 @@ class MainWindow(QMainWindow):
     def _build_bars(self) -> None:
         self.top_bar = TopBar(self.studio.actions, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.top_bar)
+        # Every state that is kept must know this bar, or restoring one puts it into the first row.
+        self.addToolBarBreak()
+        self._path_bar = QToolBar("Path", self)
+        self._path_bar.setObjectName("path_bar_row")
+        self._path_bar.setMovable(False)
+        self._path_bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.addToolBar(self._path_bar)
         self.status = StatusBar(self.studio, self.go, self)
         self.setStatusBar(BottomBar(self.status, self))
 
@@ -175,10 +182,11 @@ class MainWindow(QMainWindow):
 
     def set_focus_mode(self, on: bool) -> None:
         """Hide everything around the canvas, or bring it back."""
+        # The record the docks take of the window holds its toolbars as well.
+        self.docks.set_focus_mode(on)
         for bar in self.findChildren(QToolBar):
             bar.setVisible(not on)
         self.statusBar().setVisible(not on)
-        self.docks.set_focus_mode(on)
 
     # -- beginning and ending ---------------------------------------------------------------------
 
@@ -207,13 +215,7 @@ class MainWindow(QMainWindow):
                 take(getattr(import_module(module), name)(self.studio))
 
     def _add_path_bar(self, widget: QWidget) -> None:
-        bar = QToolBar("Path", self)
-        bar.setObjectName("path_bar")
-        bar.setMovable(False)
-        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        bar.addWidget(widget)
-        self.addToolBarBreak()
-        self.addToolBar(bar)
+        self._path_bar.addWidget(widget)
 
     @property
     def is_ready(self) -> bool:
@@ -229,6 +231,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.keep_place()
+        self.docks.hide_floating()
         super().closeEvent(event)
         self.closed.emit()
 

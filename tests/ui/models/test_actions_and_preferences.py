@@ -109,3 +109,26 @@ def test_a_read_only_folder_is_said_and_the_value_holds(tmp_path: Path) -> None:
     with pytest.raises(StudioError):
         preferences.set("theme", "dark")
     assert preferences.text("theme") == "dark"
+
+
+def test_an_override_is_in_force_until_the_user_chooses_and_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    preferences = Preferences(path)
+    heard: list[str] = []
+
+    def hear(name: str) -> None:
+        heard.append(name)
+
+    preferences.changed.connect(hear)
+    preferences.set("theme", "light")
+    preferences.override("theme", "dark")
+    assert preferences.text("theme") == "dark"
+    assert Preferences(path).text("theme") == "light"
+    preferences.set("theme", "light")
+    assert preferences.text("theme") == "light"
+    preferences.override("backend", "cpu")
+    preferences.set("backend", "cpu")
+    assert Preferences(path).text("backend") == "cpu"
+    assert heard == ["theme", "theme", "theme", "backend"]
+    with pytest.raises(ParameterError):
+        preferences.override("theme", "blue")

@@ -45,10 +45,18 @@ def opened(qtbot: QtBot, window: MainWindow, project: Path) -> MainWindow:
 
 @pytest.fixture
 def another(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
-    """Starts further windows with the same folders, one after the other."""
+    """Starts a window with the same folders as the one before, which is closed first."""
     made: list[tuple[MainWindow, QtScheduler]] = []
 
+    def end() -> None:
+        window, scheduler = made.pop()
+        finish(qtbot, window)
+        window.studio.close()
+        scheduler.close()
+
     def start() -> MainWindow:
+        if made:
+            end()
         scheduler = QtScheduler()
         studio = Studio(scheduler, Places.below(tmp_path / "places"))
         window = MainWindow(studio, LayoutStore(studio.places.config))
@@ -57,10 +65,8 @@ def another(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callab
         return window
 
     yield start
-    for window, scheduler in made:
-        finish(qtbot, window)
-        window.studio.close()
-        scheduler.close()
+    if made:
+        end()
 
 
 @pytest.fixture

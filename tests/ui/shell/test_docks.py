@@ -1,0 +1,301 @@
+"""Docks under rough treatment: floating, tabs, closing, records, lost screens, workspaces."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QTabBar, QToolButton
+from pytestqt.qtbot import QtBot
+
+from studio.ui.shell import arrangement
+from studio.ui.shell.actions import WORKSPACES
+from studio.ui.shell.dock import Dock
+from studio.ui.shell.window import LEAST, MainWindow
+from tests.ui.shell.driving import press
+
+
+def in_front(window: MainWindow) -> set[str]:
+    QApplication.processEvents()
+    return {name for name, dock in window.docks.all.items() if window.docks.is_in_front(dock)}
+
+
+def button(dock: Dock, name: str) -> QToolButton:
+    found = dock.header.findChild(QToolButton, name)
+    assert found is not None
+    return found
+
+
+def stray_tabs(window: MainWindow) -> list[list[str]]:
+    """Tab bars in sight that do not lie right above a dock of theirs."""
+    found = []
+    for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        titles = [bar.tabText(i) for i in range(bar.count())]
+        seen = bar.isVisible() and window.rect().intersects(bar.geometry())
+        below = bar.geometry().bottom() + 1
+        above = [
+            dock
+            for dock in window.docks.all.values()
+            if dock.windowTitle() in titles and abs(dock.y() - below) < 8 and dock.isVisible()
+        ]
+        if seen and not above:
+            found.append(titles)
+    return found
+
+
+@pytest.mark.parametrize("workspace", WORKSPACES)
+def test_every_workspace_begins_with_its_panes(
+    qtbot: QtBot, opened: MainWindow, workspace: str
+) -> None:
+    opened.docks.switch(workspace)
+    shown = {name for name, dock in opened.docks.all.items() if not dock.isHidden()}
+    wanted = {name for name, d in opened.docks.all.items() if workspace in d.spec.workspaces}
+    assert shown == wanted
+    assert in_front(opened)
+    qtbot.waitUntil(lambda: opened.is_ready)
+    qtbot.waitUntil(lambda: stray_tabs(opened) == [])
+
+
+def test_panes_are_made_only_when_they_are_seen(qtbot: QtBot, opened: MainWindow) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    for name in in_front(opened):
+        assert opened.docks[name].pane is not None
+    assert opened.docks["log"].pane is None
+    opened.docks.show("log")
+    assert opened.docks["log"].pane is not None
+
+
+def test_floating_and_docking_by_the_buttons(qtbot: QtBot, opened: MainWindow) -> None:
+    dock = opened.docks["inspector"]
+    qtbot.mouseClick(button(dock, "float"), Qt.MouseButton.LeftButton)
+    assert dock.isFloating()
+    assert dock.isVisible()
+    qtbot.mouseClick(button(dock, "float"), Qt.MouseButton.LeftButton)
+    assert not dock.isFloating()
+    qtbot.mouseClick(button(dock, "close"), Qt.MouseButton.LeftButton)
+    assert dock.isHidden()
+    opened.studio.actions.trigger("pane.inspector")
+    assert opened.docks.is_in_front(dock)
+
+
+def test_a_pane_comes_back_through_the_view_menu(qtbot: QtBot, opened: MainWindow) -> None:
+    action = opened.actions_of_window["pane.palette"]
+    opened.docks["palette"].close()
+    assert not action.isChecked()
+    action.trigger()
+    assert "palette" in in_front(opened)
+    assert action.isChecked()
+    action.trigger()
+    assert "palette" not in in_front(opened)
+
+
+def test_a_workspace_keeps_what_was_done_to_it(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.docks["palette"].close()
+    opened.docks.switch("train")
+    assert not opened.docks["runs"].isHidden()
+    opened.docks.switch("build")
+    assert opened.docks["palette"].isHidden()
+    assert opened.docks["runs"].isHidden() or "build" in opened.docks["runs"].spec.workspaces
+    opened.docks.reset()
+    assert not opened.docks["palette"].isHidden()
+
+
+def test_workspaces_switch_by_their_keys(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.canvas.setFocus()
+    for number, name in enumerate(WORKSPACES, 1):
+        press(f"Ctrl+{number}")
+        assert opened.docks.workspace == name
+
+
+def test_maximising_fills_the_window_and_gives_everything_back(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    before = in_front(opened)
+    opened.docks.show("inspector")
+    press("Ctrl+Alt+M")
+    assert in_front(opened) == {"inspector"}
+    assert not opened.centralWidget().isVisible()
+    assert opened.docks["inspector"].width() > 0.9 * opened.width()
+    press("Ctrl+Alt+M")
+    assert in_front(opened) == before
+    assert opened.centralWidget().isVisible()
+
+
+def test_the_canvas_can_be_maximised_too(qtbot: QtBot, opened: MainWindow) -> None:
+    before = in_front(opened)
+    opened.canvas.setFocus()
+    press("Ctrl+Alt+M")
+    assert in_front(opened) == set()
+    assert opened.canvas.isVisible()
+    opened.studio.actions.trigger("window.maximise_pane")
+    assert in_front(opened) == before
+
+
+def test_focus_mode_hides_everything_and_its_key_brings_it_back(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    before = in_front(opened)
+    opened.canvas.setFocus()
+    press("Ctrl+Alt+F")
+    assert in_front(opened) == set()
+    assert not opened.top_bar.isVisible()
+    assert not opened.statusBar().isVisible()
+    press("Ctrl+Alt+F", opened.canvas)
+    assert in_front(opened) == before
+    assert opened.top_bar.isVisible()
+
+
+def test_walking_visits_every_pane_in_sight_and_comes_back(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    opened.canvas.setFocus()
+    seen = []
+    for _ in range(len(in_front(opened))):
+        press("F6")
+        focused = opened.docks.focused()
+        assert focused is not None
+        seen.append(focused.spec.id)
+    assert set(seen) == in_front(opened)
+    press("F6")
+    assert opened.docks.focused() is None
+    press("Shift+F6")
+    assert opened.docks.focused() is opened.docks[seen[-1]]
+
+
+def test_a_closed_and_opened_window_stands_as_it_was(
+    qtbot: QtBot, another: Callable[[], MainWindow]
+) -> None:
+    first = another()
+    first.studio.new()
+    first.show_canvas()
+    first.docks["palette"].close()
+    first.docks.show("log")
+    first.docks["inspector"].setFloating(True)
+    first.docks["inspector"].move(300, 200)
+    first.resize(1300, 850)
+    first.docks.switch("profile")
+    first.docks.switch("build")
+    second = another()
+    second.show_canvas()
+    assert second.docks["palette"].isHidden()
+    assert second.docks["inspector"].isFloating()
+    assert not second.docks["log"].isHidden()
+    assert second.docks.workspace == "build"
+
+
+def test_reset_layout_forgets_where_everything_was(
+    qtbot: QtBot, another: Callable[[], MainWindow]
+) -> None:
+    first = another()
+    first.show_canvas()
+    first.docks["palette"].close()
+    second = another()
+    second.show_canvas()
+    assert second.docks["palette"].isHidden()
+    second.docks.restore(reset=True)
+    assert not second.docks["palette"].isHidden()
+
+
+def test_a_pane_that_floated_on_a_lost_screen_is_docked(
+    qtbot: QtBot, another: Callable[[], MainWindow]
+) -> None:
+    first = another()
+    first.show_canvas()
+    dock = first.docks["inspector"]
+    dock.setFloating(True)
+    # As Qt records it of a screen to the right, which is not there at the next start.
+    dock.setGeometry(5000, 300, 400, 300)
+    second = another()
+    second.show_canvas()
+    again = second.docks["inspector"]
+    assert arrangement.on_a_screen(again.frameGeometry()) or not again.isFloating()
+
+
+def test_a_window_that_was_on_a_lost_screen_comes_back_in_sight(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.move(QPoint(6000, 4000))
+    arrangement.fit_to_screen(opened)
+    assert arrangement.on_a_screen(opened.frameGeometry())
+
+
+def test_damaged_records_begin_anew(
+    qtbot: QtBot, another: Callable[[], MainWindow], tmp_path
+) -> None:
+    folder = tmp_path / "places" / "config"
+    folder.mkdir(parents=True)
+    (folder / "layout.json").write_text('{"version": 1, "panes": [1], "states": {"build": "%%"}}')
+    (folder / "window.json").write_text("not json")
+    window = another()
+    window.show_canvas()
+    assert window.docks.workspace == "build"
+    assert not window.docks["palette"].isHidden()
+
+
+def test_the_window_fits_a_small_screen_with_the_right_side_in_tabs(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.resize(LEAST)
+    qtbot.waitUntil(lambda: opened.width() == LEAST.width())
+    right = [
+        dock
+        for dock in opened.docks.all.values()
+        if not dock.isHidden()
+        and opened.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
+    ]
+    assert len(right) > 1
+    for dock in right[1:]:
+        assert dock in opened.tabifiedDockWidgets(right[0])
+    opened.resize(1500, 900)
+    apart = [d for d in right[1:] if d not in opened.tabifiedDockWidgets(right[0])]
+    assert apart
+
+
+def test_rough_treatment_loses_nothing(qtbot: QtBot, opened: MainWindow) -> None:
+    """A few hundred moves at random: no dock is lost, nothing is warned about, no tab strays."""
+    hands = random.Random(7)
+    docks = opened.docks
+    names = list(docks.all)
+    moves: list[Callable[[], object]] = [
+        lambda: docks[hands.choice(names)].setFloating(hands.random() < 0.5),
+        lambda: docks.toggle(hands.choice(names)),
+        lambda: opened.tabifyDockWidget(docks[names[0]], docks[hands.choice(names[1:])]),
+        lambda: docks.maximise(docks[hands.choice(names)]),
+        lambda: docks.switch(hands.choice(WORKSPACES)),
+        lambda: docks.set_focus_mode(hands.random() < 0.5),
+        lambda: opened.resize(hands.choice((1024, 1400)), hands.choice((700, 900))),
+        lambda: docks[hands.choice(names)].close(),
+    ]
+    for _ in range(200):
+        hands.choice(moves)()
+        if hands.random() < 0.2:
+            QApplication.processEvents()
+    opened.resize(1400, 900)
+    docks.reset_all()
+    docks.switch("build")
+    shown = {name for name, dock in docks.all.items() if not dock.isHidden()}
+    assert shown == {n for n, dock in docks.all.items() if "build" in dock.spec.workspaces}
+    assert not any(dock.isFloating() for dock in docks.all.values())
+    qtbot.waitUntil(lambda: stray_tabs(opened) == [])
+
+
+def test_a_pane_that_cannot_be_made_says_so_in_its_place(
+    qtbot: QtBot, opened: MainWindow, monkeypatch: pytest.MonkeyPatch, caplog
+) -> None:
+    dock = opened.docks["log"]
+    tries: list[int] = []
+
+    def fail() -> None:
+        tries.append(1)
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr(dock, "_make", fail)
+    opened.docks.show("log")
+    assert (
+        "RuntimeError: no such thing" in dock.pane.findChildren(type(dock.pane._sentence))[1].text()
+    )
+    assert opened.isVisible()
