@@ -38,6 +38,7 @@ from studio.ui.models.exporting import ExportModel
 from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import NetworkAtRest, initial
 from studio.ui.models.logbook import Logbook
+from studio.ui.models.logbook_events import LogEvents
 from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
@@ -142,6 +143,7 @@ class Studio:
     def _join(self) -> None:
         self.log.follow_notices(self.notices)
         self.log.follow_logging()
+        self._log_events = LogEvents(self.log, self.compilation, self.training)
         data_actions.bind_data(self.actions, self.data)
         export_actions.bind_exports(self.actions, self.exporting)
         training_actions.bind_training(self.actions, self.training, self.evaluation)
@@ -252,8 +254,11 @@ class Studio:
         # What the checks of the graph say stands in the list already.
         error = self.compilation.error if self.document.report.is_valid else None
         source = "data" if error is not None and error.code == "data" else "compiler"
+        ids, stop = self._ids(), self.compilation.stop
+        if stop is not None and stop.node:
+            ids[stop.error.who] = stop.node
         for each in ("data", "compiler"):
-            self.problems.provide_error(each, error if each == source else None, self._ids())
+            self.problems.provide_error(each, error if each == source else None, ids)
         task = self._task()
         if task is not None and not self.training.has_weights:
             self.live.rest_on(initial(task))
@@ -262,8 +267,6 @@ class Studio:
         self.problems.provide_error("training", None, self._ids())
         self.live.started(trainer)
         self.profiling.follow(trainer)
-        if trainer.run_folder is not None:
-            self.log.add(f"Training began: {trainer.run_folder.name}", source="training")
 
     def _training_state_changed(self, state: State) -> None:
         """The device has made its kernels once steps run: the views show them."""

@@ -1,0 +1,67 @@
+"""Writes into the log what compiler and training have to tell."""
+
+from __future__ import annotations
+
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.compilation import Compilation
+from studio.ui.models.compilation_result import Compiled
+from studio.ui.models.logbook import Logbook
+from studio.ui.models.training import TrainingModel
+from studio.ui.models.training_state import Ending
+
+
+class LogEvents:
+    """Listens to the models for the log.
+
+    Args:
+        log: where the lines go.
+        compilation: says what it made, or why it could not.
+        training: says when it begins and how it ends.
+    """
+
+    def __init__(self, log: Logbook, compilation: Compilation, training: TrainingModel) -> None:
+        self._log = log
+        self._compilation = compilation
+        self._training = training
+        self._result: Compiled | None = None
+        self._error = ""
+        compilation.changed.connect(self._compiled)
+        training.started.connect(self._started)
+        training.ended.connect(self._ended)
+
+    def _compiled(self) -> None:
+        found, stop = self._compilation.result, self._compilation.stop
+        if stop is not None:
+            if str(stop.error) != self._error:
+                self._error = str(stop.error)
+                self._log.add_error(stop.error, "compiler")
+            return
+        self._error = ""
+        if found is None or found is self._result:
+            return
+        self._result = found
+        parts = (
+            f"{len(made.provenance)} instructions to {mode}"
+            for mode, made in found.programs.items()
+        )
+        name = found.task.name if found.task is not None else found.state.name
+        self._log.add(f"Compiled {name}: {', '.join(parts)}", source="compiler")
+
+    def _started(self, trainer: Trainer) -> None:
+        run = "" if trainer.run_folder is None else f" as run {trainer.run_folder.name}"
+        device = self._training.device
+        self._log.add(f"Training began{run}", source="training", details=device)
+
+    def _ended(self, ending: Ending) -> None:
+        if ending.error is not None:
+            # The user is told of it, and what the user is told is in the log.
+            return
+        numbers = ", ".join(f"{name} {value:.4g}" for name, value in ending.metrics.items())
+        word = {"stopped": "Training stopped", "finished": "Training finished"}[ending.state]
+        reason = f": {ending.reason}" if ending.reason else ""
+        self._log.add(
+            f"{word} after {ending.seconds:.1f} s{reason}",
+            "ok" if ending.state == "finished" else "info",
+            "training",
+            numbers,
+        )
