@@ -17,6 +17,7 @@ from studio.ui.models.recent import RecentFile
 from studio.ui.models.recovery_sessions import RecoverableSession
 from studio.ui.models.saving import save_document
 from studio.ui.models.studio import Studio
+from studio.ui.shell.graph_picture import thumbnail
 from studio.ui.shell.questions import Answer, ask
 
 PROJECT = ".glassbox"
@@ -216,7 +217,9 @@ class Documents:
         self._guarded(lambda: self._take(_inside(path)))
 
     def _take(self, path: Path) -> None:
-        self.opened.emit(self._studio.open(path))
+        document = self._studio.open(path)
+        self._studio.recent.add(path, document.title, thumbnail(document.state))
+        self.opened.emit(document)
 
     def _sample(self, name: str) -> Path:
         return open_copy(name, self._studio.places.data / "projects")
@@ -229,7 +232,7 @@ class Documents:
     def _write(self, path: Path | None) -> None:
         studio = self._studio
         written = save_document(studio.document, studio.recovery, studio.data, path)
-        studio.recent.add(written, studio.document.title)
+        studio.recent.add(written, studio.document.title, thumbnail(studio.document.state))
         studio.notify(f"Saved {written.name}", "ok")
 
     def _guarded(self, work: Then) -> bool:

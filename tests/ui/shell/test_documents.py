@@ -1,0 +1,255 @@
+"""Opening, saving, closing and dropping, with the questions that go with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.comments import add_note
+from studio.graph_editor.model.edits.sections import set_training
+from studio.samples import open_copy
+from studio.ui.shell.window import MainWindow
+from tests.ui.shell.driving import answer, press, question
+
+
+def change(window: MainWindow, text: str = "a note") -> None:
+    document = window.studio.document
+    document.apply("Add a note", add_note(document.state, 0, 0, text))
+
+
+def dialog(qtbot: QtBot, window: MainWindow, name: str) -> QFileDialog:
+    qtbot.waitUntil(lambda: window.findChild(QFileDialog, name) is not None)
+    found = window.findChild(QFileDialog, name)
+    assert found is not None
+    return found
+
+
+def choose(found: QFileDialog, path: Path) -> None:
+    found.fileSelected.emit(str(path))
+    found.close()
+
+
+def test_opening_shows_the_canvas_and_remembers_the_file(
+    qtbot: QtBot, window: MainWindow, project: Path
+) -> None:
+    assert window.is_welcoming
+    press("Ctrl+O")
+    choose(dialog(qtbot, window, "open_dialog"), project)
+    assert not window.is_welcoming
+    assert window.studio.document.path == project
+    assert [file.path for file in window.studio.recent.files] == [project.resolve()]
+    assert window.windowTitle().startswith("iris.glassbox")
+
+
+def test_a_file_that_cannot_be_read_is_told_and_changes_nothing(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.glassbox"
+    broken.write_text("{")
+    before = opened.studio.document
+    opened.documents.open_path(broken)
+    assert opened.studio.document is before
+    assert opened.studio.notices.all[-1].severity == "error"
+    opened.documents.open_path(tmp_path / "missing.glassbox")
+    assert opened.studio.notices.all[-1].severity == "error"
+
+
+def test_saving_writes_the_file_and_clears_the_mark(
+    qtbot: QtBot, opened: MainWindow, project: Path
+) -> None:
+    change(opened)
+    assert opened.isWindowModified()
+    opened.canvas.setFocus()
+    press("Ctrl+S")
+    assert not opened.isWindowModified()
+    notes = [n for n in Document.open(project).state.nodes.values() if n.kind == "note"]
+    assert len(notes) == 1
+
+
+def test_a_project_without_a_file_asks_where(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    window.documents.new()
+    change(window)
+    target = tmp_path / "mine.glassbox"
+    window.studio.actions.trigger("file.save")
+    choose(dialog(qtbot, window, "save_dialog"), target)
+    assert target.is_file()
+    assert window.studio.document.path == target
+    assert not window.studio.document.dirty
+
+
+def test_saving_elsewhere_goes_on_with_that_file(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    target = tmp_path / "other" / "copy.glassbox"
+    target.parent.mkdir()
+    opened.studio.actions.trigger("file.save_as")
+    choose(dialog(qtbot, opened, "save_dialog"), target)
+    assert opened.studio.document.path == target
+    change(opened)
+    opened.studio.actions.trigger("file.save")
+    assert any(n.kind == "note" for n in Document.open(target).state.nodes.values())
+
+
+def test_a_save_that_fails_leaves_the_document_unsaved_with_a_copy(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    change(opened)
+    opened.studio.actions.trigger("file.save_as")
+    choose(dialog(qtbot, opened, "save_dialog"), tmp_path / "no such folder" / "x.glassbox")
+    notice = opened.studio.notices.all[-1]
+    assert notice.severity == "error"
+    assert "a copy is kept" in notice.details
+    assert opened.studio.document.dirty
+    assert opened.isWindowModified()
+
+
+@pytest.mark.parametrize("reply", ["save", "discard", "cancel"])
+def test_unsaved_changes_are_asked_about_before_another_project(
+    qtbot: QtBot, opened: MainWindow, project: Path, tmp_path: Path, reply: str
+) -> None:
+    change(opened)
+    other = open_copy("spirals", tmp_path)
+    opened.documents.open_path(other)
+    answer(qtbot, opened, reply)
+    expected = project if reply == "cancel" else other
+    qtbot.waitUntil(lambda: opened.studio.document.path == expected)
+    saved = any(n.kind == "note" for n in Document.open(project).state.nodes.values())
+    assert saved == (reply == "save")
+    assert opened.studio.document.dirty == (reply == "cancel")
+
+
+def test_nothing_is_asked_where_nothing_would_be_lost(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    other = open_copy("spirals", tmp_path)
+    opened.documents.open_path(other)
+    assert opened.studio.document.path == other
+
+
+@pytest.mark.parametrize("reply", ["save", "discard", "cancel"])
+def test_closing_the_window_asks_about_unsaved_changes(
+    qtbot: QtBot, opened: MainWindow, project: Path, reply: str
+) -> None:
+    change(opened)
+    press("Ctrl+Q")
+    assert opened.isVisible()
+    answer(qtbot, opened, reply)
+    qtbot.waitUntil(lambda: opened.isVisible() == (reply == "cancel"))
+    saved = any(n.kind == "note" for n in Document.open(project).state.nodes.values())
+    assert saved == (reply == "save")
+
+
+def test_escape_is_the_answer_that_keeps_everything(qtbot: QtBot, opened: MainWindow) -> None:
+    change(opened)
+    opened.close()
+    press("Esc", question(qtbot, opened))
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+    assert opened.isVisible()
+    assert opened.studio.document.dirty
+
+
+def test_reverting_reads_the_file_and_can_be_undone(qtbot: QtBot, opened: MainWindow) -> None:
+    registry = opened.studio.actions
+    assert "nothing has changed" in registry.why_not("file.revert")
+    before = opened.studio.document.state
+    change(opened)
+    changed = opened.studio.document.state
+    registry.trigger("file.revert")
+    assert opened.studio.document.state.nodes == before.nodes
+    opened.studio.document.undo()
+    assert opened.studio.document.state == changed
+
+
+def test_closing_the_project_leads_to_the_welcome_page(qtbot: QtBot, opened: MainWindow) -> None:
+    assert opened.studio.actions.why_not("file.close") == ""
+    press("Ctrl+W")
+    qtbot.waitUntil(lambda: opened.is_welcoming)
+    assert opened.studio.document.path is None
+    assert opened.windowTitle() == "Glassbox"
+    assert opened.studio.actions.why_not("file.close")
+    assert not any(opened.docks.is_in_front(dock) for dock in opened.docks.all.values())
+
+
+def drop(window: MainWindow, *paths: Path) -> bool:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    middle = window.rect().center()
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(middle), Qt.DropAction.CopyAction, data, buttons, keys)
+    QApplication.sendEvent(window, enter)
+    event = QDropEvent(QPointF(middle), Qt.DropAction.CopyAction, data, buttons, keys)
+    QApplication.sendEvent(window, event)
+    return enter.isAccepted() and event.isAccepted()
+
+
+def test_dropping_a_project_opens_it(qtbot: QtBot, window: MainWindow, project: Path) -> None:
+    assert drop(window, project)
+    assert window.studio.document.path == project
+
+
+def test_dropping_a_folder_opens_the_project_in_it(
+    qtbot: QtBot, window: MainWindow, project: Path
+) -> None:
+    assert drop(window, project.parent)
+    assert window.studio.document.path == project
+
+
+def test_dropping_data_attaches_it(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
+    table = tmp_path / "numbers.csv"
+    rows = "\n".join(f"{i},{i * 2},{'ab'[i % 2]}" for i in range(40))
+    table.write_text(f"x,y,kind\n{rows}\n")
+    assert drop(opened, table)
+    qtbot.waitUntil(lambda: "numbers.csv" in str(opened.studio.document.state.data), timeout=10_000)
+
+
+def test_text_that_is_dragged_is_not_taken(window: MainWindow) -> None:
+    data = QMimeData()
+    data.setText("no file")
+    middle = QPoint(window.rect().center())
+    enter = QDragEnterEvent(
+        middle, Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    enter.ignore()
+    QApplication.sendEvent(window, enter)
+    assert not enter.isAccepted()
+
+
+def test_weights_are_brought_into_a_saved_project(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    change(opened)
+    assert "saved" in opened.studio.actions.why_not("file.import")
+    opened.studio.document.save()
+    broken = tmp_path / "weights.safetensors"
+    broken.write_bytes(b"nothing of the kind")
+    opened.studio.actions.trigger("file.import")
+    choose(dialog(qtbot, opened, "import_dialog"), broken)
+    notices = opened.studio.notices
+    qtbot.waitUntil(lambda: any(n.severity == "error" for n in notices.all), timeout=10_000)
+
+
+def test_weights_that_fit_become_a_run(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
+    document, training = opened.studio.document, opened.studio.training
+    document.apply("Train shortly", set_training(document.state, {"epochs": 1}))
+    document.save()
+    opened.studio.preferences.set("backend", "cpu")
+    training.start()
+    qtbot.waitUntil(lambda: training.state == "finished", timeout=30_000)
+    made = training.run.best_result()
+    assert made is not None
+    weights = tmp_path / "elsewhere.safetensors"
+    weights.write_bytes(made.read_bytes())
+    before = set(training.runs_path.iterdir())
+    opened.documents.import_path(weights)
+    qtbot.waitUntil(lambda: len(set(training.runs_path.iterdir()) - before) == 1, timeout=10_000)
+    notices = opened.studio.notices
+    qtbot.waitUntil(lambda: any("elsewhere.safetensors" in n.text for n in notices.all))

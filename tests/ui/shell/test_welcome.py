@@ -1,0 +1,176 @@
+"""The page the studio begins with: examples, recent and missing projects, recovered work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.samples import sample_names
+from studio.ui.shell.graph_picture import GraphPicture
+from studio.ui.shell.welcome import Card
+from studio.ui.shell.window import MainWindow
+
+# Edits a document in a process of its own, which ends without a word while that is unsaved.
+CRASH = """
+import os, sys
+from pathlib import Path
+from studio.graph_editor.model.edits.comments import add_note
+from studio.ui.models.places import Places
+from studio.ui.models.scheduling import ManualScheduler
+from studio.ui.models.studio import Studio
+scheduler = ManualScheduler()
+studio = Studio(scheduler, Places.below(Path(sys.argv[1])))
+document = studio.open(sys.argv[2])
+document.apply("Add a note", add_note(document.state, 0, 0, "lost?"))
+scheduler.advance(2.0)
+os._exit(9)
+"""
+
+
+def row(window: MainWindow, name: str) -> QFrame:
+    found = window.welcome.findChild(QFrame, name)
+    assert found is not None
+    return found
+
+
+def button(owner: QWidget, text: str) -> QPushButton:
+    return next(b for b in owner.findChildren(QPushButton) if b.text().strip() == text)
+
+
+def test_the_window_begins_with_nothing_but_the_page(window: MainWindow) -> None:
+    assert window.is_welcoming
+    assert not any(window.docks.is_in_front(dock) for dock in window.docks.all.values())
+    assert window.windowTitle() == "Glassbox"
+
+
+def test_every_sample_is_a_card_with_a_picture_of_its_graph(window: MainWindow) -> None:
+    cards = {each.objectName(): each for each in window.welcome.findChildren(Card)}
+    assert set(cards) == {f"sample.{name}" for name in sample_names()}
+    for card in cards.values():
+        picture = card.findChild(GraphPicture)
+        image = picture.grab().toImage()
+        seen = {image.pixel(x, y) for x in range(0, 200, 4) for y in range(0, 88, 4)}
+        assert len(seen) > 3
+        assert card.accessibleName()
+
+
+def test_a_sample_opens_as_a_copy_of_ones_own(qtbot: QtBot, window: MainWindow) -> None:
+    card = window.welcome.findChild(Card, "sample.iris")
+    qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
+    assert not window.is_welcoming
+    path = window.studio.document.path
+    assert path.is_relative_to(window.studio.places.data)
+    assert window.studio.document.title == "iris"
+
+
+def test_a_sample_opens_by_keyboard(qtbot: QtBot, window: MainWindow) -> None:
+    card = window.welcome.findChild(Card, "sample.spirals")
+    card.setFocus()
+    qtbot.keyClick(card, Qt.Key.Key_Space)
+    assert window.studio.document.title == "spirals"
+
+
+def test_blank_begins_an_empty_project(qtbot: QtBot, window: MainWindow) -> None:
+    blank = window.welcome.findChild(QPushButton, "welcome_blank")
+    qtbot.mouseClick(blank, Qt.MouseButton.LeftButton)
+    assert not window.is_welcoming
+    assert next(window.studio.document.state.layers(), None) is None
+
+
+def test_recent_projects_have_their_picture_and_open(
+    qtbot: QtBot, opened: MainWindow, project: Path
+) -> None:
+    opened.show_welcome()
+    found = row(opened, "recent.iris")
+    pictures = [label for label in found.findChildren(QLabel) if not label.pixmap().isNull()]
+    assert pictures
+    opened.studio.new()
+    qtbot.mouseClick(button(found, "Open"), Qt.MouseButton.LeftButton)
+    assert opened.studio.document.path == project.resolve()
+
+
+def test_a_missing_project_is_grey_and_can_be_located(
+    qtbot: QtBot, opened: MainWindow, project: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "moved.glassbox"
+    project.rename(moved)
+    opened.show_welcome()
+    found = row(opened, "recent.iris")
+    assert "Missing" in found.accessibleName()
+    qtbot.mouseClick(button(found, "Locate…"), Qt.MouseButton.LeftButton)
+    dialog = opened.findChild(QFileDialog, "locate_dialog")
+    dialog.fileSelected.emit(str(moved))
+    dialog.close()
+    assert opened.studio.document.path == moved
+    assert not opened.studio.recent.files[0].is_missing
+
+
+def test_a_recent_project_can_be_taken_off_the_list(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.show_welcome()
+    tool = row(opened, "recent.iris").findChild(QToolButton)
+    qtbot.mouseClick(tool, Qt.MouseButton.LeftButton)
+    assert opened.studio.recent.files == ()
+    qtbot.waitUntil(lambda: opened.welcome.findChild(QFrame, "recent.iris") is None)
+
+
+@pytest.fixture
+def crashed(project: Path, tmp_path: Path) -> Path:
+    """Unsaved work of a process that has died."""
+    answer = subprocess.run(
+        [sys.executable, "-c", CRASH, str(tmp_path / "places"), str(project)],
+        capture_output=True, text=True, timeout=120, check=False,
+        cwd=Path(__file__).resolve().parents[3],
+    )  # fmt: skip
+    assert answer.returncode == 9, answer.stderr
+    return project
+
+
+def test_work_of_a_crashed_window_is_offered_and_opens_unsaved(
+    qtbot: QtBot, crashed: Path, another: Callable[[], MainWindow]
+) -> None:
+    bytes_before = crashed.read_bytes()
+    window = another()
+    window.studio.recovery.look()
+    qtbot.waitUntil(lambda: window.welcome.findChild(QFrame, "recovered.iris") is not None)
+    found = row(window, "recovered.iris")
+    assert "+1 other thing" in found.accessibleName()
+    qtbot.mouseClick(button(found, "Open"), Qt.MouseButton.LeftButton)
+    document = window.studio.document
+    assert any(node.kind == "note" for node in document.state.nodes.values())
+    assert document.dirty
+    assert document.path == crashed
+    assert crashed.read_bytes() == bytes_before
+
+
+def test_work_of_a_crashed_window_can_be_discarded(
+    qtbot: QtBot, crashed: Path, another: Callable[[], MainWindow]
+) -> None:
+    window = another()
+    window.studio.recovery.look()
+    qtbot.waitUntil(lambda: window.welcome.findChild(QFrame, "recovered.iris") is not None)
+    qtbot.mouseClick(button(row(window, "recovered.iris"), "Discard"), Qt.MouseButton.LeftButton)
+    assert window.studio.recovery.sessions == ()
+    qtbot.waitUntil(lambda: window.welcome.findChild(QFrame, "recovered.iris") is None)
+
+
+@pytest.mark.parametrize("width", [1024, 1400, 2200])
+def test_cards_use_the_room_there_is_and_none_is_cut(
+    qtbot: QtBot, window: MainWindow, width: int
+) -> None:
+    window.resize(width, 900)
+    qtbot.waitUntil(lambda: window.welcome.viewport().width() > width - 40)
+    page = window.welcome
+
+    def inside() -> bool:
+        cards = page.findChildren(Card)
+        rights = [card.mapTo(page.viewport(), card.rect().bottomRight()).x() for card in cards]
+        return bool(rights) and max(rights) < page.viewport().width()
+
+    qtbot.waitUntil(inside)
