@@ -134,8 +134,8 @@ def _spread(flat: Array, mean: float, low: float, high: float) -> tuple[float, t
     kind = np.float32 if narrow else np.float64
     reach = high - low
     for part in _stretches(flat):
-        numbers = _finite(part).astype(kind, copy=False)
-        apart = numbers - kind(mean)
+        numbers: npt.NDArray[np.floating] = _finite(part).astype(kind, copy=False)
+        apart = np.subtract(numbers, kind(mean))
         for begin in range(0, apart.size, _SHORT):
             # Short sums in the numbers' own type, which do not lose digits; long ones in float64.
             short = apart[begin : begin + _SHORT]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -91,9 +91,9 @@ class Person:
         """The first repair offered on the canvas."""
         return next(iter(self.canvas.fixes.chips), None)
 
-    def slowest_layer(self, table: KernelTable) -> str:
+    def slowest_layer(self, table: KernelTable, among: Collection[str] = ()) -> str:
         """Click the slowest kernel that works for a layer; gives the one marked on the canvas."""
-        layers = set(self.studio.document.state.nodes)
+        layers = set(among or self.studio.document.state.nodes)
         rows = table.kernels.rows
         row = next(place for place, row in enumerate(rows) if layers & set(row.owners))
         spent = [row.mean_us for row in rows]

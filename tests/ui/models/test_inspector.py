@@ -79,7 +79,7 @@ def test_a_change_is_one_step_and_dragging_merges(desk: InspectorDesk) -> None:
 def test_a_wrong_value_is_refused_in_the_layers_own_words(desk: InspectorDesk) -> None:
     desk.select(names(desk, "Conv2D")[0])
     before = desk.document.state
-    with pytest.raises(StudioError, match="filters: expected a whole number from 1 .*, got 0"):
+    with pytest.raises(StudioError, match=r"filters: expected a whole number from 1 .*, got 0"):
         desk.inspector.set_value("filters", 0)
     assert desk.document.state is before
 
