@@ -100,7 +100,7 @@ class Channel:
             self._due = 0.0
         self.hurry = False
         now = time.perf_counter()
-        if now < self._due and wish is self._done:
+        if now < self._due and wish is self._done and not _paused(source.trainer):
             return self._due - now
         if source.trainer is not None:
             found = self._from_training(source.trainer, wish, now, worker)
@@ -133,10 +133,12 @@ class Channel:
             self._pace(wish, took, now)
             self._text = self._label(snapshot.moment)
             return snapshot
-        if not self._asked and now >= self._due and wish.active:
+        paused = _paused(trainer)
+        # Steps by hand come one at a time: every one of them is looked at, however soon.
+        if not self._asked and (paused or now >= self._due):
             self._asked = True
             tap.request()
-        if self.after is None and trainer.control.state == "paused":
+        if paused and self.after is None:
             return self._look(trainer)
         if self._snapshot is None:
             self._say(Status("waiting", "Appears with the next step"))
@@ -358,6 +360,10 @@ def difference(snapshot: Snapshot, minus: Snapshot) -> ArraySnapshot:
     with np.errstate(all="ignore"):
         array = snapshot.array().astype(np.float32) - minus.array().astype(np.float32)
     return ArraySnapshot(snapshot.name, array, snapshot.grad, snapshot.moment)
+
+
+def _paused(trainer: Trainer | None) -> bool:
+    return trainer is not None and trainer.control.state == "paused"
 
 
 def _inside(index: tuple[int, ...] | None, shape: tuple[int, ...]) -> bool:

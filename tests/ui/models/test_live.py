@@ -275,6 +275,20 @@ def test_pictures_keep_their_distance(studio: Studio, cpu: Backend) -> None:
         studio.live.ended()
 
 
+def test_steps_by_hand_are_looked_at_however_soon(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = studio.live.open(entities.Entity("tensor", "dense/kernel.grad"))
+        view.want(active=True, interval=3600.0)
+        for _ in range(3):
+            asked_for(studio, trainer, 1)
+            running.step()
+            step = running.steps
+            studio.until(lambda s=step: view.frame and view.frame.snapshot.moment.step == s)
+        running.finish()
+        studio.live.ended()
+
+
 def test_weights_are_shown_without_a_training_and_say_whose_they_are(
     studio: Studio, cpu: Backend, tmp_path: Path
 ) -> None:

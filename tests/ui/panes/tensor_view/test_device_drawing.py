@@ -153,6 +153,8 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
     assert window.trainer.control.wait(["paused"], 30)
     control = window.trainer.control
     last = control.call(lambda: window.trainer.loop.total_step).result(30)
+    (tap,) = (each for each in window.trainer.network.live.taps if each.name == NAMES[1])
+    window.qtbot.waitUntil(lambda: tap.wanted, timeout=30000)
     control.step()
 
     def has_come() -> bool:
