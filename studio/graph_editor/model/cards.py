@@ -45,19 +45,6 @@ class NodeCard:
     has_output: bool = False
     is_output: bool = False
 
-    @property
-    def spoken(self) -> str:
-        """Everything that matters in one sentence, for screen readers."""
-        parts = [f"{self.title}, {self.subtitle}"]
-        parts += [f"{line.label} {line.value}" for line in self.lines]
-        if self.shape:
-            parts.append(f"output {self.shape}")
-        marks = {"bypassed": self.node.bypassed, "frozen": self.node.frozen,
-                 "output of the network": self.is_output}  # fmt: skip
-        parts += [text for text, holds in marks.items() if holds]
-        parts.append(_condition_text(self.condition, self.message))
-        return ", ".join(parts)
-
 
 def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
     """What a thing on the canvas shows."""
@@ -82,14 +69,6 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
     )
 
 
-def spoken_card(state: DocumentState, report: Report, node_id: str) -> str:
-    """A layer with where its inputs come from, in one sentence for screen readers."""
-    card = card_of(state, report, node_id)
-    names = [state.nodes[source].name for source in card.node.inputs if source in state.nodes]
-    fed = f", input from {' and '.join(names)}" if names else ""
-    return card.spoken.replace(f", {card.subtitle}", f", {card.subtitle}{fed}", 1)
-
-
 def parameters_label(status: NodeStatus) -> str:
     """The number of parameters with thin spaces, or nothing."""
     return f"{status.parameters:,}".replace(",", "\u2009") if status.parameters else ""
@@ -100,12 +79,6 @@ def _subtitle(state: DocumentState, node: CanvasNode) -> str:
         return "bend"
     owner = state.nodes.get(node.shares)
     return node.type_name if owner is None else f"{node.type_name} of {owner.name}"
-
-
-def _condition_text(condition: NodeCondition, message: str) -> str:
-    if condition == "ok":
-        return "no errors"
-    return f"{condition}: {message}" if message else condition
 
 
 @dataclass(frozen=True)

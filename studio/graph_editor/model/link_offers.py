@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from studio.engine.core.errors import StudioError
-from studio.graph_editor.model.edits.wires import connect, move_outputs
+from studio.graph_editor.model.edits.wires import connect
 from studio.graph_editor.model.errors import InputTaken
-from studio.graph_editor.model.flow import downstream, upstream
+from studio.graph_editor.model.flow import downstream, flow_of, outcome, upstream
 from studio.graph_editor.model.layer_types import is_input
-from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.state import DocumentState, Wire
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,38 @@ def offers_into(state: DocumentState, target: str, slot: int | None) -> dict[str
 
 
 def offers_to_move(state: DocumentState, source: str) -> dict[str, LinkOffer]:
-    """The offer of every layer and dot to feed all that ``source`` feeds."""
-    found = {}
-    for node in state.nodes.values():
-        if node.flows and node.id != source:
-            try:
-                move_outputs(state, source, node.id)
-                found[node.id] = LinkOffer(0)
-            except StudioError as error:
-                found[node.id] = LinkOffer(reason=error.message)
-    return found
+    """The offer of every layer and dot to feed all that ``source`` feeds.
+
+    What is accepted may still be refused by the edit itself, where layers further on clash.
+    """
+    wires = state.wires_from(source)
+    behind = downstream(state, [wire.target for wire in wires])
+    return {
+        node.id: _loop(state, wires[0].target, node.id) if node.id in behind
+        else _offer_to_move(state, wires, behind, node.id)
+        for node in state.nodes.values()
+        if node.flows and node.id != source
+    }  # fmt: skip
+
+
+def _offer_to_move(
+    state: DocumentState, wires: Sequence[Wire], behind: Set[str], to: str
+) -> LinkOffer:
+    """Whether every wire's target takes what leaves ``to`` in place of what it gets now."""
+    flow = flow_of(state)
+    for wire in wires:
+        node = state.nodes[wire.target]
+        if to in node.inputs:
+            return LinkOffer(reason=f"{state.nodes[to].name!r} already feeds {node.name!r}")
+        sources = (*node.inputs[: wire.slot], to, *node.inputs[wire.slot + 1 :])
+        shapes = tuple(shape for each in sources if (shape := flow.shape(each)) is not None)
+        passes = node.kind == "dot" or node.bypassed or len(shapes) < len(sources)
+        # What comes from behind the wires changes with them.
+        passes = passes or any(each in behind for each in sources)
+        error = None if passes else outcome(node.type_name, node.config, shapes).error
+        if error is not None:
+            return LinkOffer(reason=f"{node.name!r}: {error.message}")
+    return LinkOffer(0)
 
 
 def linked(state: DocumentState, source: str, target: str, offer: LinkOffer) -> DocumentState:

@@ -94,9 +94,8 @@ class CanvasView(GraphView):
         self.graph.use_pictures(self.pictures.picture)
         self.lens = Lens(self.graph, self.pictures, self)
         self.chrome = Chrome(
-            self, self.graph, self.navigation, self.bus, studio.preferences,
-            lambda: studio.actions.trigger("canvas.quick_add"),
-        )  # fmt: skip
+            self, self.graph, self.navigation, self.bus, studio.preferences, studio.actions
+        )
         self.drops = Drops(self)
         self.commands = CanvasCommands(self)
         self._following = Following(self)

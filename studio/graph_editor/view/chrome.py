@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractScrollArea
@@ -14,6 +12,7 @@ from studio.graph_editor.view.minimap import Minimap
 from studio.graph_editor.view.navigation import Navigation
 from studio.graph_editor.view.scene import GraphScene
 from studio.ui.kit import binding
+from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.selection import SelectionBus
 
@@ -29,7 +28,7 @@ class Chrome:
         navigation: where the canvas looks.
         bus: the one selection.
         preferences: whether the map is wanted.
-        add: opens the search for a layer.
+        actions: what the button of an empty canvas does, and which keys are the window's.
     """
 
     def __init__(
@@ -39,14 +38,14 @@ class Chrome:
         navigation: Navigation,
         bus: SelectionBus,
         preferences: Preferences,
-        add: Callable[[], object],
+        actions: ActionRegistry,
     ) -> None:
         self._canvas = canvas
         self._graph = graph
         self._preferences = preferences
         self.minimap = Minimap(graph, navigation)
-        self.find_bar = FindBar(graph, bus, navigation, canvas)
-        self.empty = EmptyCanvas(add, canvas)
+        self.find_bar = FindBar(graph, bus, navigation, actions, canvas)
+        self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), canvas)
         self._deliveries = [
             binding.connect(canvas, signal, self._changed)
             for signal in (graph.redrawn, navigation.moved)

@@ -10,8 +10,10 @@ from studio.graph_editor.model.outline import find_layers
 from studio.graph_editor.view.linking import CANVAS
 from studio.graph_editor.view.navigation import Navigation
 from studio.graph_editor.view.scene import GraphScene
+from studio.graph_editor.view.text_keys import claim_keys
 from studio.ui.kit import binding, icons, theme
 from studio.ui.models import entities
+from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.selection import SelectionBus
 
 
@@ -22,11 +24,17 @@ class FindBar(QFrame):
         graph: the drawing that is searched.
         bus: selects the match.
         navigation: shows the match.
+        actions: tells which keys are the window's.
         parent: the canvas.
     """
 
     def __init__(
-        self, graph: GraphScene, bus: SelectionBus, navigation: Navigation, parent: QWidget
+        self,
+        graph: GraphScene,
+        bus: SelectionBus,
+        navigation: Navigation,
+        actions: ActionRegistry,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("find_bar")
@@ -34,6 +42,7 @@ class FindBar(QFrame):
         self._graph = graph
         self._bus = bus
         self._navigation = navigation
+        self._actions = actions
         self._found: tuple[str, ...] = ()
         self._at = -1
         self.field = QLineEdit(self)
@@ -98,9 +107,9 @@ class FindBar(QFrame):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is not self.field or not isinstance(event, QKeyEvent):
             return False
-        if event.type() == QEvent.Type.ShortcutOverride and event.key() != Qt.Key.Key_F3:
-            event.accept()
-        elif event.type() == QEvent.Type.KeyPress:
+        if event.key() != Qt.Key.Key_F3:
+            claim_keys(event, self._actions)
+        if event.type() == QEvent.Type.KeyPress:
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
                 (self.previous if back else self.next)()

@@ -9,6 +9,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from studio.engine.core.errors import StudioError
+from studio.graph_editor.view.text_keys import claim_keys
+from studio.ui.models.actions import ActionRegistry
 
 _LEAST_WIDTH, _LEAST_HEIGHT = 120, 26
 
@@ -21,12 +23,19 @@ class InlineText(QObject):
     Args:
         canvas: where it opens.
         failed: hears why a text was refused.
+        actions: tells which keys are the window's.
     """
 
-    def __init__(self, canvas: QWidget, failed: Callable[[StudioError], object]) -> None:
+    def __init__(
+        self,
+        canvas: QWidget,
+        failed: Callable[[StudioError], object],
+        actions: ActionRegistry,
+    ) -> None:
         super().__init__(canvas)
         self._canvas = canvas
         self._failed = failed
+        self._actions = actions
         self._keep: Callable[[str], object] | None = None
         self.field: QLineEdit | QPlainTextEdit | None = None
 
@@ -79,9 +88,8 @@ class InlineText(QObject):
             if self.field is not None:
                 # A refused text cannot stay open without the focus.
                 self.close_field(keep=False)
-        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
-            event.accept()
-        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+        claim_keys(event, self._actions)
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._key(event)
         return False
 

@@ -132,10 +132,10 @@ class PalettePane(PaneFrame):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(event, QKeyEvent):
             return False
-        if event.type() == QEvent.Type.ShortcutOverride and watched is self.field:
+        override = event.type() == QEvent.Type.ShortcutOverride
+        if override and watched is self.field and event.key() in _OWN_KEYS:
             # Its own keys, no others: keys of the window work while somebody searches.
-            if event.key() in _OWN_KEYS:
-                event.accept()
+            event.accept()
         if event.type() != QEvent.Type.KeyPress:
             return False
         key = event.key()

@@ -14,7 +14,9 @@ from studio.graph_editor.model.validation import validate
 from studio.graph_editor.view.choice_list import ChoiceList
 from studio.graph_editor.view.choosing import Chooser, effect_text
 from studio.graph_editor.view.overlay import Overlay
+from studio.graph_editor.view.text_keys import claim_keys
 from studio.ui.kit import theme
+from studio.ui.models.actions import ActionRegistry
 
 WIDTH = 340
 _MOST_ROWS = 9
@@ -28,6 +30,7 @@ class QuickAddPopup(QFrame):
         document: the document open now.
         overlay: shows the ghost.
         failed: hears why something was refused.
+        actions: tells which keys are the window's.
         parent: the canvas.
     """
 
@@ -36,6 +39,7 @@ class QuickAddPopup(QFrame):
         document: Callable[[], Document],
         overlay: Overlay,
         failed: Callable[[StudioError], object],
+        actions: ActionRegistry,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
@@ -44,6 +48,7 @@ class QuickAddPopup(QFrame):
         self._document = document
         self._overlay = overlay
         self._failed = failed
+        self._actions = actions
         self._chooser: Chooser | None = None
         self._at = QPoint()
         self._clear = 0
@@ -130,13 +135,11 @@ class QuickAddPopup(QFrame):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is not self.field:
             return False
-        if event.type() == QEvent.Type.FocusOut and self._chooser is not None:
-            if self.window().focusWidget() is not self.field:
-                self.close_search()
-        elif event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            # In a text field every key belongs to the text.
-            event.accept()
-        elif event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+        left = event.type() == QEvent.Type.FocusOut and self._chooser is not None
+        if left and self.window().focusWidget() is not self.field:
+            self.close_search()
+        claim_keys(event, self._actions)
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             return self._key(event)
         return False
 

@@ -170,10 +170,6 @@ class GraphScene(QGraphicsScene):
         """Where a port is."""
         return self.nodes[node_id].port_place(key)
 
-    def wires_of(self, node_id: str) -> frozenset[Wire]:
-        """The wires that end or begin at a node."""
-        return frozenset(self._by_node.get(node_id, ()))
-
     def nodes_near(self, area: QRectF) -> Iterator[CanvasItem]:
         """Things of the document whose surroundings meet an area, uppermost first; no ghosts."""
         for item in self.items(area, _BOXES):

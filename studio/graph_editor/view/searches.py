@@ -32,7 +32,11 @@ class Searches:
     def __init__(self, canvas: CanvasView) -> None:
         self._canvas = canvas
         self.popup = QuickAddPopup(
-            lambda: canvas.document, canvas.overlay, canvas.studio.fail, canvas
+            lambda: canvas.document,
+            canvas.overlay,
+            canvas.studio.fail,
+            canvas.studio.actions,
+            canvas,
         )
 
     def add_by_keys(self) -> None:

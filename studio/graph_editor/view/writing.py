@@ -25,7 +25,7 @@ class Writing:
 
     def __init__(self, canvas: CanvasView) -> None:
         self._canvas = canvas
-        self.field = InlineText(canvas, canvas.studio.fail)
+        self.field = InlineText(canvas, canvas.studio.fail, canvas.studio.actions)
 
     def rename_selected(self) -> None:
         """Rename the primary layer, or write in the primary note or frame."""

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.places import move
 from studio.ui.models import entities, graph_actions
+from studio.ui.models.actions import ActionSpec
 from tests.graph_editor.model.networks import chain, net, places
 from tests.graph_editor.view.hands import CTRL, NONE, SHIFT, Hands
 
@@ -451,3 +452,33 @@ def test_document_that_may_only_be_looked_at_says_so_and_stays(hands: Hands) -> 
     hands.type("relu")
     hands.key(K.Key_Return)
     assert hands.state.content_hash == before
+
+
+@pytest.mark.parametrize("field", [open_search, open_find, open_rename])
+def test_keys_of_the_window_work_while_something_is_written(
+    hands: Hands, field: Callable[[Hands], QLineEdit]
+) -> None:
+    hands.open(chain(), zoom=0.8)
+    hands.click(hands.body("re_lu"))
+    opened = field(hands)
+    heard: list[str] = []
+    action = QAction(opened.window())
+    action.setShortcut(QKeySequence("Ctrl+S"))
+    action.triggered.connect(lambda: heard.append("saved"))
+    opened.window().addAction(action)
+    hands.studio.actions.declare([ActionSpec("test.save", "Save", "Save.", ("Ctrl+S",))])
+    hands.key(K.Key_S, CTRL)
+    assert heard == ["saved"]
+    hands.key(K.Key_D, CTRL)
+    assert set(hands.state.nodes) == set(chain().nodes)
+
+
+def test_undo_in_a_field_is_that_of_the_text(hands: Hands) -> None:
+    hands.open(chain())
+    hands.click(hands.body("re_lu"))
+    hands.key(K.Key_H)
+    hands.key(K.Key_Tab)
+    hands.type("con")
+    hands.key(K.Key_Z, CTRL)
+    assert hands.popup_field.text() != "con"
+    assert hands.steps == 1

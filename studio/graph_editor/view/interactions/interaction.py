@@ -74,7 +74,3 @@ class Interaction:
     def key(self, key: int, at: Pointer) -> bool:
         """A key was pressed meanwhile; whether the gesture has a use for it."""
         return False
-
-    def key_released(self, key: int, at: Pointer) -> bool:
-        """A key was released meanwhile; whether the gesture has a use for it."""
-        return False
