@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 
 from studio.ui.models.actions import ActionRegistry
 
-
 _ENDS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
 """Keys that end the writing, with whatever is held besides."""
 
