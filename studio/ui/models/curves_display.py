@@ -21,6 +21,7 @@ _SLIDER_STEP = 0.05
 _MARGIN = 0.06
 _OUTLIERS = (2.0, 98.0)
 _MOST_SMOOTHED = 256
+_SOME = 400
 
 View = tuple[float, float]
 
@@ -388,14 +389,17 @@ class CurvesDisplay:
                 bounds = range_between(series.curve, series.steps, horizontal, view)
                 if bounds is None:
                     continue
-                sample = thin(series.curve, series.steps, horizontal, view, 400).y
-                sizes = np.abs(sample[np.isfinite(sample) & (sample != 0.0)])
-                leasts += [float(sizes.min())] if len(sizes) else []
+                if metric in self.log or self.leaves_out_outliers:
+                    some = thin(series.curve, series.steps, horizontal, view, _SOME).y
+                    some = some[np.isfinite(some)]
+                    sizes = np.abs(some[some != 0.0])
+                    leasts += [float(sizes.min())] if len(sizes) else []
                 if self.leaves_out_outliers:
                     smooth = self._smooth_curve(metric, series)
-                    line = thin(smooth, series.steps, horizontal, view, 400).y
-                    some = np.concatenate([sample, line])
-                    bounds = tuple(np.percentile(some[np.isfinite(some)], _OUTLIERS).tolist())
+                    line = thin(smooth, series.steps, horizontal, view, _SOME).y
+                    some = np.concatenate([some, line[np.isfinite(line)]])
+                    low, high = np.percentile(some, _OUTLIERS).tolist()
+                    bounds = (low, high)
                 lows.append(bounds[0])
                 highs.append(bounds[1])
         if not lows:

@@ -113,9 +113,15 @@ def _metric_order(name: str) -> tuple[bool, bool, str]:
     return (name == plain, plain == "loss", plain)
 
 
+def _short(words: str) -> str:
+    """A heading no wider than the numbers under it."""
+    return words.replace("accuracy", "acc.")
+
+
 def _metric(name: str) -> RunColumn:
     plain = name.removeprefix("val_").replace("_", " ")
-    title = f"Val. {plain}" if name.startswith("val_") else plain.capitalize()
+    short = _short(plain)
+    title = f"Val. {short}" if name.startswith("val_") else short.capitalize()
     what = "validation" if name.startswith("val_") else "training"
     return RunColumn(
         f"metric.{name}", title, "share" if is_share(name) else "number",
@@ -127,7 +133,7 @@ def _metric(name: str) -> RunColumn:
 def _test_metric(name: str) -> RunColumn:
     plain = name.replace("_", " ")
     return RunColumn(
-        f"test.{name}", f"Test {plain}", "share" if is_share(name) else "number",
+        f"test.{name}", f"Test {_short(plain)}", "share" if is_share(name) else "number",
         lambda run: run.notes.test.get(name), f"{plain.capitalize()} on the test part.",
         shown=name != "loss",
     )  # fmt: skip

@@ -22,7 +22,7 @@ from studio.ui.models.training_device import ContextFactory, Device
 from studio.ui.models.training_network import SharedNetwork
 from studio.ui.models.training_preparation import Plan, Prepared, runs_folder
 from studio.ui.models.training_session import TrainingSession
-from studio.ui.models.training_staleness import graph_difference
+from studio.ui.models.training_staleness import GraphDifference, graph_difference
 from studio.ui.models.training_state import BUSY, WORDS, Compiling, Ending, Standing, State
 
 _LOG = logging.getLogger(__name__)
@@ -113,6 +113,7 @@ class TrainingModel:
         self._session: TrainingSession | None = None
         self._quiet = False
         self._staleness = ""
+        self._difference_found: GraphDifference | None = None
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
 
     # -- where it stands ------------------------------------------------------------------------
@@ -210,6 +211,11 @@ class TrainingModel:
     def staleness(self) -> str:
         """What differs, in one sentence; empty where nothing does."""
         return self._staleness
+
+    @property
+    def difference(self) -> GraphDifference | None:
+        """What differs, layer by layer; None where nothing does, or nothing can be said."""
+        return self._difference_found if self._staleness else None
 
     def document_changed(self) -> None:
         """The network on the canvas may be another: compare them once it rests."""
@@ -425,10 +431,12 @@ class TrainingModel:
         trained = self.trained_project
         if trained is None or self.state == "preparing":
             return ""
+        self._difference_found = None
         try:
             difference = graph_difference(trained.graph, self._document().project().graph)
         except StudioError:
             return "weights belong to an older graph: it has problems now"
+        self._difference_found = difference
         return "" if difference.is_empty else f"weights belong to an older graph: {difference.text}"
 
 

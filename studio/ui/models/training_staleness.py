@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from studio.engine.core.options import Plain
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
+from studio.engine.train.project import Project
+from studio.graph_editor.model.project_file import state_of_project
+from studio.graph_editor.model.state import DocumentState
 
 MINUS = "\u2212"
 _NAMED = 3
@@ -47,6 +50,25 @@ class GraphDifference:
         if self.rewired:
             parts.append(f"{_listed(self.rewired)} rewired")
         return ", ".join(parts)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The difference in full, one sentence a kind."""
+        kinds = (
+            ("Added", self.added), ("Removed", self.removed), ("Changed", self.changed),
+            ("Fed by others", self.rewired),
+        )  # fmt: skip
+        return tuple(f"{kind}: {', '.join(names)}" for kind, names in kinds if names)
+
+
+def reverted(state: DocumentState, project: Project) -> DocumentState:
+    """A state with the network of a project, everything else as it is.
+
+    Raises:
+        StudioError: the project's network cannot be drawn.
+    """
+    drawn = state_of_project(project).state
+    return state.replaced(nodes=drawn.nodes, outputs=drawn.outputs)
 
 
 def graph_difference(older: LayerGraph, newer: LayerGraph) -> GraphDifference:

@@ -35,9 +35,9 @@ RATE = 10.0
 """Refreshes a second at most."""
 
 _BESIDE = 1.7
-_TALL = 150
+_TALL = 110
 _NARROWEST = 240
-_EMPTY = 0.8
+_EMPTY, _HIDDEN = 0.35, 1.0
 _ONE_ROW = 780
 _MENU = ("plots.follow", "plots.log_y", "plots.outliers", None, "plots.copy", "plots.export_csv")
 
@@ -180,7 +180,7 @@ class PlotsPane(PaneFrame):
             self._grid.setRowStretch(number, 1 if number < rows else 0)
         for number in range(max(self._grid.columnCount(), columns)):
             self._grid.setColumnStretch(number, 1 if number < columns else 0)
-        self._area.setMinimumHeight(rows * min(_TALL, max(96, high)) if rows > 1 else 0)
+        self._area.setMinimumHeight(rows * _TALL if rows > 1 else 0)
 
     def _place_head(self) -> None:
         """Legend and controls on one line, or on two where that is too narrow."""
@@ -300,15 +300,15 @@ class PlotsPane(PaneFrame):
 
 
 def best_columns(count: int, wide: int, high: int) -> int:
-    """How many plots stand side by side: well shaped, not too narrow, and no place left empty."""
+    """How many plots stand side by side: well shaped, all in sight, and no place left empty."""
     best, least = 1, float("inf")
     for columns in range(1, max(1, count) + 1):
         rows = -(-count // columns)
         each, tall = wide / columns, max(_TALL, high / rows)
         if columns > 1 and each < _NARROWEST:
             break
-        empty = rows * columns - count
-        unshapely = abs(math.log(each / (tall * _BESIDE)))
-        if unshapely + _EMPTY * empty < least:
-            best, least = columns, unshapely + _EMPTY * empty
+        badness = abs(math.log(each / (tall * _BESIDE)))
+        badness += _EMPTY * (rows * columns - count) + _HIDDEN * (rows * _TALL > high)
+        if badness < least:
+            best, least = columns, badness
     return best

@@ -127,6 +127,10 @@ class MatrixView(QWidget):
         left = _LABEL + min(wide, _NAME) + 8
         top = _LABEL + metrics.height() + 4
         room = min(self.width() - left - 4, self.height() - top - 4)
+        if room / count < metrics.height() - 3:
+            # The names would not fit below one another: their room is the cells'.
+            left, top = _LABEL + 2.0, _LABEL + 2.0
+            room = min(self.width() - left - 4, self.height() - top - 4)
         side = min(max(room / count, _LEAST_CELL), _MOST_CELL)
         return left, top, float(int(side)) if side >= 8 else side
 
@@ -142,15 +146,16 @@ class MatrixView(QWidget):
         metrics = QFontMetricsF(self.font())
         painter.setPen(theme.colour("text3"))
         middle = Qt.AlignmentFlag.AlignCenter
-        painter.drawText(QRectF(left, 0, count * side, _LABEL), middle, "taken for")
+        wide = max(count * side, metrics.horizontalAdvance("taken for") + 2)
+        painter.drawText(QRectF(left, 0, wide, _LABEL), middle, "taken for")
         painter.save()
         painter.translate(0, top + count * side)
         painter.rotate(-90)
-        painter.drawText(QRectF(0, 0, count * side, _LABEL), middle, "is")
+        painter.drawText(QRectF(0, 0, max(count * side, _LABEL), _LABEL), middle, "is")
         painter.restore()
         painter.setPen(theme.colour("text2"))
         # Names that do not fit below one another are left out: the tip has them.
-        if side >= metrics.height() - 3:
+        if top > _LABEL + 2:
             self._paint_names(painter, metrics, left, top, side)
         rows = counts.sum(axis=1)
         off = counts.copy()

@@ -26,6 +26,7 @@ from studio.ui.models.runs_columns import is_share
 from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.ask_view import AskView
 from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel
+from studio.ui.panes.testing.stale_band import StaleBand
 
 _WIDE = 860
 _PART_WORDS: dict[PartName, str] = {
@@ -50,6 +51,7 @@ class TestingPane(PaneFrame):
         self._samples = SamplesPanel(studio.evaluation, self)
         self._ask = AskView(studio.evaluation, self)
         self._head = MeasuresHead(studio, self)
+        self._stale = StaleBand(studio, self)
         self._lay_out()
         spec = self._actions.spec("train.start")
         self._nothing = EmptyState(
@@ -92,6 +94,11 @@ class TestingPane(PaneFrame):
     def head(self) -> MeasuresHead:
         """The measures."""
         return self._head
+
+    @property
+    def stale(self) -> StaleBand:
+        """The band that says that the weights belong to an older graph."""
+        return self._stale
 
     # -- showing --------------------------------------------------------------------------------
 
@@ -146,6 +153,7 @@ class TestingPane(PaneFrame):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._head)
+        column.addWidget(self._stale)
         column.addWidget(separator(body))
         column.addWidget(self._tabs, 1)
         column.addWidget(self._split, 1)

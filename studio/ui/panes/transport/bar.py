@@ -12,6 +12,7 @@ from studio.ui.kit.keys import with_keys
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
 from studio.ui.models.studio import Studio
+from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
 
 _STEPS = ("train.pause", "train.step_batch", "train.step_epoch", "train.stop")
@@ -80,6 +81,7 @@ class TransportBar(QWidget):
             rate=15,
         )  # fmt: skip
         binding.refresh(self, self._show_rate, studio.training.changed, rate=10, live="fact")
+        self._end_notice = EndNotice(studio, self)
         self.show_possible()
 
     @property

@@ -10,13 +10,22 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.train.project import Project
+from studio.graph_editor.model.edits.layers import set_option
 from studio.ui.models.evaluation_measures import Classification, Regression
 from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
@@ -412,3 +421,25 @@ def test_a_failed_test_says_why_and_can_be_tried_again(
 def test_any_sample_is_a_picture(shape: tuple[int, ...], size: tuple[int, int]) -> None:
     image = sample_image(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), None)
     assert (image.width(), image.height()) == size
+
+
+def test_weights_of_an_older_graph_are_called_so_with_a_way_back(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    document, band = digits.studio.document, tested.stale
+    assert not band.isVisible()
+    before = document.state
+    document.apply("units", set_option(document.state, "hidden1", "units", 99))
+    digits.until(band.isVisible)
+    assert band.text == "Weights belong to an older graph: hidden1 changed"
+    for name, wanted in (("stale.show", True), ("stale.revert", False)):
+        button = band.findChild(QToolButton, name)
+        assert isinstance(button, QToolButton)
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        if wanted:
+            assert any(w.text() == "Changed: hidden1" and w.isVisible()
+                       for w in band.findChildren(QLabel))  # fmt: skip
+    digits.until(lambda: not band.isVisible())
+    assert document.state.nodes == before.nodes
+    document.undo()
+    digits.until(band.isVisible)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -162,3 +163,31 @@ def test_a_failed_training_says_why(bar: TransportBar, trainings: Trainings) -> 
 )
 def test_times_are_told_to_the_second(seconds: float, text: str) -> None:
     assert rounded_time(seconds) == text
+
+
+def test_who_has_gone_elsewhere_is_told_what_was_reached(
+    trainings: Trainings, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    bar = TransportBar(trainings.studio)
+    qtbot.addWidget(bar)
+    monkeypatch.setattr(QGuiApplication, "focusWindow", lambda: None)
+    trainings.settings(epochs=3)
+    trainings.studio.training.start()
+    trainings.until(lambda: any("finished" in n.text for n in trainings.studio.notices.all))
+    results = trainings.studio.evaluation.results
+    assert results is not None
+    text = next(n.text for n in trainings.studio.notices.all if "finished" in n.text)
+    accuracy = f"{100 * results.metrics['accuracy']:.3g}\u202f%"
+    assert text.startswith(f"The training has finished: test accuracy {accuracy}")
+
+
+def test_who_looks_at_the_window_is_not_told(
+    trainings: Trainings, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    bar = TransportBar(trainings.studio)
+    qtbot.addWidget(bar)
+    monkeypatch.setattr(QGuiApplication, "focusWindow", lambda: bar.windowHandle() or bar)
+    trainings.settings(epochs=3)
+    trainings.studio.training.start()
+    trainings.until(lambda: trainings.studio.evaluation.status == "ready")
+    assert not any("finished" in n.text for n in trainings.studio.notices.all)
