@@ -65,6 +65,7 @@ class Camera:
 
     def take(self, name: str) -> None:
         """Write what the window shows; 256 colours are enough for it."""
+        self.until(lambda: self.window.is_ready)
         self.wait(1.2)
         self.folder.mkdir(parents=True, exist_ok=True)
         picture = self.window.grab().toImage()
