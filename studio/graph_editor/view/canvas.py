@@ -403,8 +403,8 @@ class CanvasView(GraphView):
     # -- what lies over the graph ---------------------------------------------------------------
 
     def paint_over(self, painter: QPainter) -> None:
-        """Draw the map."""
-        self.chrome.paint_map(painter)
+        """Draw the map, or what an empty canvas shows."""
+        self.chrome.paint(painter)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractScrollArea
 
@@ -59,12 +59,12 @@ class Chrome:
         bar = self.find_bar
         bar.adjustSize()
         bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
-        empty = self.empty
-        empty.move((room.width() - empty.width()) // 2, (room.height() - empty.height()) // 2)
         self._changed()
 
-    def paint_map(self, painter: QPainter) -> None:
-        """Draw the map, where there is one."""
+    def paint(self, painter: QPainter) -> None:
+        """Draw the map, or what an empty canvas shows, where there is any."""
+        if self.empty.is_shown:
+            self.empty.paint(painter, self._room())
         if self.minimap.is_shown:
             self.minimap.paint(painter, self._canvas.devicePixelRatioF())
 
@@ -74,6 +74,8 @@ class Chrome:
         if not area.isEmpty():
             viewport.update(area)
             viewport.update(area.translated(dx, dy))
+        if self.empty.is_shown:
+            viewport.update()
 
     def takes(self, at: QPointF) -> bool:
         """Whether a place of the viewport is on the map."""
@@ -84,7 +86,11 @@ class Chrome:
         if self.minimap.place(viewport.rect(), wanted=self._preferences.flag("minimap")):
             viewport.update(before)
         viewport.update(self.minimap.area)
-        self.empty.setVisible(not self._graph.nodes)
+        if self.empty.place(self._room(), shown=not self._graph.nodes):
+            viewport.update()
+
+    def _room(self) -> QRectF:
+        return QRectF(self._canvas.viewport().rect())
 
     def _zoomed(self, _zoom: float) -> None:
         self._changed()

@@ -1,26 +1,30 @@
-"""What an empty canvas shows: a faint chain, and the key that begins one."""
+"""What an empty canvas shows: a faint chain, and the key that begins one.
+
+The chain is painted on the canvas itself, so that things can be dropped on it; only the button is
+a widget.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QPainter, QPen
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from studio.graph_editor.view.wire_paths import wire_path
-from studio.ui.kit import binding, theme
+from studio.ui.kit import theme
 
-_BOX = (112.0, 56.0)
+_BOX = QSizeF(112, 56)
 _GAP = 56.0
-_HEIGHT = 210
+_TEXTS = ("input", "?", "output")
+_BUTTON_BELOW = 122.0
+_HINT = "or drag one from the palette, or drop a data file or a project here"
 
 
-class EmptyCanvas(QWidget):
+class EmptyCanvas:
     """A ghost of a chain, input to output, with a button to add the first layer.
-
-    Clicks beside the button go through to the canvas.
 
     Args:
         add: opens the search for a layer.
@@ -28,33 +32,33 @@ class EmptyCanvas(QWidget):
     """
 
     def __init__(self, add: Callable[[], object], parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("empty_canvas")
-        self.setAccessibleName("The canvas is empty")
-        self.button = QPushButton("Add a layer", self)
+        self.is_shown = False
+        self.button = QPushButton("Add a layer", parent)
         self.button.setObjectName("empty_add")
+        self.button.setAccessibleName("Add a layer: the canvas is empty")
         self.button.setToolTip("Search for the first layer (Tab)")
         self.button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.button.clicked.connect(add)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 8)
-        column.addStretch(1)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.button)
-        row.addStretch(1)
-        column.addLayout(row)
-        self.setFixedSize(int(3 * _BOX[0] + 2 * _GAP) + 24, _HEIGHT)
-        binding.connect(self, theme.changed, self.update)
+        self.button.hide()
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        event.ignore()
+    def place(self, room: QRectF, *, shown: bool) -> bool:
+        """Take the middle of the canvas, if it is empty; whether that changed."""
+        changed, self.is_shown = shown != self.is_shown, shown
+        self.button.setVisible(shown)
+        if shown:
+            self.button.adjustSize()
+            left = room.center().x() - self.button.width() / 2
+            self.button.move(round(left), round(_top(room) + _BUTTON_BELOW))
+        return changed
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
+    def paint(self, painter: QPainter, room: QRectF) -> None:
+        """Draw the chain and what to do about it."""
+        painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        left = 12.0
-        boxes = [QRectF(left + number * (_BOX[0] + _GAP), 24, *_BOX) for number in range(3)]
+        width = 3 * _BOX.width() + 2 * _GAP
+        left, top = room.center().x() - width / 2, _top(room) - 40
+        step = _BOX.width() + _GAP
+        boxes = [QRectF(QPointF(left + number * step, top), _BOX) for number in range(3)]
         pen = QPen(theme.colour("outline"), 1.5)
         pen.setDashPattern([4, 3])
         painter.setPen(pen)
@@ -62,16 +66,19 @@ class EmptyCanvas(QWidget):
             start = QPointF(one.right(), one.center().y())
             painter.drawPath(wire_path(start, QPointF(other.left(), start.y()), "straight"))
         painter.setFont(theme.font("ui"))
-        for box, text in zip(boxes, ("input", "?", "output"), strict=True):
+        for box, text in zip(boxes, _TEXTS, strict=True):
             painter.setPen(pen)
             painter.drawRoundedRect(box, 8, 8)
             painter.setPen(theme.colour("text3"))
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
         painter.setPen(theme.colour("text2"))
-        line = QRectF(0, 100, self.width(), 24)
+        line = QRectF(room.left(), top + 76, room.width(), 24)
         painter.drawText(line, Qt.AlignmentFlag.AlignCenter, "Tab to add a layer")
         painter.setPen(theme.colour("text3"))
         painter.setFont(theme.font("small"))
-        hint = "or drag one from the palette, or drop a data file or a project here"
-        painter.drawText(line.translated(0, 24), Qt.AlignmentFlag.AlignCenter, hint)
-        painter.end()
+        painter.drawText(line.translated(0, 24), Qt.AlignmentFlag.AlignCenter, _HINT)
+        painter.restore()
+
+
+def _top(room: QRectF) -> float:
+    return room.center().y() - 60

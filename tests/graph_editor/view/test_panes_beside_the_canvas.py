@@ -302,14 +302,23 @@ def test_empty_outline_says_what_would_be_there(outline: OutlinePane) -> None:
 
 def test_empty_canvas_offers_to_add_a_layer(hands: Hands) -> None:
     empty = hands.canvas.chrome.empty
-    assert empty.isVisible()
+    assert empty.is_shown
+    assert empty.button.isVisible()
     hands.qtbot.mouseClick(empty.button, Qt.MouseButton.LeftButton)
     assert hands.popup_open
     hands.type("input")
     hands.key(K.Key_Return)
-    assert not empty.isVisible()
+    assert not empty.button.isVisible()
     hands.document.undo()
-    assert empty.isVisible()
+    assert empty.is_shown
+
+
+def test_layer_can_be_dropped_on_what_an_empty_canvas_shows(hands: Hands) -> None:
+    middle = QPointF(hands.canvas.viewport().rect().center()) - QPointF(0, 80)
+    under = hands.canvas.childAt(middle.toPoint())
+    assert under is hands.canvas.viewport()
+    Carrier(hands, "Input").drop(hands.canvas.navigation.scene_at(middle))
+    assert list(hands.state.nodes) == ["input"]
 
 
 def test_map_is_there_when_part_of_the_graph_is_not_and_looks_where_it_is_clicked(
