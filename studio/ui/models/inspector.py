@@ -47,6 +47,8 @@ class InspectorModel:
         self._pinned = False
         self._ids: tuple[str, ...] = ()
         bus.selected.connect(self._selected)
+        # The pane may be opened when something is selected already.
+        self._selected(bus.selection, "")
 
     @property
     def document(self) -> Document:
