@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QTabBar, QToolButton
 from pytestqt.qtbot import QtBot
 
+from studio.ui.kit.empty_state import EmptyState
 from studio.ui.shell import arrangement
 from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock
@@ -65,6 +66,11 @@ def test_panes_are_made_only_when_they_are_seen(qtbot: QtBot, opened: MainWindow
     assert opened.docks["log"].pane is None
     opened.docks.show("log")
     assert opened.docks["log"].pane is not None
+
+
+def test_every_pane_can_be_made(qtbot: QtBot, opened: MainWindow) -> None:
+    for dock in opened.docks.all.values():
+        assert not isinstance(dock.ensure(), EmptyState), dock.spec.title
 
 
 def test_floating_and_docking_by_the_buttons(qtbot: QtBot, opened: MainWindow) -> None:

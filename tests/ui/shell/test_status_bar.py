@@ -1,0 +1,177 @@
+"""The facts of the status bar: what they say is so, and each leads to where there is more."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.graph_editor.model.edits.comments import add_note
+from studio.graph_editor.model.edits.layers import set_option
+from studio.graph_editor.model.edits.sections import set_training
+from studio.ui.models.tasks import TaskHandle
+from studio.ui.shell.popups import NoticesPopup, TasksPopup
+from studio.ui.shell.status_facts import ago_text, free_memory
+from studio.ui.shell.window import MainWindow
+
+
+def text(window: MainWindow, name: str) -> str:
+    return window.status.button(name).text().strip()
+
+
+@pytest.fixture
+def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
+    qtbot.waitUntil(lambda: text(opened, "compile").startswith("Compiled"), timeout=20_000)
+    return opened
+
+
+def test_a_valid_compiled_project_says_so(qtbot: QtBot, compiled: MainWindow) -> None:
+    assert text(compiled, "state") == "Not trained"
+    assert text(compiled, "validity") == "Graph valid"
+    needed = compiled.studio.compilation.result.plan.total_bytes
+    assert f"{needed / 1024:.3g}" in text(compiled, "device")
+
+
+def test_an_edit_makes_the_program_stale_until_it_is_compiled_again(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document = compiled.studio.document
+    dense = next(n for n in document.state.layers() if n.type_name == "Dense")
+    seen: list[str] = []
+    button = compiled.status.button("compile")
+    first = button.toolTip()
+    document.apply("Set units", set_option(document.state, dense.id, "units", 23))
+
+    def compiled_again() -> bool:
+        seen.append(button.text().strip())
+        return button.text().strip().startswith("Compiled") and button.toolTip() != first
+
+    qtbot.waitUntil(lambda: not text(compiled, "compile").startswith("Compiled"))
+    qtbot.waitUntil(compiled_again, timeout=20_000)
+    assert {"Stale", "Compiling"} & set(seen)
+
+
+def test_a_broken_graph_counts_its_problems_and_leads_to_them(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document = compiled.studio.document
+    layer = next(n for n in document.state.layers() if n.type_name == "Input")
+    from studio.graph_editor.model.edits.removal import delete
+
+    document.apply("Delete", delete(document.state, [layer.id], heal=False))
+    count = compiled.studio.problems.errors
+    assert count
+    expected = "1 problem" if count == 1 else f"{count} problems"
+    qtbot.waitUntil(lambda: text(compiled, "validity") == expected)
+    qtbot.mouseClick(compiled.status.button("validity"), Qt.MouseButton.LeftButton)
+    assert compiled.docks.is_in_front(compiled.docks["problems"])
+
+
+def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: MainWindow) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    document.apply("Train long", set_training(document.state, {"epochs": 3000}))
+    compiled.studio.preferences.set("backend", "cpu")
+    training.start()
+    qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=30_000)
+    qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=10_000)
+    qtbot.waitUntil(lambda: text(compiled, "loss").startswith("Loss "), timeout=10_000)
+    training.stop()
+    qtbot.waitUntil(lambda: text(compiled, "state") == "Stopped", timeout=20_000)
+    assert text(compiled, "progress") == ""
+    shown = float(text(compiled, "loss").removeprefix("Loss "))
+    latest = training.curves.latest("loss", "training")
+    qtbot.waitUntil(lambda: abs(shown - latest) <= 1e-3 * abs(latest))
+
+
+def test_tasks_are_counted_shown_and_stopped(qtbot: QtBot, opened: MainWindow) -> None:
+    ends = threading.Event()
+
+    def work(handle: TaskHandle) -> None:
+        handle.progress(0.25, "first part")
+        while not ends.wait(0.005):
+            handle.check()
+
+    handle = opened.studio.tasks.start("Count the stars", work, lambda _: None)
+    qtbot.waitUntil(lambda: "Count the stars" in text(opened, "tasks"))
+    qtbot.waitUntil(lambda: "25" in text(opened, "tasks"))
+    qtbot.mouseClick(opened.status.button("tasks"), Qt.MouseButton.LeftButton)
+    popup = opened.findChild(TasksPopup)
+    assert "Count the stars" in {label.text() for label in popup.findChildren(QLabel)}
+    qtbot.mouseClick(popup.findChild(QPushButton), Qt.MouseButton.LeftButton)
+    assert handle.cancelled
+    qtbot.waitUntil(lambda: text(opened, "tasks") == "")
+    said = {label.text() for label in popup.findChildren(QLabel)}
+    qtbot.waitUntil(lambda: "Nothing runs in the background." in _labels(popup))
+    assert said
+    popup.close()
+
+
+def _labels(popup: TasksPopup | NoticesPopup) -> set[str]:
+    return {label.text() for label in popup.findChildren(QLabel)}
+
+
+def test_the_bell_counts_what_was_not_seen_and_opening_it_is_seeing(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.studio.notices.see()
+    opened.studio.notify("First thing")
+    opened.studio.notify("Second thing", "error", details="and what to do")
+    qtbot.waitUntil(lambda: text(opened, "bell") == "2")
+    qtbot.mouseClick(opened.status.button("bell"), Qt.MouseButton.LeftButton)
+    popup = opened.findChild(NoticesPopup)
+    assert {"First thing", "Second thing", "and what to do"} <= _labels(popup)
+    qtbot.waitUntil(lambda: text(opened, "bell") == "")
+    popup.close()
+
+
+def test_toasts_stand_above_the_bar_and_leave_the_focus(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.canvas.setFocus()
+    opened.studio.notify("Something happened")
+    assert opened.canvas.hasFocus()
+    assert opened.toasts.isVisible()
+    assert opened.toasts.geometry().bottom() < opened.statusBar().geometry().top()
+
+
+def test_zoom_follows_the_canvas(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.studio.actions.trigger("canvas.zoom_100")
+    qtbot.waitUntil(lambda: text(opened, "zoom").startswith("100"))
+
+
+def test_facts_of_a_document_are_left_out_while_none_is_open(window: MainWindow) -> None:
+    for name in ("state", "validity", "compile", "zoom"):
+        assert not window.status.button(name).isVisible()
+    assert window.status.button("bell").isVisible()
+
+
+def test_every_fact_has_a_name_for_a_screen_reader(qtbot: QtBot, compiled: MainWindow) -> None:
+    for name in ("state", "validity", "compile", "device", "tasks", "zoom", "bell"):
+        button = compiled.status.button(name)
+        assert button.accessibleName()
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_edits_of_notes_do_not_make_the_program_stale(qtbot: QtBot, compiled: MainWindow) -> None:
+    document = compiled.studio.document
+    document.apply("Add a note", add_note(document.state, 0, 0, "x"))
+    assert not compiled.studio.compilation.is_stale
+    assert text(compiled, "compile").startswith("Compiled")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(0, "just now"), (15, "10\u202fs ago"), (70, "1\u202fmin ago"), (7300, "2\u202fh ago")],
+)
+def test_ages_are_told_coarsely(seconds: float, expected: str) -> None:
+    assert ago_text(seconds) == expected
+
+
+def test_free_memory_is_pages_times_their_size_or_unknown() -> None:
+    assert free_memory({"SC_AVPHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__) == 40960
+
+    def refuse(_name: str) -> int:
+        raise ValueError("unknown")
+
+    assert free_memory(refuse) is None
