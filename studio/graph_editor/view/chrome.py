@@ -48,7 +48,7 @@ class Chrome:
         self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), canvas)
         self._deliveries = [
             binding.connect(canvas, signal, self._changed)
-            for signal in (graph.redrawn, navigation.moved)
+            for signal in (graph.redrawn, graph.ghosts_changed, navigation.moved)
         ]
         self._deliveries.append(binding.connect(canvas, navigation.zoomed, self._zoomed))
         self._deliveries.append(binding.connect(canvas, preferences.changed, self._preferred))
@@ -86,7 +86,8 @@ class Chrome:
         if self.minimap.place(viewport.rect(), wanted=self._preferences.flag("minimap")):
             viewport.update(before)
         viewport.update(self.minimap.area)
-        if self.empty.place(self._room(), shown=not self._graph.nodes):
+        is_empty = not self._graph.nodes and not self._graph.ghosts
+        if self.empty.place(self._room(), shown=is_empty):
             viewport.update()
 
     def _room(self) -> QRectF:

@@ -82,6 +82,7 @@ class Ghost:
             if wire in self._scene.wires:
                 self._scene.wires[wire].setOpacity(0.2)
                 self._hidden.append(wire)
+        self._tell()
 
     def clear(self) -> None:
         """Take the ghosts away."""
@@ -93,6 +94,12 @@ class Ghost:
         self._nodes.clear()
         self._wires.clear()
         self._hidden.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._scene.ghosts != len(self._nodes):
+            self._scene.ghosts = len(self._nodes)
+            self._scene.ghosts_changed.emit()
 
     def paint_far(self, painter: QPainter) -> None:
         """Draw the ghosts as blocks, where the graph is one picture."""

@@ -39,6 +39,8 @@ class GraphScene(QGraphicsScene):
     ) -> None:
         super().__init__(parent)
         self.redrawn: Signal[[]] = Signal()
+        self.ghosts_changed: Signal[[]] = Signal()
+        self.ghosts = 0
         self.colours = colours
         self.nodes: dict[str, CanvasItem] = {}
         self.wires: dict[Wire, WireItem] = {}

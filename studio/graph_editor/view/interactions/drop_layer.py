@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
     from studio.graph_editor.view.interactions.interaction import Pointer
 
+_TIP_AWAY = QPointF(16, 10)
+"""So that the tip stands under the ghost and not on it."""
+
 
 class DropLayer:
     """A layer carried over the canvas.
@@ -59,7 +62,8 @@ class DropLayer:
         canvas.overlay.show_ghost(
             state, made.state, validate(made.state, canvas.document.data_facts)
         )
-        canvas.overlay.show_tip(self._words(state, made.state, made.ids[0], place), at.view)
+        below = canvas.view_point(canvas.overlay.ghost.area().bottomLeft()) - _TIP_AWAY
+        canvas.overlay.show_tip(self._words(state, made.state, made.ids[0], place), below)
 
     def drop(self, at: Pointer) -> None:
         """Add it there, as one step, and select it."""
