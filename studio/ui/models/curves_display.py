@@ -146,6 +146,7 @@ class CurvesDisplay:
         self.cursor: float | None = None
         self.hovered: CurveKey | None = None
         self.log: frozenset[str] = frozenset()
+        self.pinned: frozenset[str] = frozenset()
         self.heights: dict[str, View] = {}
         self._training = training
         self._runs = runs
@@ -172,12 +173,13 @@ class CurvesDisplay:
 
     @property
     def plots(self) -> tuple[str, ...]:
-        """Metrics that have a plot: the loss first, the learning rate last."""
+        """Metrics that have a plot: those pinned, then the loss; the learning rate last."""
         found: dict[str, None] = {}
         for _, curves in self.runs:
             found.update(dict.fromkeys(curves.plots))
         named = [name for name in found if name not in ("loss", RATE)]
-        return tuple(name for name in ("loss", *named, RATE) if name in found)
+        usual = [name for name in ("loss", *named, RATE) if name in found]
+        return tuple(sorted(usual, key=lambda name: name not in self.pinned))
 
     def entries(self, metric: str = "") -> tuple[Entry, ...]:
         """The legend: of one plot, or of all."""
@@ -224,6 +226,11 @@ class CurvesDisplay:
         """Draw the values of a plot by magnitude, or as they are."""
         self.log = self.log | {metric} if on else self.log - {metric}
         self.heights.pop(metric, None)
+        self.changed.emit()
+
+    def pin(self, metric: str, on: bool) -> None:
+        """Show a plot before the others, or where it usually is."""
+        self.pinned = self.pinned | {metric} if on else self.pinned - {metric}
         self.changed.emit()
 
     def leave_out_outliers(self, on: bool) -> None:

@@ -124,6 +124,20 @@ class EvaluationModel:
         return record.title if record is not None else name
 
     @property
+    def tested(self) -> str:
+        """Name of the run whose network is tested, the last training's included."""
+        return self._run or self._runs.active
+
+    @property
+    def testable(self) -> tuple[tuple[str, str], ...]:
+        """Runs that can be tested, the newest first: name and title."""
+        return tuple(
+            (run.name, run.title)
+            for run in self._runs.runs
+            if (run.has_weights and not run.notes.archived) or run.name == self.tested
+        )
+
+    @property
     def is_stale(self) -> bool:
         """Whether the network has been trained on since it was measured."""
         results = self.results

@@ -146,7 +146,7 @@ class Studio:
         self._log_events = LogEvents(self.log, self.compilation, self.training)
         data_actions.bind_data(self.actions, self.data)
         export_actions.bind_exports(self.actions, self.exporting)
-        training_actions.bind_training(self.actions, self.training, self.evaluation)
+        training_actions.bind_training(self.actions, self.training, self.evaluation, self.runs)
         profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
         profiling_actions.bind_problems(self.actions, self.problems)
         self.compilation.changed.connect(self._compiled)

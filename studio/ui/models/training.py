@@ -355,7 +355,7 @@ class TrainingModel:
         """End everything and close the device; waits for that."""
         self._compare.cancel()
         self._leave()()
-        self._device.close()
+        self._device.close_for_good()
 
     # -- inside ---------------------------------------------------------------------------------
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from studio.engine.train.runs import RunFolder
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.evaluation import EvaluationModel
+from studio.ui.models.runs import RunList
 from studio.ui.models.training import TrainingModel
 
 ACTIONS: tuple[ActionSpec, ...] = (
@@ -54,7 +56,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec(
         "train.continue",
         "Continue training",
-        "Go on with the last training: to the epochs that were planned, or for as many again.",
+        "Go on with the last run: to the epochs that were planned, or for as many again.",
         menu="Train",
         aliases=("more epochs", "resume", "extend"),
         group="after",
@@ -125,6 +127,14 @@ PLOT_ACTIONS: tuple[ActionSpec, ...] = (
         group="smoothing",
     ),
     ActionSpec(
+        "plots.pin",
+        "Pin to the top",
+        "Show this plot before the others.",
+        context="plot",
+        checkable=True,
+        group="view",
+    ),
+    ActionSpec(
         "plots.copy",
         "Copy picture",
         "Copy the plot as it is shown.",
@@ -148,6 +158,7 @@ def bind_training(
     actions: ActionRegistry,
     training: TrainingModel,
     evaluation: EvaluationModel,
+    runs: RunList,
 ) -> None:
     """Carry out those actions that need no window of their own."""
 
@@ -192,7 +203,22 @@ def bind_training(
     actions.bind("train.step_batch", training.step_batch, why_not_step)
     actions.bind("train.step_epoch", training.step_epoch, why_not_step)
     actions.bind("train.stop", training.stop, why_not_stop)
-    actions.bind("train.continue", training.go_on, training.why_not_go_on)
+
+    def newest() -> RunFolder | None:
+        found = (run.folder for run in runs.runs if run.has_weights and not run.notes.archived)
+        return training.run or next(found, None)
+
+    def go_on() -> None:
+        run = newest()
+        if run is not None:
+            training.resume_run(run)
+
+    def why_not_go_on() -> str:
+        if training.is_busy:
+            return "a training is under way"
+        return "" if newest() is not None else "nothing was trained yet"
+
+    actions.bind("train.continue", go_on, why_not_go_on)
     actions.bind("train.reset", training.reset, why_not_reset)
     actions.bind("train.test", test, evaluation.why_not)
 

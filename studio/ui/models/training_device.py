@@ -71,11 +71,22 @@ class Device:
     def close(self) -> None:
         """Close the backend; everything on it is void."""
         with self._lock:
-            if self._opened is not None:
-                self._opened.close()
-            self._opened = None
+            self._end()
             self._give_back(self._context)
             self._context = None
+
+    def close_for_good(self) -> None:
+        """The same on the window's thread, which will run no posted work any more."""
+        with self._lock:
+            self._end()
+            if self._context is not None:
+                self._context.close()
+            self._context = None
+
+    def _end(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     def _give_back(self, context: LentContext | None) -> None:
         if context is not None:

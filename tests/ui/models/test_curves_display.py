@@ -363,3 +363,11 @@ def test_places_and_counts_are_read_at_a_glance() -> None:
     assert place_text("relative", 3725.0) == "1:02:05"
     assert short_count(1_500_000) == "1.5M"
     assert short_count(9_999) == "9999"
+
+
+def test_a_pinned_plot_stands_before_the_others(bench: PlotBench) -> None:
+    bench.trained()
+    bench.display.pin(RATE, True)
+    assert bench.display.plots == (RATE, "loss", "accuracy")
+    bench.display.pin(RATE, False)
+    assert bench.display.plots == ("loss", "accuracy", RATE)

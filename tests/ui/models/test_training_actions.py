@@ -30,7 +30,7 @@ class ActionBench(TrainingBench):
                 lambda pane=pane: self.shown.append(pane),
                 checked=lambda pane=pane: pane in self.shown,
             )
-        bind_training(self.actions, self.model, self.evaluation)
+        bind_training(self.actions, self.model, self.evaluation, self.runs)
 
     def possible(self) -> set[str]:
         return {spec.id for spec in ACTIONS if not self.actions.why_not(spec.id)}
@@ -68,7 +68,11 @@ def test_what_is_possible_follows_the_state(bench: ActionBench) -> None:
     bench.until_state("stopped")
     assert bench.possible() == STARTS | {"train.continue", "train.reset", "train.test"}
     bench.actions.trigger("train.reset")
-    assert bench.possible() == STARTS
+    bench.until(lambda: bool(bench.runs.runs) and bench.runs.runs[0].state == "stopped")
+    # The run is still there to go on with.
+    assert bench.possible() == STARTS | {"train.continue"}
+    bench.actions.trigger("train.continue")
+    bench.until_state("running")
 
 
 def test_training_a_graph_with_problems_shows_them(bench: ActionBench) -> None:

@@ -13,8 +13,13 @@ from studio.ui.models.preferences import Preferences
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.tasks import TaskList
 from studio.ui.models.training import TrainingModel
+from studio.ui.models.training_device import ContextFactory
 from studio.ui.models.training_state import Ending, State
 from tests.engine.train.small_tasks import SPIRALS, project
+
+
+def _no_context() -> None:
+    return None
 
 
 class TrainingBench:
@@ -27,6 +32,7 @@ class TrainingBench:
         data: Mapping[str, object] = SPIRALS,
         *,
         saved: bool = True,
+        contexts: ContextFactory = _no_context,
         **training: object,
     ) -> None:
         made = project(graph, data, **training)
@@ -44,7 +50,7 @@ class TrainingBench:
         self.document = Document.of_project(made)
         self.model = TrainingModel(
             lambda: self.document, self.scheduler, self.tasks, self.preferences, folder / "data",
-            said=self.said.append,
+            said=self.said.append, contexts=contexts,
         )  # fmt: skip
         self.model.state_changed.connect(self._hear_state)
         self.model.ended.connect(self._hear_end)

@@ -39,7 +39,8 @@ _TALL = 110
 _NARROWEST = 240
 _EMPTY, _HIDDEN = 0.35, 1.0
 _ONE_ROW = 780
-_MENU = ("plots.follow", "plots.log_y", "plots.outliers", None, "plots.copy", "plots.export_csv")
+_MENU = ("plots.follow", "plots.log_y", "plots.outliers", "plots.pin", None, "plots.copy",
+         "plots.export_csv")  # fmt: skip
 
 
 class PlotsPane(PaneFrame):
@@ -220,6 +221,7 @@ class PlotsPane(PaneFrame):
             nothing,
             lambda: display.leaves_out_outliers,
         )
+        bind("plots.pin", self._toggle_pin, nothing, lambda: self._metric() in display.pinned)
         bind("plots.smoother", lambda: display.smooth_by(1), nothing)
         bind("plots.rougher", lambda: display.smooth_by(-1), nothing)
         bind("plots.copy", self.copy, nothing)
@@ -235,6 +237,10 @@ class PlotsPane(PaneFrame):
     def _toggle_log(self) -> None:
         metric = self._metric()
         self._display.set_log(metric, metric not in self._display.log)
+
+    def _toggle_pin(self) -> None:
+        metric = self._metric()
+        self._display.pin(metric, metric not in self._display.pinned)
 
     def copy(self) -> None:
         """Copy the picture of the plot in hand, or of all."""

@@ -28,7 +28,9 @@ from studio.ui.panes.testing.ask_view import AskView
 from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel
 from studio.ui.panes.testing.stale_band import StaleBand
 
-_WIDE = 860
+_ROOM = (520, 860)
+"""Widths from which two things stand side by side, and all three."""
+
 _PART_WORDS: dict[PartName, str] = {
     "test": "Test part",
     "validation": "Validation part",
@@ -53,18 +55,7 @@ class TestingPane(PaneFrame):
         self._head = MeasuresHead(studio, self)
         self._stale = StaleBand(studio, self)
         self._lay_out()
-        spec = self._actions.spec("train.start")
-        self._nothing = EmptyState(
-            "testing", "Nothing to test yet",
-            "After a training, what the network gets right and wrong is shown here.",
-            (f"Train ({shown_keys(spec.keys[0])})", self._train), self,
-        )  # fmt: skip
-        self._waiting = EmptyState(
-            "waiting", "The network is being trained",
-            "It is tested when the training has ended; you can test it as it is now.",
-            ("Test it now", self._evaluation.measure), self,
-        )  # fmt: skip
-        self._failed = EmptyState("error", "The test failed", "", ("Try again", self._again), self)
+        self._nothing = EmptyState("testing", "Nothing to test yet", parent=self)
         binding.refresh(
             self, self.refresh, self._evaluation.changed, studio.training.state_changed,
             studio.runs.changed, rate=15, when_visible=True,
@@ -106,17 +97,9 @@ class TestingPane(PaneFrame):
         """Show what was measured last, or why there is nothing."""
         evaluation = self._evaluation
         self._head.refresh()
-        if evaluation.results is None:
-            if evaluation.status == "failed" and evaluation.error is not None:
-                self._failed.say("The test failed", evaluation.error.message,
-                                 ("Try again", self._again))  # fmt: skip
-                self.show_empty(self._failed)
-            elif evaluation.status == "measuring":
-                self.show_empty(None)
-            elif self._training.is_busy and not evaluation.why_not():
-                self.show_empty(self._waiting)
-            else:
-                self.show_empty(self._nothing)
+        if evaluation.results is None and evaluation.status != "measuring":
+            self._say_why()
+            self.show_empty(self._nothing)
         else:
             self.show_empty(None)
         self.set_note(evaluation.label if evaluation.results is not None else "")
@@ -124,12 +107,36 @@ class TestingPane(PaneFrame):
         self._samples.refresh()
         self._ask.show_subject()
 
+    def _say_why(self) -> None:
+        """Say why there is nothing, and offer what there is to do about it."""
+        evaluation, say = self._evaluation, self._nothing.say
+        recorded = evaluation.testable
+        if evaluation.status == "failed" and evaluation.error is not None:
+            say("The test failed", evaluation.error.message, ("Try again", evaluation.measure))
+        elif self._training.is_busy and not evaluation.why_not():
+            say(
+                "The network is being trained",
+                "It is tested when the training has ended; you can test it as it is now.",
+                ("Test it now", evaluation.measure),
+            )
+        elif recorded:
+            name, title = recorded[0]
+            say(
+                "No network is open",
+                f"The run of {title} can be tested.",
+                ("Test it", lambda: evaluation.test_run(name)),
+            )
+        else:
+            keys = shown_keys(self._actions.spec("train.start").keys[0])
+            say(
+                "Nothing to test yet",
+                "After a training, what the network gets right and wrong is shown here.",
+                (f"Train ({keys})", self._train),
+            )
+
     def _show_chosen(self) -> None:
         self._matrix.mark()
         self._samples.refresh()
-
-    def _again(self) -> None:
-        self._evaluation.measure()
 
     def _train(self) -> None:
         self._actions.trigger("train.start")
@@ -149,7 +156,7 @@ class TestingPane(PaneFrame):
         # What stands side by side must not keep the pane too wide to be put one behind another.
         self._split.setMinimumWidth(1)
         self._tabs.setMinimumWidth(1)
-        column = QVBoxLayout(body)
+        column = self._column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._head)
@@ -158,27 +165,36 @@ class TestingPane(PaneFrame):
         column.addWidget(self._tabs, 1)
         column.addWidget(self._split, 1)
         self.set_body(body)
-        self._is_wide: bool | None = None
+        self._columns = 0
         self._arrange()
 
     def _arrange(self) -> None:
-        """Everything side by side where there is room, else one thing at a time."""
-        wide = self.width() >= _WIDE
-        if wide == self._is_wide:
+        """Side by side what there is room for, the rest one behind another."""
+        columns = sum(self.width() >= least for least in _ROOM) + 1
+        if columns == self._columns:
             return
-        self._is_wide = wide
+        self._columns = columns
         panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._ask, "Ask"))
-        for panel, title in panels:
-            if wide:
-                self._split.addWidget(panel)
-                panel.show()
-            else:
-                # Which of them is in sight is the tabs' affair.
-                self._tabs.addTab(panel, title)
-        for number, share in enumerate((3, 4, 4)):
+        beside = panels if columns == 3 else panels[:2] if columns == 2 else ()
+        for panel, _ in beside:
+            self._split.addWidget(panel)
+            panel.show()
+        for number, share in enumerate((3, 4, 4)[: len(beside)]):
             self._split.setStretchFactor(number, share)
-        self._tabs.setVisible(not wide)
-        self._split.setVisible(wide)
+        # Which of the tabs is in sight is the tabs' affair.
+        while self._tabs.count():
+            self._tabs.removeTab(0)
+        if columns == 3:
+            self._column.addWidget(self._split, 1)
+            self._split.show()
+        elif columns == 2:
+            self._tabs.addTab(self._split, "Evidence")
+            self._tabs.addTab(self._ask, "Ask")
+        else:
+            self._split.hide()
+            for panel, title in panels:
+                self._tabs.addTab(panel, title)
+        self._tabs.setVisible(columns < 3)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -196,6 +212,15 @@ class MeasuresHead(QWidget):
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._evaluation = studio.evaluation
+        self._network = QComboBox(self)
+        self._network.setObjectName("test_network")
+        self._network.setAccessibleName("Network")
+        self._network.setToolTip("Which network is tested")
+        self._network.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self._network.setMinimumContentsLength(12)
+        self._network.activated.connect(self._network_chosen)
         self._part = QComboBox(self)
         self._part.setObjectName("test_part")
         self._part.setAccessibleName("Part of the data")
@@ -219,6 +244,7 @@ class MeasuresHead(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 4, 4)
         row.setSpacing(8)
+        row.addWidget(self._network)
         row.addWidget(self._part)
         row.addLayout(self._measures)
         row.addWidget(self._note, 1)
@@ -234,8 +260,25 @@ class MeasuresHead(QWidget):
         """The remark beside them."""
         return self._note.whole
 
+    def _show_networks(self) -> None:
+        wanted = self._evaluation.testable
+        listed = [(self._network.itemData(n), self._network.itemText(n))
+                  for n in range(self._network.count())]  # fmt: skip
+        if listed != list(wanted):
+            self._network.clear()
+            for name, title in wanted:
+                self._network.addItem(title, name)
+        names = [name for name, _ in wanted]
+        if self._evaluation.tested in names:
+            self._network.setCurrentIndex(names.index(self._evaluation.tested))
+        self._network.setVisible(len(wanted) > 1)
+
+    def _network_chosen(self, row: int) -> None:
+        self._evaluation.test_run(str(self._network.itemData(row)))
+
     def refresh(self) -> None:
         """Show what was measured last."""
+        self._show_networks()
         subject, results = self._evaluation.subject, self._evaluation.results
         parts = () if subject is None else subject.parts
         if [self._part.itemData(n) for n in range(self._part.count())] != list(parts):

@@ -210,6 +210,10 @@ def test_a_narrow_page_shows_one_thing_at_a_time(tested: TestingPane, qtbot: QtB
     qtbot.waitUntil(lambda: not tested.ask.isVisible(), timeout=5000)
     assert tested.matrix.isVisible()
     assert not tested.samples.isVisible()
+    tested.resize(640, 500)
+    qtbot.waitUntil(tested.samples.isVisible, timeout=5000)
+    assert tested.matrix.isVisible()
+    assert not tested.ask.isVisible()
     tested.resize(1200, 500)
     qtbot.waitUntil(tested.ask.isVisible, timeout=5000)
 
@@ -443,3 +447,38 @@ def test_weights_of_an_older_graph_are_called_so_with_a_way_back(
     assert document.state.nodes == before.nodes
     document.undo()
     digits.until(band.isVisible)
+
+
+def test_recorded_networks_are_chosen_in_the_head(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    digits.settings(seed=3, epochs=2)
+    digits.tested()
+    evaluation = digits.studio.evaluation
+    box = tested.findChild(QComboBox, "test_network")
+    assert isinstance(box, QComboBox)
+    digits.until(lambda: box.count() == 2 and box.isVisible())
+    assert box.currentIndex() == 0
+    tested.activateWindow()
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert evaluation.run == digits.studio.runs.runs[1].name
+    digits.until(lambda: evaluation.status == "ready" and evaluation.results is not None)
+
+
+def test_the_last_run_is_offered_when_a_project_is_opened_again(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    digits.studio.training.reset()
+    digits.until(lambda: tested.is_empty)
+
+    def offered() -> QPushButton | None:
+        found = (b for b in tested.findChildren(QPushButton) if b.isVisible())
+        return next((b for b in found if b.text() == "Test it"), None)
+
+    digits.until(offered)
+    button = offered()
+    assert button is not None
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    digits.until(lambda: digits.studio.evaluation.status == "ready" and not tested.is_empty)
+    digits.studio.evaluation.close()
