@@ -1,0 +1,190 @@
+"""Starting and ending the studio: options, scale, signals, the main job, and how long it takes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.engine.train.project import Project
+from studio.ui.kit import theme
+from studio.ui.models.places import Places
+from studio.ui.models.preferences import Preferences
+from studio.ui.shell import app
+from studio.ui.shell.app import Session, choose_scale
+from studio.ui.shell.launch import LaunchOptions
+from studio.ui.shell.scale_question import ScaleQuestion
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places.below(tmp_path / "places")
+
+
+@pytest.fixture
+def start(
+    qtbot: QtBot, qapp: QApplication, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Session]]:
+    """Starts the studio in this process."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    interval = sys.getswitchinterval()
+    made: list[Session] = []
+
+    def begin(**options: object) -> Session:
+        chosen = LaunchOptions(**options)
+        session = Session(qapp, chosen, places, choose_scale(chosen, places))
+        made.append(session)
+        session.begin()
+        qtbot.waitUntil(lambda: session.window.is_ready, timeout=20_000)
+        return session
+
+    monkeypatch.setenv("QT_SCALE_FACTOR", "")
+    yield begin
+    for session in reversed(made):
+        session.studio.document.history.mark_clean()
+        session.window.close()
+        qtbot.waitUntil(lambda session=session: not session.window.isVisible())
+        session.close()
+        session.window.deleteLater()
+    sys.setswitchinterval(interval)
+
+
+def test_a_project_is_opened_and_shown(start: Callable[..., Session], project: Path) -> None:
+    session = start(project=project)
+    assert not session.window.is_welcoming
+    assert session.studio.document.path == project
+
+
+def test_a_project_that_cannot_be_read_leaves_the_welcome_page(
+    start: Callable[..., Session], tmp_path: Path
+) -> None:
+    session = start(project=tmp_path / "missing.glassbox")
+    assert session.window.is_welcoming
+    assert session.studio.notices.all[-1].severity == "error"
+
+
+def test_a_theme_for_one_start_is_not_kept(start: Callable[..., Session], places: Places) -> None:
+    session = start(theme="light")
+    assert theme.current().mode == "light"
+    session.studio.preferences.set("minimap", False)
+    assert Preferences(places.config / "preferences.json").text("theme") == "system"
+
+
+def test_preferences_are_in_force_at_once(start: Callable[..., Session]) -> None:
+    session = start()
+    preferences = session.studio.preferences
+    preferences.set("theme", "light")
+    assert theme.current().mode == "light"
+    preferences.set("high_contrast", True)
+    assert theme.colour("text3") == theme.colour("text")
+    preferences.set("reduced_motion", True)
+    assert theme.duration(100) == 0
+    preferences.set("reduced_motion", False)
+    for choice, seconds in app.SWITCH_INTERVALS.items():
+        preferences.set("priority", choice)
+        assert sys.getswitchinterval() == pytest.approx(seconds)
+
+
+def test_the_last_project_opens_where_that_is_wanted(
+    start: Callable[..., Session], places: Places, project: Path
+) -> None:
+    Preferences(places.config / "preferences.json").set("restore_session", True)
+    first = start(project=project)
+    first.window.close()
+    second = start()
+    assert second.studio.document.path == project.resolve()
+
+
+def test_a_new_scale_asks_whether_it_is_to_stay(
+    start: Callable[..., Session], places: Places, qtbot: QtBot
+) -> None:
+    Preferences(places.config / "preferences.json").set("scale", 125)
+    session = start()
+    assert os.environ["QT_SCALE_FACTOR"] == "1.25"
+    qtbot.waitUntil(lambda: session.window.findChild(ScaleQuestion) is not None)
+    question = session.window.findChild(ScaleQuestion)
+    question.findChild(QPushButton, "keep").click()
+    qtbot.waitUntil(lambda: session.window.findChild(ScaleQuestion) is None)
+    assert session.studio.preferences.number("scale") == 125
+
+
+def test_a_scale_of_the_command_line_is_not_asked_about(
+    start: Callable[..., Session], places: Places
+) -> None:
+    session = start(scale=150)
+    assert os.environ["QT_SCALE_FACTOR"] == "1.5"
+    assert session.window.findChild(ScaleQuestion) is None
+
+
+def test_a_scale_multiplies_with_that_of_the_environment(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QT_SCALE_FACTOR", "2")
+    choose_scale(LaunchOptions(scale=150), places)
+    assert os.environ["QT_SCALE_FACTOR"] == "3"
+
+
+# -- in a process of its own ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def environment(tmp_path: Path, qapp_args: list[str]) -> dict[str, str]:
+    """The tests' display, and folders of the user in a place of their own."""
+    names = ("CONFIG", "STATE", "CACHE", "DATA")
+    folders = {f"XDG_{name}_HOME": str(tmp_path / name.lower()) for name in names}
+    return dict(os.environ) | folders
+
+
+def run(environment: dict[str, str], *words: str, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "studio", *words], cwd=ROOT, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_main_job_in_the_window(environment: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    process = run(environment, "demo", "--out", str(out), "--exit", "--backend", "cpu")
+    written, complaints = process.communicate(timeout=300)
+    assert process.returncode == 0, complaints
+    assert "Traceback" not in complaints
+    found = re.search(r"^test accuracy: (0\.\d{4})$", written, re.MULTILINE)
+    assert found is not None, written
+    assert float(found[1]) > 0.97
+    for ending in ("gbi", "gbasm", "safetensors", "npz"):
+        assert (out / f"digits-cnn.{ending}").is_file()
+    project = Project.load(out / "digits-cnn" / "digits-cnn.glassbox")
+    assert any(project.runs_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_closes_the_window_in_order(environment: dict[str, str], tmp_path: Path) -> None:
+    process = run(environment, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not _is_listening(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 0, complaints
+    assert "Traceback" not in complaints
+    assert (tmp_path / "config" / "glassbox" / "layout.json").is_file()
+
+
+def _is_listening(pid: int) -> bool:
+    """Whether the process catches SIGTERM, as it does from the moment its window is made."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(re.search(r"SigCgt:\s*([0-9a-f]+)", status)[1], 16)
+    return bool(caught & (1 << (signal.SIGTERM - 1)))
