@@ -93,7 +93,7 @@ def test_wheel_holds_samples_kernels_and_the_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
         (entry,) = [name for name in packed if name.endswith("entry_points.txt")]
-        assert "glassbox = studio.cli.app:main" in archive.read(entry).decode()
+        assert "glassbox = studio.__main__:main" in archive.read(entry).decode()
     source = wheel.parent / "source"
     below = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
     wanted = {name for name in below if name.startswith("studio/")}

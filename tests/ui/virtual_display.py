@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 SCREEN = "2560x1440x24"
 _PATIENCE = 30.0
@@ -37,15 +38,18 @@ def ensure_display() -> None:
 
 def _start() -> int:
     read_end, write_end = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write_end), "-screen", "0", SCREEN, "-nolisten", "tcp",
-         "-noreset"],
-        pass_fds=(write_end,),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=_die_with_parent,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        # JAX, where the peers have loaded it, warns of any fork.
+        warnings.simplefilter("ignore")
+        server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write_end), "-screen", "0", SCREEN, "-nolisten", "tcp",
+             "-noreset"],
+            pass_fds=(write_end,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=_die_with_parent,
+        )  # fmt: skip
     os.close(write_end)
     atexit.register(_stop, server)
     return _read_number(read_end)

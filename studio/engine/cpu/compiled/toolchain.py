@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,5 +32,19 @@ def compiled(function: F) -> F:
     """The function as machine code, kept on disk; free of the interpreter's lock."""
     import numba
 
-    made: F = numba.njit(function, nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+    if not numba.config.CACHE_DIR:
+        # Beside the code, where Numba would put it, belongs to the installation.
+        numba.config.CACHE_DIR = str(_cache_folder())
+    options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+    try:
+        made: F = numba.njit(function, cache=True, **options)
+    except RuntimeError:
+        # The folder cannot be written: compile anew in every process.
+        made = numba.njit(function, **options)
     return made
+
+
+def _cache_folder() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(given) if given.startswith("/") else Path.home() / ".cache"
+    return root / "glassbox" / "compiled"
