@@ -23,7 +23,7 @@ Kind: TypeAlias = Literal["picture", "fact"]
 
 RUNNING: frozenset[State] = frozenset({"running", "pausing", "stopping"})
 
-BUDGET = 0.035
+BUDGET = 0.025
 """Share of one core that the window's thread may take while a training runs."""
 
 QUIET_FACT_MS = 1000
@@ -96,7 +96,10 @@ class LiveBudget:
         if self._clock is None:
             return
         now, spent = time.perf_counter(), self._clock.seconds
-        self.adapt((spent - self._spent) / max(1e-3, now - self._looked))
+        passed = now - self._looked
+        # A look that comes late saw a window that could not work, not one that had nothing to do.
+        if passed < 2e-3 * _LOOK_MS:
+            self.adapt((spent - self._spent) / max(1e-3, passed))
         self._looked, self._spent = now, spent
 
     def adapt(self, share: float) -> None:
