@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -23,6 +23,7 @@ from studio.engine.core.errors import FormatError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
+from studio.ui.models.curves import StepChunk
 from studio.ui.models.series_axes import EpochSize
 from studio.ui.models.series_columns import Values
 
@@ -35,6 +36,7 @@ MOST_METRICS = 64
 _LIMITS = Limits(json_bytes=1 << 16)
 _MOST_BYTES = 2048 * MIB
 _LARGEST = (1 << 32) - 1
+_BEHIND = 1e-6
 
 Records: TypeAlias = npt.NDArray[np.void]
 
@@ -117,24 +119,21 @@ class StepsWriter:
         self._take_over(records)
         self._file = self.path.open("ab")
 
-    def add(
-        self, first: int, values: Values, wall: tuple[float, float], relative: tuple[float, float]
-    ) -> None:
-        """Append steps that follow one another.
-
-        Args:
-            first: steps done before the first of them.
-            values: [steps, metrics].
-            wall: when they began and ended, seconds since the system's epoch.
-            relative: when, seconds of training since the run began.
-        """
-        count = len(values)
-        if not count:
+    def add(self, chunks: Sequence[StepChunk]) -> None:
+        """Append steps that follow one another."""
+        chunks = [chunk for chunk in chunks if len(chunk.values)]
+        if not chunks:
             return
-        single = np.zeros(count, replace(self.header, stride=1).dtype)
-        single["step"] = np.minimum(np.arange(first + 1, first + count + 1), _LARGEST)
-        single["wall"] = np.linspace(*wall, count + 1)[1:] - self.header.began
-        single["relative"] = np.linspace(*relative, count + 1)[1:]
+        first = chunks[0].first
+        values = np.concatenate([chunk.values for chunk in chunks])
+        single = np.zeros(len(values), replace(self.header, stride=1).dtype)
+        steps = np.arange(first + 1, first + len(values) + 1)
+        single["step"] = np.minimum(steps, _LARGEST)
+        # Each chunk begins behind the step the one before it ended with.
+        knots = [k for c in chunks for k in (c.first + _BEHIND, c.first + len(c.values))]
+        wall = np.interp(steps, knots, [t for chunk in chunks for t in chunk.wall])
+        single["wall"] = wall - self.header.began
+        single["relative"] = np.interp(steps, knots, [t for c in chunks for t in c.relative])
         single["values"][:, 0] = values
         self._watch_for_break(first)
         while len(single):

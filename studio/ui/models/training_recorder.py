@@ -26,6 +26,9 @@ from studio.ui.models.series_columns import Values
 from studio.ui.models.series_file import StepsHeader, StepsWriter
 from studio.ui.models.training_state import Compiling
 
+WRITE_SECONDS = 1.0
+"""What a kill of the process costs at most of the numbers of single steps."""
+
 
 @dataclass(frozen=True)
 class Begun:
@@ -92,6 +95,8 @@ class TrainingRecorder(Callback):
         self._told = told
         self._trainer: Trainer | None = None
         self._writer: StepsWriter | None = None
+        self._unwritten: list[StepChunk] = []
+        self._written = 0.0
         self._rows: list[Logs] = []
         self._batch = 0
         self._metrics: tuple[str, ...] = ()
@@ -110,6 +115,7 @@ class TrainingRecorder(Callback):
 
     def close(self) -> None:
         """Write out what is left; after the training."""
+        self._write(self._record)
         if self._writer is not None:
             self._write(self._writer.close)
             self._writer = None
@@ -163,8 +169,6 @@ class TrainingRecorder(Callback):
         self._between_epochs = True
         if self._trainer is not None:
             self.news.append(EpochEnded(self._trainer.loop.total_step, dict(logs)))
-        if self._writer is not None:
-            self._write(self._writer.flush)
         self._told()
 
     def on_train_end(self) -> None:
@@ -192,7 +196,7 @@ class TrainingRecorder(Callback):
             self._skip(counted=False)
         elif self._writer is not None:
             self._flush()
-            self._write(self._writer.flush)
+            self._write(self._record)
         self._told()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -228,7 +232,9 @@ class TrainingRecorder(Callback):
         )  # fmt: skip
         self._since = now
         self.news.append(chunk)
-        self._write(lambda: self._record(chunk))
+        self._unwritten.append(chunk)
+        if now - self._written >= WRITE_SECONDS:
+            self._write(self._record)
 
     def _rates(self, first: int, done: int) -> float | Values:
         """The learning rate of each step; one number where it does not change."""
@@ -248,9 +254,13 @@ class TrainingRecorder(Callback):
     def _open(self, header: StepsHeader) -> None:
         self._writer = StepsWriter(self._folder, header)
 
-    def _record(self, chunk: StepChunk) -> None:
+    def _record(self) -> None:
+        """Hand what is not written yet to the system."""
+        chunks, self._unwritten = self._unwritten, []
+        self._written = time.perf_counter()
         if self._writer is not None:
-            self._writer.add(chunk.first, chunk.values, chunk.wall, chunk.relative)
+            self._writer.add(chunks)
+            self._writer.flush()
 
     def _write(self, work: Callable[[], object]) -> None:
         """Write to the run's folder; a training does not end for a full disk, but it is said."""

@@ -46,7 +46,7 @@ class Recorded:
         elapsed = self.curves.elapsed
         chunk = StepChunk(first, values, wall, (elapsed, elapsed + wall[1] - wall[0]))
         self.curves.add(chunk)
-        self.writer.add(chunk.first, chunk.values, chunk.wall, chunk.relative)
+        self.writer.add([chunk])
 
     def close(self) -> None:
         self.writer.close()
@@ -117,7 +117,7 @@ def test_a_torn_record_is_left_out_and_cut_before_going_on(run: RunFolder) -> No
     assert content is not None
     assert len(content.records) == 9
     again = StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0))
-    again.add(9, numbers(3), (1002.0, 1003.0), (1.0, 2.0))
+    again.add([StepChunk(9, numbers(3), (1002.0, 1003.0), (1.0, 2.0))])
     again.close()
     content = read_steps(run.path)
     assert content is not None
@@ -130,7 +130,8 @@ def test_a_long_recording_joins_neighbours_and_keeps_every_extreme(run: RunFolde
     writer = StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0), most=64)
     for begin in range(0, 1000, 37):
         part = values[begin : begin + 37]
-        writer.add(begin, part, (1000.0 + begin, 1000.0 + begin + len(part)), (begin, begin + 37.0))
+        wall = (1000.0 + begin, 1000.0 + begin + len(part))
+        writer.add([StepChunk(begin, part, wall, (begin, begin + 37.0))])
     writer.close()
     content = read_steps(run.path)
     assert content is not None
@@ -151,8 +152,9 @@ def test_a_long_recording_joins_neighbours_and_keeps_every_extreme(run: RunFolde
 
 def test_joining_does_not_mix_two_parts_of_a_training(run: RunFolder) -> None:
     writer = StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0), most=32)
-    writer.add(0, np.full((21, 3), 1.0, np.float32), (1000.0, 1001.0), (0.0, 1.0))
-    writer.add(5, np.full((40, 3), 2.0, np.float32), (1002.0, 1003.0), (1.0, 2.0))
+    ones, twos = np.full((21, 3), 1.0, np.float32), np.full((40, 3), 2.0, np.float32)
+    writer.add([StepChunk(0, ones, (1000.0, 1001.0), (0.0, 1.0))])
+    writer.add([StepChunk(5, twos, (1002.0, 1003.0), (1.0, 2.0))])
     writer.close()
     found = load_curves(run)
     assert [s.first for s in found.segments] == [0, 5]
@@ -243,3 +245,24 @@ def test_plots_are_loss_then_metrics_then_rate() -> None:
     curves.begin_part(SIZE, ("loss", "accuracy", "top2", RATE), 0, 0.0)
     curves.add_epoch(10, {"val_mae": 1.0})
     assert curves.plots == ("loss", "accuracy", "top2", "mae", RATE)
+
+
+def test_chunks_written_together_read_like_chunks_written_one_by_one(tmp_path: Path) -> None:
+    chunks = [
+        StepChunk(0, numbers(5), (1000.0, 1001.0), (0.0, 1.0)),
+        StepChunk(5, numbers(1, 1), (1003.0, 1003.5), (1.0, 1.5)),
+        StepChunk(6, numbers(4, 2), (1003.5, 1004.0), (1.5, 2.0)),
+    ]
+    found = []
+    for name, groups in (("one", [[c] for c in chunks]), ("all", [chunks])):
+        (tmp_path / name).mkdir()
+        writer = StepsWriter(tmp_path / name, StepsHeader(METRICS, SIZE, 1000.0))
+        for group in groups:
+            writer.add(group)
+        writer.close()
+        content = read_steps(tmp_path / name)
+        assert content is not None
+        found.append(content.records)
+    for field in ("step", "wall", "relative", "values"):
+        np.testing.assert_allclose(found[0][field], found[1][field], rtol=1e-6)
+    assert found[1]["wall"][4:7].tolist() == pytest.approx([1.0, 3.5, 3.625], abs=1e-5)
