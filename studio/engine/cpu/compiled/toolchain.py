@@ -32,10 +32,11 @@ def compiled(function: F) -> F:
     """The function as machine code, kept on disk; free of the interpreter's lock."""
     import numba
 
-    if not numba.config.CACHE_DIR:
+    settings: Any = numba.config
+    if not settings.CACHE_DIR:
         # Beside the code, where Numba would put it, belongs to the installation.
-        numba.config.CACHE_DIR = str(_cache_folder())
-    options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+        settings.CACHE_DIR = str(_cache_folder())
+    options: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
     try:
         made: F = numba.njit(function, cache=True, **options)
     except RuntimeError:
