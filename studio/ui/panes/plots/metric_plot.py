@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QFocusEvent, QPainter, QPixmap
+from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
 from studio.ui.kit import contexts, numbers, theme
@@ -15,7 +15,14 @@ from studio.ui.models.curves_display import Content, CurvesDisplay, Drawn, Strok
 from studio.ui.models.curves_scale import Tick, place_text, place_ticks
 from studio.ui.models.runs_columns import is_share
 from studio.ui.panes.plots import strokes
-from studio.ui.panes.plots.axes import EndAxis, EndLabel, dress, quiet_axis, set_ticks
+from studio.ui.panes.plots.axes import (
+    LEFT_WIDTH,
+    EndAxis,
+    EndLabel,
+    dress,
+    quiet_axis,
+    set_ticks,
+)
 from studio.ui.panes.plots.box import Gestures, PlotBox
 
 _MOST_SMOOTH = 5000
@@ -66,6 +73,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.plotItem.showAxis("right")
         self.plotItem.layout.setContentsMargins(2, 20, 0, 0)
         self._content: Content | None = None
+        self.left_needed = LEFT_WIDTH
+        """Width its numbers on the left need; narrower, and none would be drawn."""
         self._lines: list[Any] = []
         self._dots: list[Any] = []
         self._grid = self._item(pg.PlotCurveItem(connect="pairs"), -10)
@@ -197,6 +206,9 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             up = [Tick(t.place, f"{content.scale.back(t.place) * 100:.4g}%") for t in up]
         set_ticks(self.plotItem.getAxis("bottom"), across)
         set_ticks(self.plotItem.getAxis("left"), up)
+        metrics = QFontMetricsF(theme.font("small"))
+        wide_text = max((metrics.horizontalAdvance(tick.text) for tick in up), default=0.0)
+        self.left_needed = max(LEFT_WIDTH, round(wide_text) + 10)
         lines = [(view[0], t.place, view[1], t.place) for t in up]
         lines += [(t.place, low, t.place, top) for t in across]
         _set_pairs(self._grid, lines)
@@ -236,6 +248,12 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         colour = strokes.colour(drawn.entry.style)
         return EndLabel(place, value_text(self.metric_name, value), colour, strong)
 
+    def set_left_width(self, width: int) -> None:
+        """Begin as far from the left as the other plots do."""
+        axis = self.plotItem.getAxis("left")
+        if axis.width() != width:
+            axis.setWidth(width)
+
     def _resized(self, _box: object) -> None:
         """The area has another size: more or less of the curves can be seen."""
         if self._content is not None:
@@ -258,8 +276,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             text = (
                 f'<span style="color:{name}">■</span> {value_text(self.metric_name, reading.value)}'
             )
-            if reading.raw != reading.value:
-                raw = value_text(self.metric_name, reading.raw)
+            raw = value_text(self.metric_name, reading.raw)
+            if raw != value_text(self.metric_name, reading.value):
                 text += f' <span style="color:{theme.colour("text3").name()}">{raw}</span>'
             lines.append(f"{text} {reading.entry.label.lower()}")
         head = f"{self._display.shown_axis} {place_text(self._display.shown_axis, place)}"

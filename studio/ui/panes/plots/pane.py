@@ -134,8 +134,12 @@ class PlotsPane(PaneFrame):
         self._legend.refresh()
         self._controls.refresh()
         live = self._training.state in ("running", "pausing", "stopping")
-        for plot in self.plots:
+        plots = self.plots
+        for plot in plots:
             plot.draw(live=live)
+        left = max((plot.left_needed for plot in plots), default=0)
+        for plot in plots:
+            plot.set_left_width(left)
         count = len(self._display.runs)
         self.set_note(f"{count} runs" if count > 1 else "")
 
