@@ -134,7 +134,22 @@ _WINDOW: tuple[ActionSpec, ...] = (
     ),
 )  # fmt: skip
 
+PAGES = (
+    ("guide", "The studio, task by task", "Read how to do things in the studio."),
+    ("instructions", "Instructions", "Read about every instruction of the machine."),
+    ("projects", "Projects and samples", "Read about project files and those that come along."),
+    ("data", "Data sets", "Read about the data Glassbox takes."),
+    ("commands", "Command line", "Read about the commands of the terminal."),
+    ("architecture", "How Glassbox is built", "Read about the parts and how they meet."),
+)
+"""Pages of the Help menu: file name, text and tip."""
+
 _HELP: tuple[ActionSpec, ...] = (
+    ActionSpec(
+        "help.here", "Help on the selection",
+        "Read about the layer or instruction that is selected, or about the pane.",
+        ("F1",), "Help", aliases=("documentation", "manual", "what is this"), group="keys",
+    ),
     ActionSpec(
         "help.keys", "Keys", "Show the keys of the view that has the keyboard.",
         ("?",), "Help", aliases=("shortcuts", "cheat sheet"), group="keys",
@@ -144,13 +159,7 @@ _HELP: tuple[ActionSpec, ...] = (
             f"help.{name}", text, tip, (), "Help", aliases=("documentation", "manual"),
             group="pages",
         )
-        for name, text, tip in (
-            ("architecture", "How Glassbox is built", "Read about the parts and how they meet."),
-            ("instructions", "Instructions", "Read about every instruction of the machine."),
-            ("projects", "Sample projects", "Read about the projects that come along."),
-            ("data", "Data sets", "Read about the data Glassbox takes."),
-            ("commands", "Command line", "Read about the commands of the terminal."),
-        )
+        for name, text, tip in PAGES
     ),
     ActionSpec(
         "help.about", "About Glassbox", "Show the version, the device and where files are kept.",

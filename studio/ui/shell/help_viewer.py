@@ -10,6 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser
 
 from studio.ui.shell import about
+from studio.ui.shell.topics import topic_of
 
 if TYPE_CHECKING:
     from studio.ui.shell.window import MainWindow
@@ -21,15 +22,16 @@ class HelpViewer(QDialog):
     """A list of pages and the one that is read.
 
     Args:
-        folder: where the pages are.
+        folder: where the pages are; None where they did not come along.
         window: the main window, which goes on working beside it.
     """
 
-    def __init__(self, folder: Path, window: MainWindow) -> None:
+    def __init__(self, folder: Path | None, window: MainWindow) -> None:
         super().__init__(window)
         self.setObjectName("help_viewer")
         self.setWindowTitle("Glassbox pages")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._title = ""
         self._pages = QListWidget(self)
         self._pages.setAccessibleName("Pages")
         self._pages.setFixedWidth(200)
@@ -38,7 +40,7 @@ class HelpViewer(QDialog):
         self._text.setOpenLinks(False)
         self._text.document().setDocumentMargin(24)
         self._text.anchorClicked.connect(self._follow)
-        for path in sorted(folder.glob("*.md")):
+        for path in sorted(folder.glob("*.md") if folder is not None else ()):
             item = QListWidgetItem(title_of(path), self._pages)
             item.setData(_PATH, str(path))
         self._pages.currentItemChanged.connect(self._chosen)
@@ -51,9 +53,8 @@ class HelpViewer(QDialog):
 
     @property
     def title(self) -> str:
-        """Title of the page that is shown."""
-        item = self._pages.currentItem()
-        return "" if item is None else item.text()
+        """What is being read."""
+        return self._title
 
     def read(self, path: Path) -> bool:
         """Show a page; whether there is such a page."""
@@ -63,10 +64,17 @@ class HelpViewer(QDialog):
                 return True
         return False
 
+    def read_text(self, title: str, text: str) -> None:
+        """Show a text that is no page."""
+        self._pages.setCurrentRow(-1)
+        self._text.setMarkdown(text)
+        self._title = title
+
     def _chosen(self, item: QListWidgetItem | None) -> None:
         if item is not None:
             text = Path(str(item.data(_PATH))).read_text(encoding="utf-8")
             self._text.setMarkdown(text)
+            self._title = item.text()
 
     def _follow(self, url: QUrl) -> None:
         """Go to another page; the web opens in the browser."""
@@ -87,11 +95,27 @@ def title_of(path: Path) -> str:
 
 def show(window: MainWindow, name: str) -> HelpViewer | None:
     """Open the viewer at a page; None where the documentation did not come along."""
-    folder, found = about.pages(), about.page(name)
-    if folder is None or found is None:
+    found = about.page(name)
+    if found is None:
         return None
-    viewer = window.findChild(HelpViewer) or HelpViewer(folder, window)
+    viewer = _viewer(window)
     viewer.read(found)
+    return viewer
+
+
+def show_here(window: MainWindow) -> HelpViewer | None:
+    """Open the viewer about what is selected, or about the pane that has the keyboard."""
+    dock = window.docks.focused()
+    topic = topic_of(window.studio, "" if dock is None else dock.spec.id)
+    if not topic.text:
+        return show(window, topic.page)
+    viewer = _viewer(window)
+    viewer.read_text(topic.title, topic.text)
+    return viewer
+
+
+def _viewer(window: MainWindow) -> HelpViewer:
+    viewer = window.findChild(HelpViewer) or HelpViewer(about.pages(), window)
     viewer.show()
     viewer.raise_()
     viewer.activateWindow()

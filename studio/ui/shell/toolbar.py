@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.keys import shown_keys, with_keys
 from studio.ui.models.actions import ActionRegistry
 from studio.ui.shell.actions import WORKSPACES
+
+_WIDE = 1480
+"""From this width on there is room for words everywhere."""
 
 
 class TopBar(QToolBar):
@@ -44,7 +48,8 @@ class TopBar(QToolBar):
         self.addWidget(self._middle)
         self.addWidget(Switch(registry, [f"workspace.{name}" for name in WORKSPACES], self))
         self.addSeparator()
-        self.addWidget(self._search())
+        self._search = self._make_search()
+        self.addWidget(self._search)
         binding.refresh(self, self.show_possible, registry.changed, rate=10)
         self.show_possible()
 
@@ -71,7 +76,16 @@ class TopBar(QToolBar):
         self._buttons[action_id] = button
         return button
 
-    def _search(self) -> QToolButton:
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # The transport needs the room more: its buttons are pressed, this one has a key.
+        style = Qt.ToolButtonStyle
+        wide = event.size().width() >= _WIDE
+        self._search.setToolButtonStyle(
+            style.ToolButtonTextBesideIcon if wide else style.ToolButtonIconOnly
+        )
+
+    def _make_search(self) -> QToolButton:
         spec = self._registry.spec("view.go_to")
         button = QToolButton(self)
         button.setObjectName("search_button")

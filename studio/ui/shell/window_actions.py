@@ -108,7 +108,8 @@ def _bind_theme(window: MainWindow) -> None:
 def _bind_help(window: MainWindow) -> None:
     registry = window.studio.actions
     registry.bind("help.keys", lambda: key_sheet.show(window))
-    for page in ("architecture", "instructions", "projects", "data", "commands"):
+    registry.bind("help.here", partial(help_viewer.show_here, window))
+    for page, _text, _tip in actions.PAGES:
         registry.bind(
             f"help.{page}",
             partial(help_viewer.show, window, page),

@@ -1,0 +1,76 @@
+"""What somebody who presses F1 wants to read: about what is selected, else about the pane."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from studio.engine.isa.manual import entry, markdown
+from studio.engine.layers.catalog import layer_class
+from studio.graph_editor.model.layer_types import is_known
+from studio.ui.models.option_specs import fields_of
+from studio.ui.models.studio import Studio
+
+PAGES = {
+    "": "guide", "palette": "guide", "outline": "guide", "inspector": "guide",
+    "listing": "instructions", "tensor_map": "tensors", "tensor_view": "tensors",
+    "data": "data", "profiler": "benchmarks", "problems": "guide", "log": "commands",
+}  # fmt: skip
+"""The page about each pane; without a pane, about the studio."""
+
+
+class Topic(NamedTuple):
+    """Something to read.
+
+    Attributes:
+        title: what it is about.
+        text: Markdown; empty where a page is meant.
+        page: name of a page.
+    """
+
+    title: str
+    text: str = ""
+    page: str = ""
+
+
+def topic_of(studio: Studio, pane: str) -> Topic:
+    """What to read.
+
+    Args:
+        studio: the models.
+        pane: id of the pane that has the keyboard; empty for the canvas.
+    """
+    primary = studio.bus.selection.primary
+    found: Topic | None = None
+    if primary is not None and primary.kind == "instruction":
+        found = _instruction(studio, primary.key)
+    elif primary is not None and primary.kind == "node":
+        found = _layer(studio, primary.key)
+    return found or Topic("", page=PAGES.get(pane, "guide"))
+
+
+def _instruction(studio: Studio, key: str) -> Topic | None:
+    shown = studio.compilation.shown
+    index = None if shown is None else shown.provenance.index_of(key)
+    if shown is None or index is None:
+        return None
+    mnemonic = list(shown.program)[index].mnemonic
+    return Topic(mnemonic, markdown(entry(mnemonic)))
+
+
+def _layer(studio: Studio, node_id: str) -> Topic | None:
+    node = studio.document.state.nodes.get(node_id)
+    if node is None or not is_known(node.type_name):
+        return None
+    layer = layer_class(node.type_name)
+    lines = [
+        f"# {node.type_name}",
+        "",
+        layer.__doc__ or "",
+        "",
+        "| option | meaning |",
+        "|---|---|",
+    ]
+    for field in fields_of(layer):
+        meaning = field.tip().replace("\n", " ").replace("|", "\\|")
+        lines.append(f"| {field.label} | {meaning} |")
+    return Topic(node.type_name, "\n".join(lines))

@@ -1,0 +1,92 @@
+"""Pages to read: the menu, F1 on what is selected, links, and what the box about it says."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtWidgets import QLabel, QTextBrowser
+from pytestqt.qtbot import QtBot
+
+from studio import __version__
+from studio.ui.models import entities
+from studio.ui.shell import about
+from studio.ui.shell.actions import PAGES
+from studio.ui.shell.help_viewer import HelpViewer
+from studio.ui.shell.window import MainWindow
+from tests.ui.shell.driving import press
+
+
+def viewer(window: MainWindow) -> HelpViewer:
+    found = window.findChild(HelpViewer)
+    assert found is not None
+    return found
+
+
+def text(window: MainWindow) -> str:
+    return viewer(window).findChild(QTextBrowser).toPlainText()
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in PAGES])
+def test_every_page_of_the_menu_can_be_read(window: MainWindow, name: str) -> None:
+    window.studio.actions.trigger(f"help.{name}")
+    assert len(text(window)) > 500
+    assert viewer(window).title
+    viewer(window).close()
+
+
+def test_a_page_that_did_not_come_along_is_said_so(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(about, "page", lambda _name: None)
+    assert window.studio.actions.why_not("help.guide") == "the pages are not installed"
+
+
+def test_a_link_between_pages_is_followed(qtbot: QtBot, window: MainWindow) -> None:
+    window.studio.actions.trigger("help.guide")
+    browser = viewer(window).findChild(QTextBrowser)
+    before = viewer(window).title
+    browser.anchorClicked.emit(QUrl("commands.md"))
+    assert viewer(window).title != before
+    browser.anchorClicked.emit(QUrl("no-such-page.md"))
+    viewer(window).close()
+
+
+def test_f1_tells_about_the_selected_layer_with_every_option(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    dense = next(n for n in opened.studio.document.state.layers() if n.type_name == "Dense")
+    opened.studio.bus.select((entities.node(dense.id),), source="test")
+    opened.canvas.setFocus()
+    press("F1")
+    assert viewer(opened).title == "Dense"
+    for option in ("Units", "Activation"):
+        assert option in text(opened)
+    viewer(opened).close()
+
+
+def test_f1_tells_about_the_selected_instruction(qtbot: QtBot, opened: MainWindow) -> None:
+    studio = opened.studio
+    qtbot.waitUntil(lambda: studio.compilation.shown is not None, timeout=20_000)
+    program = studio.compilation.shown.program
+    index = next(i for i, each in enumerate(program) if each.mnemonic == "LINEAR")
+    key = studio.compilation.provenance.key_of(index)
+    studio.bus.select((entities.instruction(key),), source="test")
+    studio.actions.trigger("help.here")
+    assert viewer(opened).title == "LINEAR"
+    assert "Opcode" in text(opened)
+    viewer(opened).close()
+
+
+def test_f1_without_a_selection_tells_about_the_pane(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.docks.show("listing")
+    opened.studio.bus.clear()
+    opened.studio.actions.trigger("help.here")
+    assert "instruction" in viewer(opened).title.lower()
+    viewer(opened).close()
+
+
+def test_the_box_about_it_says_what_somebody_who_helps_will_ask(window: MainWindow) -> None:
+    window.studio.actions.trigger("help.about")
+    said = window.findChild(QLabel, "about_facts").text()
+    assert __version__ in said
+    assert str(window.studio.places.config) in said
