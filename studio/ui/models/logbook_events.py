@@ -32,7 +32,8 @@ class LogEvents:
     def _compiled(self) -> None:
         found, stop = self._compilation.result, self._compilation.stop
         if stop is not None:
-            if str(stop.error) != self._error:
+            # What the checks of the graph say comes and goes as one draws: it is no event.
+            if stop.stage and str(stop.error) != self._error:
                 self._error = str(stop.error)
                 self._log.add_error(stop.error, "compiler")
             return

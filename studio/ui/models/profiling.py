@@ -69,6 +69,7 @@ class ProfilingModel:
         self._measured: Measurement | None = None
         self._frozen: Measurement | None = None
         self._is_frozen = False
+        self._wants_peaks = False
         self._quiet = False
         self._trainer: Trainer | None = None
         self._sampler: StepSampler | None = None
@@ -127,9 +128,7 @@ class ProfilingModel:
         self._detach()
         self._trainer = None
         self.state_changed.emit()
-        found = self._measured
-        if found is not None and self.peaks_store.find(found.subject.fingerprint) is None:
-            self.measure_peaks()
+        self._measure_missing_peaks()
 
     def close(self) -> None:
         """Measure nothing any more."""
@@ -217,6 +216,17 @@ class ProfilingModel:
         if self._trainer is not None:
             return "the device is busy with a training"
         return "one is under way" if self._running is not None else ""
+
+    def want_peaks(self) -> None:
+        """Somebody looks at the roofline: measure the device as soon as it is free, if need be."""
+        self._wants_peaks = True
+        self._measure_missing_peaks()
+
+    def _measure_missing_peaks(self) -> None:
+        found = self._measured
+        known = found is None or self.peaks_store.find(found.subject.fingerprint) is not None
+        if self._wants_peaks and not known:
+            self.measure_peaks()
 
     def measure_peaks(self) -> None:
         """Measure the peaks of the device last used, known or not."""

@@ -181,12 +181,30 @@ def test_what_was_measured_stays_when_the_training_ends(bench: Bench, trainer: T
     bench.model.unfollow()
     assert not bench.model.is_live
     assert bench.samples >= 2
-    # With the device free, its peaks are measured, once, and kept.
+    # Nobody looks, so the machine is left alone.
+    assert not bench.model.is_busy
+    assert bench.model.peaks is None
+    bench.model.want_peaks()
+    assert bench.model.is_busy
     bench.until(lambda: not bench.model.is_busy)
     assert bench.model.peaks is not None
     utilised = [row.utilisation for row in bench.model.rows() if row.utilisation is not None]
     assert utilised
     assert all(value > 0 for value in utilised)
+
+
+def test_peaks_that_are_wanted_are_measured_when_the_device_is_free(
+    bench: Bench, trainer: Trainer
+) -> None:
+    bench.model.follow(trainer)
+    bench.until(lambda: bench.samples >= 1)
+    bench.model.want_peaks()
+    assert not bench.model.is_busy
+    assert bench.model.why_no_peaks() == "the device is busy with a training"
+    trainer.control.stop()
+    bench.model.unfollow()
+    bench.until(lambda: not bench.model.is_busy)
+    assert bench.model.peaks is not None
 
 
 def test_a_dry_run_shows_a_step_and_leaves_nothing_behind(bench: Bench, tmp_path: Path) -> None:

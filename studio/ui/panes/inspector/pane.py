@@ -38,11 +38,12 @@ class InspectorPane(PaneFrame):
             studio.data.changed, when_visible=True,
         )  # fmt: skip
         binding.connect(self, self.inspector.selection_changed, self.refresh)
-        binding.connect(self, studio.document_replaced, self._follow)
+        binding.connect(self, studio.document_replaced, self._replace)
         self._actions = studio.actions
         if "graph.edit_options" in studio.actions:
             studio.actions.bind("graph.edit_options", self.edit_options, self._why_no_options)
         self._follow(studio.document)
+        self.refresh()
 
     def refresh(self) -> None:
         """Show what is selected as it is now."""
@@ -78,6 +79,9 @@ class InspectorPane(PaneFrame):
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._refresh_later.hear)
         document.report_changed.connect(self._refresh_later.hear)
+
+    def _replace(self, document: Document) -> None:
+        self._follow(document)
         self.inspector.show(())
         self.refresh()
 

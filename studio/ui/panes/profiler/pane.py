@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -211,6 +212,10 @@ class ProfilerPane(PaneFrame):
 
         self._actions.bind("profiler.export_trace", self._export_trace, why_not)
         self._actions.bind("profiler.export_csv", self._export_csv, why_not)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._profiling.want_peaks()
 
     # -- showing --------------------------------------------------------------------------------
 
