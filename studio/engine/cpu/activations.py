@@ -14,11 +14,12 @@ _BELL_HEIGHT = 1.0 / sqrt(2.0 * pi)
 
 
 def _clip_compiled(k: Block, ceiling: float) -> None:
-    from studio.engine.cpu.compiled.activations import clip_in_place
+    from studio.engine.cpu.compiled.activations import clip, clip_in_place
 
-    if not k.in_place:
-        np.copyto(k.y, k.x)
-    clip_in_place(k.y, 0.0, ceiling)
+    if k.in_place:
+        clip_in_place(k.y, 0.0, ceiling)
+    else:
+        clip(k.x, k.y, 0.0, ceiling)
 
 
 def _relu(k: Block) -> None:

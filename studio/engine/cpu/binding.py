@@ -22,8 +22,11 @@ from studio.engine.cpu.views import Anything, Floats, Run, Views
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
 
-STRETCH = 1 << 14
+STRETCH = 1 << 15
 """Elements of a stretch: a handful of float32 arrays of this length fit a second-level cache."""
+
+LONG_STRETCH = 1 << 18
+"""Elements of a stretch at most where nothing is read again: fewer calls."""
 
 _WHOLE = frozenset({"step", "rates", "norm"})
 """Operands that are tables beside the elements, not elements."""
@@ -130,14 +133,19 @@ class _Cut:
         return found
 
 
-def _cut(space: Shape, arrays: Sequence[Anything]) -> _Cut:
+def _cut(space: Shape, arrays: Sequence[Anything], stretch: int) -> _Cut:
     length = prod(space)
     if space and all(a.size == 1 or (a.shape == space and a.flags.c_contiguous) for a in arrays):
-        return _Cut(space, True, length, min(STRETCH, max(length, 1)))
+        return _Cut(space, True, length, min(stretch, max(length, 1)))
     if not space:
         return _Cut(space, False, 1, 1)
-    rows = max(1, STRETCH // max(prod(space[1:]), 1))
+    rows = max(1, stretch // max(prod(space[1:]), 1))
     return _Cut(space, False, space[0], min(rows, max(space[0], 1)))
+
+
+def _long_stretch(space: Shape, views: Views) -> int:
+    """A stretch that leaves every thread its own."""
+    return max(STRETCH, min(LONG_STRETCH, -(-prod(space) // views.means.threads)))
 
 
 class _Part:
@@ -195,7 +203,9 @@ def _bind_parts(
     bound: Sequence[_Part], space: Shape, targets: Sequence[Anything], views: Views
 ) -> Run:
     arrays = [a for part in bound for a in part.arrays.values()]
-    cut = _cut(space, [*arrays, *(t for t in targets if t.shape == space)])
+    once = len(bound) == 1 and bound[0].row.floats == 0 and views.means.compiled
+    every = [*arrays, *(t for t in targets if t.shape == space)]
+    cut = _cut(space, every, _long_stretch(space, views) if once else STRETCH)
     floats = [cut.scratch(views, np.float32) for _ in range(max(p.row.floats for p in bound))]
     masks = [cut.scratch(views, np.bool_) for _ in range(2)]
     registers = {

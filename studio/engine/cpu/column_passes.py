@@ -19,6 +19,10 @@ from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Doubles, Floats, Views
 
 
+WIDE_ELEMENTS = 512
+"""Elements of a row from which a loop along it runs at full speed."""
+
+
 class ColumnPasses(Protocol):
     """What batch normalisation does with its arrays: x, then dy or y, then dx."""
 
@@ -27,12 +31,8 @@ class ColumnPasses(Protocol):
         """Rows of the matrices."""
         ...
 
-    def sums(self) -> Doubles:
-        """Σ x."""
-        ...
-
-    def squares(self, mean: Floats) -> Doubles:
-        """Σ (x - mean)²."""
+    def moments(self) -> tuple[Doubles, Doubles]:
+        """Mean and variance of x."""
         ...
 
     def normalise(self, mean: Floats, scale: Floats, shift: Floats) -> None:
@@ -65,47 +65,77 @@ def _total(sums: Sequence[Doubles]) -> Doubles:
 
 
 class CompiledPasses:
-    """Passes by compiled loops; see `ColumnPasses`."""
+    """Passes by compiled loops; see `ColumnPasses`.
+
+    Several rows are taken as one wide row where there are few features: loops along a row are
+    what the processor's vectors speed up.
+    """
 
     def __init__(self, views: Views, matrices: Sequence[Floats], features: int) -> None:
         from studio.engine.cpu.compiled import batchnorm
 
         self._loops = batchnorm
+        self._features = features
         self.rows = len(matrices[0])
-        cuts = cut_evenly(self.rows, views.means.threads, matrices[0].size)
-        self._shares = [[m[cut.start : cut.stop] for m in matrices] for cut in cuts]
-        self._parts = [views.scratch((2, features)) for _ in cuts]
-        self._sums = [[views.scratch_of((features,), np.float64) for _ in cuts] for _ in range(2)]
+        self._side = side = _rows_side_by_side(self.rows, features)
+        width = side * features
+        cuts = cut_evenly(self.rows // side, views.means.threads, matrices[0].size)
+        wide = [m.reshape(-1, width) for m in matrices]
+        self._shares = [[m[cut.start : cut.stop] for m in wide] for cut in cuts]
+        self._parts = [views.scratch((2, width)) for _ in cuts]
+        self._sums = [views.scratch_of((len(cuts), width), np.float64) for _ in range(2)]
+        self._counts = np.repeat([float(len(cut)) for cut in cuts], side)[:, np.newaxis]
+        self._vectors = [views.scratch((side, features)) for _ in range(4)]
 
-    def sums(self) -> Doubles:
-        """Σ x."""
-        self._each(lambda n, x, *_: self._loops.column_sums(x, self._sums[0][n], self._parts[n][0]))
-        return _total(self._sums[0])
-
-    def squares(self, mean: Floats) -> Doubles:
-        """Σ (x - mean)²."""
-        loop, sums = self._loops.column_squares, self._sums[0]
-        self._each(lambda n, x, *_: loop(x, mean, sums[n], self._parts[n][0]))
-        return _total(sums)
+    def moments(self) -> tuple[Doubles, Doubles]:
+        """Mean and variance of x."""
+        loop, (means, squares) = self._loops.column_moments, self._sums
+        self._each(lambda n, x, *_: loop(x, means[n], squares[n], self._parts[n]))
+        found = means.reshape(-1, self._features)
+        mean: Doubles = (found * self._counts).sum(axis=0) / self.rows
+        apart = (found - mean) ** 2 * self._counts + squares.reshape(-1, self._features)
+        return mean, apart.sum(axis=0) / self.rows
 
     def normalise(self, mean: Floats, scale: Floats, shift: Floats) -> None:
         """y = (x - mean)·scale + shift."""
-        loop = self._loops.normalise
-        self._each(lambda _, x, y: loop(x, mean, scale, shift, y))
+        loop, vectors = self._loops.normalise, self._wide(mean, scale, shift)
+        self._each(lambda _, x, y: loop(x, *vectors, y))
 
     def gradient_sums(self, mean: Floats) -> tuple[Doubles, Doubles]:
         """Σ dy·(x - mean) and Σ dy."""
-        loop, (product, plain) = self._loops.gradient_sums, self._sums
-        self._each(lambda n, x, dy, *_: loop(x, dy, mean, product[n], plain[n], self._parts[n]))
-        return _total(product), _total(plain)
+        loop, (product, plain), (centre,) = self._loops.gradient_sums, self._sums, self._wide(mean)
+        self._each(lambda n, x, dy, *_: loop(x, dy, centre, product[n], plain[n], self._parts[n]))
+        return self._total(product), self._total(plain)
 
     def input_gradient(self, mean: Floats, outer: Floats, flat: Floats, slope: Floats) -> None:
         """dx = outer·(dy - flat - (x - mean)·slope)."""
-        loop = self._loops.input_gradient
-        self._each(lambda _, x, dy, dx: loop(x, dy, mean, (outer, flat, slope), dx))
+        loop, (centre, *factors) = self._loops.input_gradient, self._wide(mean, outer, flat, slope)
+        self._each(lambda _, x, dy, dx: loop(x, dy, centre, tuple(factors), dx))
+
+    def _total(self, sums: Doubles) -> Doubles:
+        """What all threads found, always added in the same order."""
+        total: Doubles = sums.reshape(-1, self._features).sum(axis=0)
+        return total
+
+    def _wide(self, *given: Floats) -> list[Floats]:
+        """Vectors over features, repeated for the rows that lie side by side."""
+        if self._side == 1:
+            return list(given)
+        rooms = self._vectors[: len(given)]
+        for room, vector in zip(rooms, given, strict=True):
+            np.copyto(room, vector)
+        return [room.reshape(-1) for room in rooms]
 
     def _each(self, work: Callable[..., object]) -> None:
         run_together([partial(work, n, *share) for n, share in enumerate(self._shares)])
+
+
+def _rows_side_by_side(rows: int, features: int) -> int:
+    """How many rows make a wide one: a power of two that leaves none over."""
+    side = 1
+    while side * features < WIDE_ELEMENTS and rows % (2 * side) == 0:
+        side *= 2
+    return side
 
 
 @dataclass(frozen=True)
@@ -134,15 +164,12 @@ class StretchPasses:
             [StretchedSums(views, features, rows) for _ in self._shares] for _ in range(2)
         ]
 
-    def sums(self) -> Doubles:
-        """Σ x."""
+    def moments(self) -> tuple[Doubles, Doubles]:
+        """Mean and variance of x."""
         self._each(self._add_x)
-        return self._found(0)
-
-    def squares(self, mean: Floats) -> Doubles:
-        """Σ (x - mean)²."""
-        self._each(partial(self._add_squares, mean))
-        return self._found(0)
+        mean = self._found(0) / self.rows
+        self._each(partial(self._add_squares, mean.astype(np.float32)))
+        return mean, self._found(0) / self.rows
 
     def normalise(self, mean: Floats, scale: Floats, shift: Floats) -> None:
         """y = (x - mean)·scale + shift."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.views import Floats, Halo, Run, Sink, Views
 from studio.engine.cpu.windows import Columns, Geometry, Stretch
 
@@ -99,12 +98,69 @@ def build_input_gradient(
     With stride 1 it is itself a convolution, of the padded dy with the turned filters; else the
     columns of the gradient are made and added up cell by cell.
     """
-    height, width = sink.target.shape[1:3]
     if geometry.stride != (1, 1):
         return _scattered(views, geometry, weights, dy, sink)
+    filters = _TurnedFilters(views, weights)
+    columns = Columns(views, slope, turned(geometry, dy, sink))
+    product = build_product(views, columns, filters.matrix, None, sink.into())
+
+    def run() -> None:
+        filters.load()
+        product()
+        sink.deliver()
+
+    return run
+
+
+def build_both_gradients(
+    views: Views,
+    geometry: Geometry,
+    weights: Floats,
+    slope: Halo,
+    dy: Floats,
+    x: Floats,
+    sinks: tuple[Sink, Sink],
+) -> Run:
+    """The gradients of weights and input of a convolution with stride 1 from the same columns.
+
+    The columns of dy that give dx hold, for each cell of x, every dy it took part in: their product
+    with x is dw, turned.
+    """
+    kh, kw, cin, cout = weights.shape
+    dw, dx = sinks
+    filters = _TurnedFilters(views, weights)
+    columns = Columns(views, slope, turned(geometry, dy, dx))
+    inputs, results = Lines(views, x, columns), Lines(views, dx.into(), columns)
+    total, more = (views.scratch((cin, kh * kw * cout)) for _ in range(2))
+    found = total.reshape(cin, kh, kw, cout)[:, ::-1, ::-1].transpose(1, 2, 0, 3)
+    steps = [(s, *inputs.part(s), *results.part(s)) for s in columns.stretches]
+
+    def run() -> None:
+        columns.clear()
+        filters.load()
+        for i, (stretch, given, cells, result, target) in enumerate(steps):
+            stretch.load()
+            if not inputs.dense:
+                np.copyto(given.reshape(cells.shape), cells)
+            np.matmul(given.T, stretch.matrix, out=more if i else total)
+            if i:
+                np.add(total, more, out=total)
+            np.matmul(stretch.matrix, filters.matrix, out=result)
+            if not results.dense:
+                np.copyto(target, result.reshape(target.shape))
+        np.copyto(dw.dense(), found)
+        dw.deliver()
+        dx.deliver()
+
+    return run
+
+
+def turned(geometry: Geometry, dy: Floats, dx: Sink) -> Geometry:
+    """The windows over dy whose products with the turned filters give dx, for stride 1."""
+    height, width = dx.target.shape[1:3]
     reach = geometry.reach
     begin = (reach[0] - geometry.begin[0], reach[1] - geometry.begin[1])
-    turned = replace(
+    return replace(
         geometry,
         begin=begin,
         end=(
@@ -113,24 +169,20 @@ def build_input_gradient(
         ),
         out=(height, width),
     )
-    kh, kw, cin, cout = weights.shape
-    filters = views.scratch((kh, kw, cout, cin))
-    flipped = weights[::-1, ::-1].swapaxes(2, 3)
-    columns = Columns(views, slope, turned)
-    matrix = filters.reshape(kh * kw * cout, cin)
-    if sink.sets:
-        product = build_product(views, columns, matrix, None, sink.target)
-        deliver: Run = nothing
-    else:
-        product = build_product(views, columns, matrix, None, sink.into())
-        deliver = sink.deliver
 
-    def run() -> None:
-        np.copyto(filters, flipped)
-        product()
-        deliver()
 
-    return run
+class _TurnedFilters:
+    """Weights [kh,kw,in,out] turned by half a turn, as a matrix [cells of a window of dy, in]."""
+
+    def __init__(self, views: Views, weights: Floats) -> None:
+        kh, kw, cin, cout = weights.shape
+        self._filters = views.scratch((kh, kw, cout, cin))
+        self._given = weights[::-1, ::-1].swapaxes(2, 3)
+        self.matrix = self._filters.reshape(kh * kw * cout, cin)
+
+    def load(self) -> None:
+        """Take the weights as they are now."""
+        np.copyto(self._filters, self._given)
 
 
 def _scattered(views: Views, geometry: Geometry, weights: Floats, dy: Floats, sink: Sink) -> Run:

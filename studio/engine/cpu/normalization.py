@@ -1,6 +1,6 @@
 """Batch normalisation over a matrix [rows, features].
 
-Three passes forward (mean, centred squares, scale) and two backward.
+Statistics and results forward; sums and the input's gradient backward.
 """
 
 from __future__ import annotations
@@ -54,9 +54,8 @@ class _Statistics:
 
     def run(self) -> Doubles:
         """1/√(variance + eps) of the batch; its mean is in ``mean``."""
-        mean = self._passes.sums() / self._passes.rows
+        mean, variance = self._passes.moments()
         np.copyto(self.mean, mean, casting="same_kind")
-        variance = self._passes.squares(self.mean) / self._passes.rows
         inverse: Doubles = 1.0 / np.sqrt(variance + self._eps)
         np.copyto(self._kept_inverse, inverse, casting="same_kind")
         for running, batch in zip(self._running, (mean, variance), strict=True):

@@ -99,8 +99,12 @@ def test_skipped_gradients_are_left_alone(backend: Backend, case: Case) -> None:
         found = gradients(backend, case, slope_of(case), before, skip=(name,))
         for other in names:
             wanted = before[other] if other == name else every[other]
+            # A backend may sum in another order where less is asked of it.
+            slack = 0.0 if other == name else 2e-5
             for got, array in zip(found[other], wanted, strict=True):
-                np.testing.assert_array_equal(got, array, err_msg=f"{case} {other}")
+                np.testing.assert_allclose(
+                    got, array, rtol=slack, atol=slack, err_msg=f"{case} {other}"
+                )
 
 
 @pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)

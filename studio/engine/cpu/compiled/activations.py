@@ -15,6 +15,16 @@ _ZERO = np.float32(0.0)
 
 
 @compiled
+def clip(x: Floats, y: Floats, low: float, high: float) -> None:
+    """y = x between low and high; NaN stays."""
+    bottom, top = np.float32(low), np.float32(high)
+    for i in range(x.size):
+        value = x[i]
+        value = bottom if value <= bottom else value
+        y[i] = top if value >= top else value
+
+
+@compiled
 def clip_in_place(y: Floats, low: float, high: float) -> None:
     """y between low and high; NaN stays."""
     bottom, top = np.float32(low), np.float32(high)

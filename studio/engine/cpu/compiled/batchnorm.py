@@ -5,43 +5,46 @@ Sums are float32 in blocks of rows and float64 between blocks.
 
 from __future__ import annotations
 
+import numpy as np
+
 from studio.engine.cpu.compiled.toolchain import compiled
 from studio.engine.cpu.views import Doubles, Floats
 
-_BLOCK = 128
+_BLOCK = 32
 
 
 @compiled
-def column_sums(x: Floats, sums: Doubles, part: Floats) -> None:
-    """sums = Σ over rows of x."""
+def column_moments(x: Floats, mean: Doubles, apart: Doubles, part: Floats) -> None:
+    """The mean of each column, and the sum of squares apart from it, in one pass.
+
+    A block of rows is summed, then its squares around its own mean while it is in the cache;
+    blocks are joined in float64 (Chan, Golub and LeVeque, 1979). ``part`` holds two rows of
+    working memory.
+    """
     rows, features = x.shape
     for j in range(features):
-        sums[j] = 0.0
+        mean[j] = 0.0
+        apart[j] = 0.0
     for begin in range(0, rows, _BLOCK):
+        end = min(rows, begin + _BLOCK)
         for j in range(features):
-            part[j] = 0.0
-        for i in range(begin, min(rows, begin + _BLOCK)):
+            part[0, j] = 0.0
+            part[1, j] = 0.0
+        for i in range(begin, end):
             for j in range(features):
-                part[j] += x[i, j]
+                part[0, j] += x[i, j]
+        count = np.float32(end - begin)
         for j in range(features):
-            sums[j] += part[j]
-
-
-@compiled
-def column_squares(x: Floats, mean: Floats, sums: Doubles, part: Floats) -> None:
-    """sums = Σ over rows of (x - mean)²."""
-    rows, features = x.shape
-    for j in range(features):
-        sums[j] = 0.0
-    for begin in range(0, rows, _BLOCK):
-        for j in range(features):
-            part[j] = 0.0
-        for i in range(begin, min(rows, begin + _BLOCK)):
+            part[0, j] /= count
+        for i in range(begin, end):
             for j in range(features):
-                apart = x[i, j] - mean[j]
-                part[j] += apart * apart
+                away = x[i, j] - part[0, j]
+                part[1, j] += away * away
+        share = (end - begin) / end
         for j in range(features):
-            sums[j] += part[j]
+            step = part[0, j] - mean[j]
+            mean[j] += step * share
+            apart[j] += part[1, j] + step * step * share * begin
 
 
 @compiled

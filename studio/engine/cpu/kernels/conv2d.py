@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from studio.engine.cpu.convolution import (
+    build_both_gradients,
     build_input_gradient,
     build_product,
     build_weight_gradient,
@@ -41,13 +42,17 @@ def build_grads(ins: Twin, views: Views) -> Run:
     geometry = _geometry(ins, views)
     runs: list[Run] = []
     dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
+    slope = views.halo(ins.ref("y").gradient)
+    if dw is not None and dx is not None and geometry.stride == (1, 1) != geometry.kernel:
+        x = views.data(ins.ref("x"))
+        runs.append(build_both_gradients(views, geometry, weights, slope, dy, x, (dw, dx)))
+        dw = dx = None
     if dw is not None:
         columns = Columns(views, views.halo(ins.ref("x")), geometry)
         runs.append(build_weight_gradient(views, columns, dy, dw))
     if db is not None:
         runs.append(PictureSums(views, dy, db).run)
     if dx is not None:
-        slope = views.halo(ins.ref("y").gradient)
         runs.append(build_input_gradient(views, geometry, weights, slope, dy, dx))
 
     def run() -> None:
