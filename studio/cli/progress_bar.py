@@ -51,6 +51,7 @@ class ProgressBar:
         trainer.progress.connect(self._hear)
         trainer.compiling.connect(self._hear_compiling)
         trainer.said.connect(self._hear_words)
+        trainer.warned.connect(self._hear_words)
 
     def __enter__(self) -> Self:
         if self._live:
@@ -66,6 +67,7 @@ class ProgressBar:
         self._trainer.progress.disconnect(self._hear)
         self._trainer.compiling.disconnect(self._hear_compiling)
         self._trainer.said.disconnect(self._hear_words)
+        self._trainer.warned.disconnect(self._hear_words)
         if self._live:
             self._bar.stop()
 

@@ -65,6 +65,8 @@ def demo(
         run = RunFolder.create(project)
         with Trainer(task, device.backend, run=run) as trainer:
             result = train_with_bar(trainer, quiet=as_json)
+            if result.unsaved is not None:
+                raise result.unsaved
             test = trainer.evaluate("test")
             exports = export_all(trainer.trained(), out)
     if as_json:

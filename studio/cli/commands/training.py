@@ -82,11 +82,13 @@ def train(
                 "exports": [str(e.path) for e in exports],
             }
         )
-        return
-    report(result, test, opened.path)
-    console.say(f"run: {run.path}")
-    for export in exports:
-        console.say(f"{export.format}: {export.path}")
+    else:
+        report(result, test, opened.path)
+        console.say(f"run: {run.path}")
+        for export in exports:
+            console.say(f"{export.format}: {export.path}")
+    if result.unsaved is not None:
+        raise result.unsaved
 
 
 def train_with_bar(trainer: Trainer, *, quiet: bool) -> TrainingResult:

@@ -2,15 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from studio import __version__
+from studio.engine.core.errors import StudioError
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
+from studio.engine.train.runs import RunFolder
+
+_CHECKPOINT = "checkpoint"
+_EPOCH = "epoch "
+
+
+class RunWriter:
+    """Writes a training into its run's folder.
+
+    What cannot be written, because the disk is full or the folder is gone, is told, and the
+    training goes on: its weights are worth more than the record. At its end, and whenever somebody
+    asks, it is tried again.
+
+    Args:
+        folder: of the run, None for no record.
+        warn: hears a sentence for every reason, once.
+    """
+
+    def __init__(self, folder: RunFolder | None, warn: Callable[[str], object]) -> None:
+        self._folder = folder
+        self._warn = warn
+        self._told: set[str] = set()
+        self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
+
+    @property
+    def unsaved(self) -> StudioError | None:
+        """Why the last checkpoint is not on the disk; None where it is."""
+        found = self._missing.get(_CHECKPOINT)
+        return None if found is None else found[1]
+
+    def begin(self, device: str, data_hash: str) -> None:
+        """Write down that it trains, where and on what; StudioError where that cannot be."""
+        if self._folder is not None:
+            facts = {"device": device, "data_hash": data_hash, "version": __version__}
+            before = self._folder.summary()
+            self._folder.write_summary({**before, **facts, "state": "running", "reason": ""})
+
+    def save(self, name: str, checkpoint: Checkpoint) -> str:
+        """Write a checkpoint; its name, empty where it could not be written."""
+        folder = self._folder
+        if folder is None:
+            return ""
+        written = self._write(_CHECKPOINT, lambda: checkpoint.save(folder.checkpoint_path(name)))
+        return name if written else ""
+
+    def remove(self, name: str) -> None:
+        """Delete a checkpoint."""
+        if self._folder is not None and name:
+            self._folder.remove_checkpoint(name)
+
+    def add_metrics(self, epoch: int, logs: Mapping[str, float]) -> None:
+        """Write down the numbers of an epoch."""
+        folder = self._folder
+        if folder is None:
+            return
+
+        def work() -> None:
+            if any(what.startswith(_EPOCH) for what in self._missing):
+                # The last line may have been torn.
+                folder.mend_metrics()
+            folder.append_metrics(epoch, logs)
+
+        self._write(f"{_EPOCH}{epoch}", work)
+
+    def end(self, summary: Mapping[str, object]) -> None:
+        """Write down how it ended, and what could not be written before."""
+        folder = self._folder
+        if folder is not None:
+            self.retry()
+            facts = {**folder.summary(), **summary, "started": folder.name}
+            self._write("summary", lambda: folder.write_summary(facts))
+
+    def retry(self) -> StudioError | None:
+        """Write what could not be written before; why that fails again, if it does."""
+        missing = dict(self._missing)
+        for what, (work, _) in missing.items():
+            if not self._write(what, work):
+                break
+        return next((error for _, error in self._missing.values()), None)
+
+    def _write(self, what: str, work: Callable[[], object]) -> bool:
+        try:
+            work()
+        except StudioError as error:
+            self._missing[what] = (work, error)
+            if error.message not in self._told:
+                self._told.add(error.message)
+                hint = f"; {error.hint}" if error.hint else ""
+                self._warn(f"the training goes on, but is not recorded: {error.message}{hint}")
+            return False
+        self._missing.pop(what, None)
+        return True
 
 
 def checkpoint_of(

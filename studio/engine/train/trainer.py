@@ -13,7 +13,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError, DataError
+from studio.engine.core.errors import CheckpointError, DataError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Role
 from studio.engine.profiler.events import Profile
@@ -28,7 +28,7 @@ from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.progress import Progress, Stopwatch
-from studio.engine.train.recording import checkpoint_of, restore_callbacks, summary_of
+from studio.engine.train.recording import RunWriter, checkpoint_of, restore_callbacks, summary_of
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
@@ -51,6 +51,7 @@ class TrainingResult:
         epochs: numbers of those epochs, from 0.
         steps: steps of all epochs.
         seconds: time this part took, compiling and pauses left out.
+        unsaved: why its last checkpoint could not be written, None when it was.
     """
 
     outcome: Outcome
@@ -59,6 +60,7 @@ class TrainingResult:
     epochs: tuple[int, ...]
     steps: int
     seconds: float
+    unsaved: StudioError | None = None
 
     @property
     def last(self) -> dict[str, float]:
@@ -82,7 +84,7 @@ class _Place:
 class Trainer:
     """Owns a network while it trains; a context manager.
 
-    ``progress``, ``epoch_ended`` and ``said`` are emitted on the training thread.
+    ``progress``, ``epoch_ended``, ``said`` and ``warned`` are emitted on the training thread.
 
     Args:
         task: what is trained, on what.
@@ -109,8 +111,10 @@ class Trainer:
         self.progress: Signal[[Progress]] = Signal()
         self.epoch_ended: Signal[[int, Mapping[str, float]]] = Signal()
         self.said: Signal[[str]] = Signal()
+        self.warned: Signal[[str]] = Signal()
         self.compiling: Signal[[int, int]] = Signal()
         self.history = History()
+        self._writer = RunWriter(run, self.warned.emit)
         self._owns_network = network is None
         self.network = network or Network(task, backend, self.compiling.emit)
         self.callbacks = self._all_callbacks(callbacks)
@@ -284,16 +288,16 @@ class Trainer:
         self.said.emit(text)
 
     def save_checkpoint(self, name: str) -> str:
-        """Write a checkpoint into the run's folder; its name, empty without a run."""
-        if self.run_folder is None:
-            return ""
-        self.checkpoint().save(self.run_folder.checkpoint_path(name))
-        return name
+        """Write a checkpoint into the run's folder; its name, empty where there is none."""
+        return "" if self.run_folder is None else self._writer.save(name, self.checkpoint())
+
+    def save_again(self) -> StudioError | None:
+        """Write what of the run could not be written; why that fails again, if it does."""
+        return self._writer.retry()
 
     def remove_checkpoint(self, name: str) -> None:
         """Delete a checkpoint of the run."""
-        if self.run_folder is not None and name:
-            self.run_folder.remove_checkpoint(name)
+        self._writer.remove(name)
 
     def checkpoint(self) -> Checkpoint:
         """Everything needed to go on from here (on the training thread, between steps)."""
@@ -317,6 +321,7 @@ class Trainer:
         return found
 
     def _train(self) -> TrainingResult:
+        self._writer.begin(self.network.backend.device, self.task.data_hash)
         self._prepare()
         settings, place = self.task.settings, self._place
         outcome: Outcome = "finished"
@@ -341,6 +346,7 @@ class Trainer:
             tuple(self.history.epoch),
             self.loop.total_step,
             self._watch.seconds,
+            self._writer.unsaved,
         )
         self._summarise(outcome, place.stop_reason)
         return result
@@ -415,8 +421,7 @@ class Trainer:
             logs |= {f"val_{name}": value for name, value in measured.items()}
         logs["learning_rate"] = loop.rates.rate(max(0, loop.total_step - 1))
         place.epoch, place.in_epoch = epoch + 1, False
-        if self.run_folder is not None:
-            self.run_folder.append_metrics(epoch, logs)
+        self._writer.add_metrics(epoch, logs)
         for callback in (self.history, *self.callbacks):
             callback.on_epoch_end(epoch, logs)
         self._report(logs)
@@ -458,10 +463,8 @@ class Trainer:
         )
 
     def _summarise(self, state: str, reason: str) -> None:
-        if self.run_folder is None:
-            return
         steps = 0 if self._loop is None else self._loop.total_step
         found = summary_of(
             state, reason, self.network.backend.device, self.history, steps, self._watch.seconds
         )
-        self.run_folder.write_summary({**found, "started": self.run_folder.name})
+        self._writer.end(found)

@@ -43,14 +43,16 @@ class ModelCheckpoint(ProjectCallback):
         """Write what is due, then remove what is too many."""
         watched = self.monitor if self.monitor in logs or self.monitor != "val_loss" else "loss"
         value = monitored(logs, watched, self.who)
-        better = self._sign * value < self._sign * self._value
+        better, before = self._sign * value < self._sign * self._value, self._value
         if better:
             self._value = value
         if (epoch + 1) % self.every == 0 or epoch + 1 == self.training.epochs:
             name = self.training.save_checkpoint(f"epoch-{epoch + 1:04d}")
-            self._kept = [*(k for k in self._kept if k != name), name]
-        if better and self.best:
-            self.training.save_checkpoint("best")
+            # What could not be written must not push out what was.
+            if name:
+                self._kept = [*(k for k in self._kept if k != name), name]
+        if better and self.best and not self.training.save_checkpoint("best"):
+            self._value = before
         while len(self._kept) > self.keep:
             self.training.remove_checkpoint(self._kept.pop(0))
 
