@@ -18,7 +18,6 @@ from studio.engine.cpu.picture_sums import StretchedSums, stretch_rows
 from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Doubles, Floats, Views
 
-
 WIDE_ELEMENTS = 512
 """Elements of a row from which a loop along it runs at full speed."""
 
@@ -98,8 +97,8 @@ class CompiledPasses:
 
     def normalise(self, mean: Floats, scale: Floats, shift: Floats) -> None:
         """y = (x - mean)·scale + shift."""
-        loop, vectors = self._loops.normalise, self._wide(mean, scale, shift)
-        self._each(lambda _, x, y: loop(x, *vectors, y))
+        loop, (centre, by, plus) = self._loops.normalise, self._wide(mean, scale, shift)
+        self._each(lambda _, x, y: loop(x, centre, by, plus, y))
 
     def gradient_sums(self, mean: Floats) -> tuple[Doubles, Doubles]:
         """Σ dy·(x - mean) and Σ dy."""
@@ -110,7 +109,8 @@ class CompiledPasses:
     def input_gradient(self, mean: Floats, outer: Floats, flat: Floats, slope: Floats) -> None:
         """dx = outer·(dy - flat - (x - mean)·slope)."""
         loop, (centre, *factors) = self._loops.input_gradient, self._wide(mean, outer, flat, slope)
-        self._each(lambda _, x, dy, dx: loop(x, dy, centre, tuple(factors), dx))
+        three = (factors[0], factors[1], factors[2])
+        self._each(lambda _, x, dy, dx: loop(x, dy, centre, three, dx))
 
     def _total(self, sums: Doubles) -> Doubles:
         """What all threads found, always added in the same order."""

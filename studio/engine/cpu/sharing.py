@@ -14,17 +14,14 @@ import numpy as np
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.scratch import Scratch
-from studio.engine.cpu.team import WORTH_ELEMENTS, cut_evenly, run_together
+from studio.engine.cpu.team import WORTH_ELEMENTS, WORTH_FLOPS, cut_evenly, run_together
 from studio.engine.cpu.views import Anything, Halo, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Storage
 from studio.engine.runtime.entries import Entry
 
-WORTH_FLOPS = 4_000_000
-"""Operations from which it pays however small the operands."""
-
 BY_SAMPLE = frozenset(
-    {"CONV2D", "DEPTHWISE_CONV2D", "MAXPOOL2D", "AVGPOOL2D", "GLOBAL_AVGPOOL2D", "LINEAR",
+    {"CONV2D", "DEPTHWISE_CONV2D", "MAXPOOL2D", "AVGPOOL2D", "GLOBAL_AVGPOOL2D",
      "SOFTMAX_CE", "SOFTMAX", "SOFTMAX_LOG"}
 )  # fmt: skip
 """Instructions with a kernel file whose results are the samples' own."""

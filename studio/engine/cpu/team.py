@@ -121,6 +121,18 @@ WORTH_ELEMENTS = 1 << 16
 """Elements of the largest operand from which a second thread pays: waking it takes about 30 µs."""
 
 
+WORTH_FLOPS = 4_000_000
+"""Operations from which it pays however small the operands."""
+
+
+def cut_steps(length: int, count: int, step: int) -> list[slice]:
+    """Slices of a side for each thread, of whole steps but for the last; at most ``count``."""
+    steps = -(-length // step)
+    count = max(1, min(count, steps))
+    ends = [min(length, round(i * steps / count) * step) for i in range(count + 1)]
+    return [slice(ends[i], ends[i + 1]) for i in range(count)]
+
+
 def cut_evenly(length: int, threads: int, elements: int) -> list[range]:
     """Runs of indices for each thread; one run where sharing does not pay.
 

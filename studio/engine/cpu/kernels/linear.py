@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from math import prod
 
-import numpy as np
-
 from studio.engine.cpu.dense import DenseIn, DenseOut
+from studio.engine.cpu.products import product_parts
 from studio.engine.cpu.sums import ColumnSums
+from studio.engine.cpu.team import run_together
 from studio.engine.cpu.views import Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
 
@@ -19,42 +21,54 @@ def build(ins: Instruction, views: Views) -> Run:
     rows = prod(views.shape(ins.ref("x"))[:-1])
     x = DenseIn(views, views.data(ins.ref("x")), (rows, in_size))
     y = DenseOut(views, views.data(ins.ref("y")), (rows, out_size))
-    turned = weights.T
     bias = views.data(ins.ref("b")) if ins.ref("b").present else None
+    parts = product_parts(x.array, weights.T, y.array, views.means.threads, bias)
 
     def run() -> None:
         x.load()
-        np.matmul(x.array, turned, out=y.array)
-        if bias is not None:
-            np.add(y.array, bias, out=y.array)
+        run_together(parts)
         y.store()
 
     return run
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
-    """dw = dyᵀ·x, db = Σ dy, dx = dy·w."""
+    """dw = dyᵀ·x, db = Σ dy, dx = dy·w; dw and dx in one round of the threads."""
     weights = views.data(ins.ref("w"))
     out_size, in_size = weights.shape
     rows = prod(views.shape(ins.ref("x"))[:-1])
     x = DenseIn(views, views.data(ins.ref("x")), (rows, in_size))
     dy = DenseIn(views, views.grad(ins.ref("y")), (rows, out_size))
     dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
-    turned = dy.array.T
+    products: list[list[Run]] = []
+    if dw is not None:
+        target = dw.dense()
+        products.append(product_parts(dy.array.T, x.array, target, views.means.threads))
+    if dx is not None:
+        flat = dx.dense().reshape(rows, in_size)
+        products.append(product_parts(dy.array, weights, flat, views.means.threads))
     sums = ColumnSums(views, dy.array, db.into()) if db is not None else None
-    flat = dx.dense().reshape(rows, in_size) if dx is not None else None
+    rounds = [_sequence(parts) for parts in zip_longest(*products)]
+    sinks = [sink for sink in (dw, db, dx) if sink is not None]
 
     def run() -> None:
         dy.load()
-        if dw is not None:
-            x.load()
-            np.matmul(turned, x.array, out=dw.dense())
-            dw.deliver()
-        if sums is not None and db is not None:
+        x.load()
+        if rounds:
+            run_together(rounds)
+        if sums is not None:
             sums.run()
-            db.deliver()
-        if dx is not None:
-            np.matmul(dy.array, weights, out=flat)
-            dx.deliver()
+        for sink in sinks:
+            sink.deliver()
+
+    return run
+
+
+def _sequence(parts: Sequence[Run | None]) -> Run:
+    wanted = [part for part in parts if part is not None]
+
+    def run() -> None:
+        for part in wanted:
+            part()
 
     return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from studio.engine.cpu.products import product
 from studio.engine.cpu.sums import sum_to
 from studio.engine.cpu.views import Floats, Run, Sink, Views
 from studio.engine.isa.instruction import Instruction, Twin
@@ -18,7 +19,7 @@ def build(ins: Instruction, views: Views) -> Run:
     a = _turned(views.data(ins.ref("a")), ins.value("ta"))
     b = _turned(views.data(ins.ref("b")), ins.value("tb"))
     y = views.data(ins.ref("y"))
-    return lambda: np.matmul(a, b, out=y)
+    return product(a, b, y, views.means.threads)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
@@ -47,16 +48,18 @@ def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool
     shape = (*lead, left.shape[-2], right.shape[-1])
     target = _turned(sink.dense(), turned)
     if target.shape == shape:
+        whole = product(left, right, target, views.means.threads)
 
         def run() -> None:
-            np.matmul(left, right, out=target)
+            whole()
             sink.deliver()
 
         return run
     wide = views.scratch(shape)
+    repeated = product(left, right, wide, views.means.threads)
 
     def run_summed() -> None:
-        np.matmul(left, right, out=wide)
+        repeated()
         sum_to(wide, target)
         sink.deliver()
 

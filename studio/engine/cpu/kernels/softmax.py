@@ -17,6 +17,13 @@ def _softmax(x: Floats, y: Floats, _: Floats, column: Floats) -> None:
     np.divide(y, column, out=y)
 
 
+def _softmax_compiled(x: Floats, y: Floats, _: Floats, column: Floats) -> None:
+    from studio.engine.cpu.compiled.softmax import softmax_rows
+
+    np.maximum.reduce(x, axis=1, keepdims=True, out=column)
+    softmax_rows(x, column, y)
+
+
 def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
     np.multiply(y, dy, out=dx)
     np.add.reduce(dx, axis=1, keepdims=True, out=column)
@@ -26,7 +33,7 @@ def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = e^(x - max) / Σ e^(x - max)."""
-    return run_rows(ins, views, _softmax)
+    return run_rows(ins, views, _softmax_compiled if views.means.compiled else _softmax)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
