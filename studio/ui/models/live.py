@@ -22,6 +22,8 @@ from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList
 
 WAITING = Status("waiting", "Appears when the training runs", "Start a training")
+FIRST_STEP = Status("waiting", "Appears with the first step")
+NEXT_STEP = Status("waiting", "Appears with the next step")
 QUIET = Status("quiet", "Live views are switched off", "Switch them on to see tensors change")
 
 
@@ -31,17 +33,17 @@ class LiveView:
     Made by `LiveTensors.open`. Nothing is captured until the view is active.
     """
 
-    def __init__(self, owner: LiveTensors, entity: Entity, after: str) -> None:
+    def __init__(self, owner: LiveTensors, entity: Entity, after: str, past: int) -> None:
         self.entity = entity
         self.after = after
         self.changed: Signal[[]] = Signal()
         self.frame: Frame | None = None
-        self.status: Status = WAITING
+        self.status: Status = owner.waiting
         self._owner = owner
         self._closed = False
         name, grad = entities.tensor_name(entity)
         locate = owner.locate(after) if after else None
-        self._channel = Channel(name, grad, locate, self._corner, self._told)
+        self._channel = Channel(name, grad, locate, self._corner, self._told, past)
         owner.worker.add(self._channel)
 
     @property
@@ -135,6 +137,7 @@ class LiveTensors:
         self._tried: set[str] = set()
         self._recompiling = False
         self._quiet = False
+        self._expected = False
         self._provenance: Provenance | None = None
 
     # -- for whoever trains ---------------------------------------------------------------------
@@ -144,9 +147,15 @@ class LiveTensors:
         """The training that is looked at."""
         return self._trainer
 
+    def expect(self, expected: bool) -> None:
+        """A training is being prepared, or is not any more."""
+        if expected != self._expected:
+            self._expected = expected
+            self._apply()
+
     def started(self, trainer: Trainer) -> None:
         """A training is there: look at its tensors."""
-        self._trainer = trainer
+        self._trainer, self._expected = trainer, False
         self._asked, self._tried, self._recompiling = set(), set(), False
         self._apply()
 
@@ -171,18 +180,26 @@ class LiveTensors:
 
     # -- for views ------------------------------------------------------------------------------
 
-    def open(self, entity: Entity, *, after: str = "") -> LiveView:
+    def open(self, entity: Entity, *, after: str = "", past: int = 0) -> LiveView:
         """Look at a tensor.
 
         Args:
             entity: a tensor, or its gradient.
             after: stable key of the instruction to look behind; the last that writes it without.
+            past: pictures to lay behind one another, 0 for the newest by itself.
         """
-        view = LiveView(self, entity, after)
+        view = LiveView(self, entity, after, past)
         self._views = (*self._views, view)
-        if self._quiet:
-            view.show_status(QUIET)
         return view
+
+    @property
+    def waiting(self) -> Status:
+        """Why a view shows nothing that nobody has looked for yet."""
+        if self._quiet:
+            return QUIET
+        if self._trainer is not None:
+            return NEXT_STEP
+        return FIRST_STEP if self._expected else WAITING
 
     def forget(self, view: LiveView) -> None:
         """A view was closed."""
@@ -210,7 +227,7 @@ class LiveTensors:
         self._quiet = quiet
         self.worker.set_quiet(quiet)
         for view in self._views:
-            view.show_status(QUIET if quiet else WAITING)
+            view.show_status(self.waiting)
         self.changed.emit()
 
     def close(self) -> None:
@@ -236,7 +253,7 @@ class LiveTensors:
         return find
 
     def _apply(self) -> None:
-        self.worker.use(Source(self._trainer, self._resting))
+        self.worker.use(Source(self._trainer, self._resting, self._expected))
         self.changed.emit()
 
     def _keep_later(self, name: str) -> None:

@@ -14,6 +14,7 @@ from studio.engine.runtime.live import After, ArraySnapshot, Moment, Snapshot, T
 from studio.engine.runtime.live_places import NotStoredError
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.live_frames import SHARE, Frame, State, Status, TimeSpent, Wish
+from studio.ui.models.live_past import Past
 from studio.ui.models.live_resting import Resting
 
 _LOG = logging.getLogger(__name__)
@@ -27,11 +28,18 @@ class Source:
     Args:
         trainer: the training under way, None without.
         resting: the weights there are without a training.
+        expected: a training is being prepared.
     """
 
-    def __init__(self, trainer: Trainer | None = None, resting: Resting | None = None) -> None:
+    def __init__(
+        self,
+        trainer: Trainer | None = None,
+        resting: Resting | None = None,
+        expected: bool = False,
+    ) -> None:
         self.trainer = trainer
         self.resting = resting
+        self.expected = expected
 
 
 class Channel:
@@ -43,6 +51,7 @@ class Channel:
         after: the instruction to look behind.
         label: what the picture's corner says of a place, given the index of its instruction.
         told: hears a frame or a status, on the worker's thread.
+        past: pictures to lay behind one another, 0 for the newest by itself.
     """
 
     def __init__(
@@ -52,6 +61,7 @@ class Channel:
         after: After,
         label: Callable[[Moment], str],
         told: Callable[[Frame | Status], None],
+        past: int = 0,
     ) -> None:
         self.name = name
         self.grad = grad
@@ -61,8 +71,11 @@ class Channel:
         """Whether the last frame is still on its way to the window."""
         self.hurry = False
         """Whether to try at once what was refused before."""
+        self.again = False
+        """Whether to tell anew what was told before."""
         self._label = label
         self._told = told
+        self._past = Past(past) if past else None
         self._source: Source | None = None
         self._tap: Tap | None = None
         self._snapshot: Snapshot | None = None
@@ -92,6 +105,8 @@ class Channel:
             self._source = source
         if not wish.active or self.busy:
             return _RETRY_SECONDS
+        if self.again:
+            self.again, self._done, self._status = False, None, None
         if wish.held is not None:
             if wish is not self._done:
                 self._render(wish.held.snapshot, wish, worker)
@@ -107,7 +122,7 @@ class Channel:
         else:
             found = self._from_rest(source.resting)
         if found is not None:
-            self._replace(found)
+            self._replace(found if self._past is None else self._behind(found, self._past, worker))
         if self._snapshot is not None and wish is not self._done:
             self._render(self._snapshot, wish, worker)
         return max(0.0, self._due - time.perf_counter()) if self._due > now else _RETRY_SECONDS
@@ -189,22 +204,36 @@ class Channel:
     def _from_rest(self, resting: Resting | None) -> Snapshot | None:
         if self._snapshot is not None:
             return None
-        if resting is None or self.grad:
-            what = "Gradients appear" if self.grad else "Appears"
-            self._say(Status("waiting", f"{what} when the training runs", "Start a training"))
-            return None
         try:
-            array = resting.read(self.name)
+            array = None if resting is None or self.grad else resting.read(self.name)
         except StudioError as error:
             self._say(Status("missing", error.message, error.hint))
             return None
-        if array is None:
-            self._say(Status("waiting", "Appears when the training runs", "Start a training"))
+        if resting is None or array is None:
+            self._say(self._absent())
             return None
         self._text = resting.label
         return ArraySnapshot(
             self.name, np.asarray(array, order="C"), False, Moment(resting.step, -1)
         )
+
+    def _behind(self, found: Snapshot, past: Past, worker: LiveWorker) -> Snapshot:
+        """The pictures so far with this one behind them."""
+        began = time.thread_time()
+        made = past.add(found)
+        seconds = time.thread_time() - began
+        worker.spent.add(seconds)
+        self._due += seconds / worker.share
+        noun = "picture" if len(past) == 1 else "pictures"
+        self._text = f"{len(past)} {noun} to {self._text}"
+        return made
+
+    def _absent(self) -> Status:
+        """What is to be said of a tensor that there is only in a training."""
+        what = "Gradients appear" if self.grad else "Appears"
+        if self._source is not None and self._source.expected:
+            return Status("waiting", f"{what} with the first step")
+        return Status("waiting", f"{what} when the training runs", "Start a training")
 
     def _replace(self, found: Snapshot) -> None:
         if self._snapshot is not None:
@@ -305,6 +334,8 @@ class LiveWorker:
     def set_quiet(self, quiet: bool) -> None:
         """Capture and draw nothing, or go on."""
         self._quiet = quiet
+        for channel in self._channels:
+            channel.again = True
         self.wake()
 
     def retry(self) -> None:

@@ -27,6 +27,7 @@ from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.tensor_view_picture import Picture
 from studio.ui.models.tensor_view_pointing import Pointing
 from studio.ui.models.tensor_view_range import ColourRange
+from studio.ui.models.tensor_view_slices import parse_slicing, past_wanted
 from studio.ui.models.tensor_view_words import badge_text, is_current
 
 Mode: TypeAlias = Literal["live", "after", "held"]
@@ -67,6 +68,7 @@ class TensorViewModel:
         self.comparing = False
         self.history: deque[tuple[int, float]] = deque(maxlen=_HISTORY)
         self.slice_error = ""
+        self.past = 0
         self._live = live
         self._tasks = tasks
         self._tensor_of = tensor_of
@@ -139,6 +141,7 @@ class TensorViewModel:
             return
         self.entity = entity
         self.mode, self.after, self.comparing, self.held = "live", "", False, None
+        self.past = 0
         self.history.clear()
         self.pointing.forget()
         tensor = self._tensor()
@@ -238,11 +241,13 @@ class TensorViewModel:
 
     def why_not_compare(self) -> str:
         """Why nothing can be compared with; empty when something can."""
+        if self.past:
+            return "several pictures are shown"
         return "" if self.held is not None else "nothing is held"
 
     def compare(self) -> None:
         """Show the difference to what was held, or the tensor itself again."""
-        if self.held is None:
+        if self.why_not_compare():
             return
         self.comparing = not self.comparing
         if self.comparing and self.mode == "held":
@@ -259,17 +264,32 @@ class TensorViewModel:
             self._set_look(replace(self.look, size=(width, height)))
 
     def set_slice(self, text: str) -> bool:
-        """Take other indices, typed as NumPy writes them; whether the text was one."""
-        shape = self.shape
+        """Take other indices, typed as NumPy writes them; whether the text was one.
+
+        With ``t`` in front they are taken of the last pictures in a row.
+        """
+        past, shape = past_wanted(text), self.shape
         if shape is not None:
+            own = shape[1:] if self.past else shape
             try:
-                replace(self.look, text=text).slicing(shape)
+                parse_slicing(text, (past, *own) if past else own)
             except ParameterError as error:
                 self.slice_error = error.message
                 self.changed.emit()
                 return False
         self.slice_error = ""
-        self._set_look(replace(self.look, text=text, tile=None, region=None, page=0))
+        look = replace(self.look, text=text, tile=None, region=None, page=0)
+        if past == self.past:
+            self._set_look(look)
+            return True
+        tensor = self._tensor()
+        weights = not past and tensor is not None and tensor.role in _WEIGHTS
+        self.look = replace(look, weights=weights, channel=None, positions={})
+        self.past, self.comparing, self.held = past, False, None
+        if self.mode == "held":
+            self.mode = "after" if self.after else "live"
+        self.pointing.forget()
+        self._reopen()
         return True
 
     def set_position(self, axis: int, at: int) -> None:
@@ -345,7 +365,7 @@ class TensorViewModel:
             self._view = None
         self._painting.forget()
         if self.entity is not None:
-            self._view = self._live.open(self.entity, after=self.after)
+            self._view = self._live.open(self.entity, after=self.after, past=self.past)
             self._view.changed.connect(self._news)
         self._want()
         self.changed.emit()

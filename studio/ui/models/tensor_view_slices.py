@@ -1,4 +1,8 @@
-"""Slices typed as NumPy writes them: ``[0, :, ::2]`` says which indices of each axis are shown."""
+"""Slices typed as NumPy writes them: ``[0, :, ::2]`` says which indices of each axis are shown.
+
+``t[-50:]`` means the last pictures of a tensor, laid one behind another along a first axis; what
+follows after a comma is taken of each: ``t[-50:, 0]``.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,10 @@ from studio.engine.core.tensor import Shape, shape_text
 from studio.engine.runtime.live_sheet import Pick
 
 _NUMBER = re.compile(r"[+-]?\d+")
+_HISTORY = re.compile(r"\s*t\s*(\[.*)", re.DOTALL)
+
+MOST_PAST = 200
+"""Pictures kept at most for a slice over the past."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +43,20 @@ class Slicing:
         return tuple(axis for axis in range(len(self.picks)) if axis not in self.fixed)
 
 
+def past_wanted(text: str) -> int:
+    """How many pictures a slice over the past needs; 0 for one that is not over the past."""
+    found = _HISTORY.fullmatch(text)
+    if found is None:
+        return 0
+    first = found[1].strip("[] ").partition(",")[0]
+    start = first.partition(":")[0].strip()
+    if _NUMBER.fullmatch(start) and int(start) < 0:
+        return min(-int(start), MOST_PAST)
+    return MOST_PAST
+
+
 def parse_slicing(text: str, shape: Shape) -> Slicing:
-    """What a text takes of a tensor.
+    """What a text takes of a tensor, or, where it is over the past, of its pictures in a row.
 
     Brackets may be left out, missing axes are whole, ``...`` stands for as many as fit. Nothing at
     all takes everything.
@@ -44,7 +64,8 @@ def parse_slicing(text: str, shape: Shape) -> Slicing:
     Raises:
         ParameterError: the text is no slice, or lies outside the shape; says which axis and why.
     """
-    inside = text.strip()
+    over_past = _HISTORY.fullmatch(text)
+    inside = text.strip() if over_past is None else over_past[1].strip()
     if inside.startswith("[") != inside.endswith("]"):
         raise _wrong("a bracket is missing", text)
     inside = inside.removeprefix("[").removesuffix("]").strip()

@@ -12,6 +12,7 @@ import pytest
 
 from studio.engine.core.tensor import Shape
 from studio.engine.runtime.backend import Backend
+from studio.engine.runtime.live import ArraySnapshot, Moment
 from studio.engine.runtime.live_sheet import Pick, Sheet
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
@@ -20,6 +21,7 @@ from studio.engine.train.weights import initial_weights
 from studio.ui.models import entities
 from studio.ui.models.live import LiveTensors, LiveView
 from studio.ui.models.live_frames import TimeSpent
+from studio.ui.models.live_past import Past
 from studio.ui.models.live_resting import NetworkAtRest, initial, of_checkpoint
 from studio.ui.models.provenance import Provenance
 from studio.ui.models.scheduling import ManualScheduler
@@ -153,6 +155,77 @@ def test_a_paused_training_shows_what_is_there_and_says_what_is_not(
         studio.until(lambda: early.frame is not None or early.status.state == "compiling")
         running.finish()
         studio.live.ended()
+
+
+def test_a_view_of_a_paused_training_never_asks_for_a_start(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        running.step(2)
+        texts: set[str] = set()
+        view = studio.live.open(entities.tensor("dense/kernel"))
+
+        def look() -> None:
+            texts.add(f"{view.status.text} {view.status.hint}")
+
+        view.changed.connect(look)
+        look()
+        view.want(active=True, sheets=map_of)
+        studio.until(lambda: view.status.state == "live")
+        studio.live.set_quiet(True)
+        studio.live.set_quiet(False)
+        look()
+        studio.until(lambda: view.status.state == "live")
+        assert view.frame is not None
+        assert view.frame.snapshot.moment.step == 2
+        assert not any("Start a training" in text for text in texts), texts
+        running.finish()
+        studio.live.ended()
+
+
+def test_while_a_training_is_prepared_its_first_step_is_waited_for(
+    studio: Studio, cpu: Backend
+) -> None:
+    view = opened(studio, "dense/output")
+    studio.until(lambda: view.status.hint == "Start a training")
+    studio.live.expect(True)
+    studio.until(lambda: view.status.text == "Appears with the first step")
+    assert view.status.hint == ""
+    assert studio.live.open(entities.tensor("dense/bias")).status == view.status
+    studio.live.expect(False)
+    studio.until(lambda: view.status.hint == "Start a training")
+
+
+def test_the_last_pictures_lie_behind_one_another(studio: Studio, cpu: Backend) -> None:
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = studio.live.open(entities.tensor("dense/kernel"), past=3)
+        view.want(active=True)
+        studio.until(lambda: view.frame is not None)
+        wanted = [trainer.network.session.read("dense/kernel").result().copy()]
+        for count in (1, 2, 3, 4):
+            running.step()
+            studio.until(lambda n=count: view.frame and view.frame.snapshot.moment.step == n)
+            wanted.append(trainer.network.session.read("dense/kernel").result().copy())
+            np.testing.assert_array_equal(shown(view), np.stack(wanted[-3:]))
+            assert view.frame is not None
+            number = min(count + 1, 3)
+            assert view.frame.label == f"{number} pictures to step {count}"
+        running.finish()
+        studio.live.ended()
+
+
+def test_large_tensors_have_fewer_past_pictures() -> None:
+    past = Past(100)
+    for step in range(6):
+        array = np.full((1024, 1280), step, np.float32)
+        made = past.add(ArraySnapshot("t", array, moment=Moment(step, -1)))
+    assert made.array()[:, 0, 0].tolist() == [3, 4, 5]
+    again = past.add(ArraySnapshot("t", np.zeros((2, 2), np.float32), moment=Moment(9, -1)))
+    assert again.shape == (1, 2, 2)
+    anew = past.add(ArraySnapshot("t", np.ones((2, 2), np.float32), moment=Moment(1, -1)))
+    assert anew.array().tolist() == [[[1, 1], [1, 1]]]
+    same = past.add(ArraySnapshot("t", np.full((2, 2), 7, np.float32), moment=Moment(1, -1)))
+    assert same.array().tolist() == [[[7, 7], [7, 7]]]
 
 
 def test_gradients_and_instructions_are_looked_at(studio: Studio, cpu: Backend) -> None:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from studio.engine.core.errors import ParameterError
 from studio.engine.runtime.live_sheet import Sheet, draw
 from studio.ui.models.tensor_view_slices import (
+    MOST_PAST,
     Slicing,
     parse_index,
     parse_slicing,
+    past_wanted,
     slicing_text,
 )
 
@@ -94,3 +96,25 @@ def test_a_sliced_picture_holds_what_numpy_takes(rng: np.random.Generator) -> No
     found = parse_slicing("[2, ::-2, 1::3]", array.shape)
     made = draw(array, Sheet(array.shape, found.picks, rows=1, columns=2))
     np.testing.assert_array_equal(made.low[0, :, :, 0], array[2, ::-2, 1::3])
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("t[-50:]", 50), (" t [ -3 : , 0 ]", 3), ("t[-1]", 1), ("t[:]", MOST_PAST), ("t[]", MOST_PAST),
+     ("t[::2, :, 1]", MOST_PAST), ("t[-9999:]", MOST_PAST), ("[-50:]", 0), ("", 0), ("t", 0),
+     ("tt[-5:]", 0), ("-50:", 0)],
+)  # fmt: skip
+def test_a_slice_over_the_past_says_how_many_pictures_it_needs(text: str, count: int) -> None:
+    assert past_wanted(text) == count
+
+
+def test_a_slice_over_the_past_is_taken_of_the_pictures_in_a_row() -> None:
+    array = np.arange(5 * 3 * 4).reshape(5, 3, 4)
+    for text, wanted in (
+        ("t[-2:]", array[-2:]),
+        ("t[::2, 1]", array[::2, 1]),
+        ("t[-1]", array[-1]),
+    ):
+        np.testing.assert_array_equal(taken(text, array), wanted)
+    with pytest.raises(ParameterError, match="bracket"):
+        parse_slicing("t[-2:", array.shape)

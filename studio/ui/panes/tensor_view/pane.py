@@ -31,6 +31,7 @@ from studio.ui.models.selection import Selection
 from studio.ui.models.studio import Studio
 from studio.ui.models.tensor_view import TensorViewModel, tensor_choices
 from studio.ui.models.tensor_view_actions import bind_view
+from studio.ui.models.tensor_view_choice import TensorChoice, renamed
 from studio.ui.models.tensor_view_colours import CHOICES
 from studio.ui.models.tensor_view_picture import exact_number
 from studio.ui.models.tensor_view_words import pick_text, statistics_text
@@ -73,6 +74,9 @@ class TensorViewPane(PaneFrame):
         self._fail = studio.fail
         self._device_refused = False
         self._choices: tuple[Entity, ...] = ()
+        self._choice = TensorChoice()
+        self._sought: Selection | None = None
+        self._tensor: Tensor | None = None
         self.view = TensorViewModel(
             studio.live, studio.tasks, self._tensor_of, studio.picks, _ground
         )
@@ -89,7 +93,7 @@ class TensorViewPane(PaneFrame):
             parent=self,
         )  # fmt: skip
         self._build()
-        self._bind()
+        self._bind(studio)
         self._programs_changed()
         self._selected(self._bus.selection, "")
         self._refresh()
@@ -168,7 +172,7 @@ class TensorViewPane(PaneFrame):
         made.clicked.connect(lambda: self._trigger(action_id))
         return made
 
-    def _bind(self) -> None:
+    def _bind(self, studio: Studio) -> None:
         bind_view(self._actions, self.view, self._instruction, self._fail)
         self._actions.bind("tensor.go_to", self._ask_index, self._why_not_point)
         self._actions.bind("tensor.copy_value", self._copy, self._why_no_value)
@@ -182,6 +186,8 @@ class TensorViewPane(PaneFrame):
         binding.connect(self, self._bus.revealed, self._revealed)
         binding.connect(self, self._compilation.changed, self._programs_changed)
         binding.connect(self, self._live.changed, self._programs_changed)
+        binding.connect(self, studio.document_replaced, self._forget)
+        self.pin_changed.connect(self._linked)
         binding.connect(self, self.view.changed, self._seen)
         binding.connect(self, self._preferences.changed, self._preferred)
         binding.refresh(
@@ -208,6 +214,7 @@ class TensorViewPane(PaneFrame):
 
     def show_tensor(self, entity: Entity | None) -> None:
         """Look at a tensor."""
+        self._tensor = None if entity is None else self._tensor_of(entities.tensor_name(entity)[0])
         self.view.show(entity)
         self._show_choice()
 
@@ -305,7 +312,28 @@ class TensorViewPane(PaneFrame):
             with QSignalBlocker(self._chooser):
                 self._chooser.clear()
                 self._chooser.addItems([entity.key for entity in found])
+            self._keep_up()
+            if self._sought is not None:
+                self._selected(self._sought, "")
         self._show_choice()
+
+    def _linked(self, pinned: bool) -> None:
+        if not pinned:
+            self._selected(self._bus.selection, "")
+
+    def _forget(self, _document: object) -> None:
+        """Another project is open: nothing of the last is looked at."""
+        self._sought = None
+        self.show_tensor(None)
+
+    def _keep_up(self) -> None:
+        """What is shown may be called otherwise in this program, or be there no more."""
+        entity, before, program = self.view.entity, self._tensor, self._program()
+        if entity is None or program is None or entity in self._choices:
+            return
+        tensors = tuple(program.tensors.values())
+        found = None if before is None else renamed(before, entity, tensors)
+        self.show_tensor(found if found in self._choices else None)
 
     def _show_choice(self) -> None:
         key = "" if self.view.entity is None else self.view.entity.key
@@ -317,6 +345,8 @@ class TensorViewPane(PaneFrame):
     def _chosen(self, place: int) -> None:
         if 0 <= place < len(self._choices):
             entity = self._choices[place]
+            self._note_choice(entity)
+            self._sought = None
             self.show_tensor(entity)
             self._bus.select((entity,), source=VIEW)
 
@@ -328,26 +358,36 @@ class TensorViewPane(PaneFrame):
             self._show_choice()
 
     def _selected(self, selection: Selection, source: str) -> None:
+        self._sought = None
         if self.pinned or source == VIEW or selection.primary is None:
             return
         found = self._tensor_behind(selection.primary)
+        # What was selected before it was compiled is looked for again with the next program.
+        self._sought = None if found is not None else selection
         if found is not None:
             self.show_tensor(found)
 
     def _revealed(self, entity: Entity, source: str) -> None:
         if source != VIEW and entity.kind == "tensor":
+            self._note_choice(entity)
             self.show_tensor(entity)
+
+    def _note_choice(self, entity: Entity) -> None:
+        self._choice.chosen(entity, self._tensor_of(entities.tensor_name(entity)[0]))
 
     def _tensor_behind(self, entity: Entity) -> Entity | None:
         """The tensor a selected thing stands for."""
         if entity.kind == "tensor":
+            self._note_choice(entity)
             return entity
         provenance = self._provenance()
         if entity.kind == "wire":
-            entity = entities.node(entities.wire_ends(entity)[0])
-        if entity.kind == "node":
-            own = provenance.tensors_of(entity.key)
+            own = provenance.tensors_of(entities.wire_ends(entity)[0])
             return entities.tensor(own[0]) if own else None
+        if entity.kind == "node":
+            named = (self._tensor_of(name) for name in provenance.tensors_of(entity.key))
+            tensors = [tensor for tensor in named if tensor is not None]
+            return self._choice.of_layer(tensors, self._choices, self.view.entity)
         return provenance.path(entity, self._bus.path).tensor
 
     def _instruction(self) -> str:

@@ -24,7 +24,10 @@ class SliceField(QLineEdit):
         self.setObjectName("tensor_slice")
         self.setAccessibleName("Slice")
         self.setPlaceholderText("[0, :, ::2]")
-        self.setToolTip("What of the tensor is shown, as NumPy writes it: [0, :, ::2]")
+        self.setToolTip(
+            "What of the tensor is shown, as NumPy writes it: [0, :, ::2]\n"
+            "t[-50:] shows its last 50 pictures, one behind another"
+        )
         self.setFont(theme.font("mono"))
         self._view = view
         self.returnPressed.connect(self._take)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QComboBox
 
 from studio.engine.gl.live import GlSnapshot
+from studio.graph_editor.model.edits.layers import rename
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
@@ -109,3 +111,118 @@ def test_the_window_may_close_in_the_middle_of_a_training(
         surface = pane.sheet.surface
         assert surface is None or surface.snapshot is None
         pane.close()
+
+
+def opened_pane(qtbot: QtBot, studio: Studio) -> TensorViewPane:
+    pane = TensorViewPane(studio)
+    qtbot.addWidget(pane)
+    pane.resize(420, 620)
+    pane.show()
+    return pane
+
+
+def layer_ids(studio: Studio, kind: str) -> list[str]:
+    return [node.id for node in studio.document.state.layers() if node.type_name == kind]
+
+
+def test_a_selected_layer_shows_its_weights_until_something_else_is_chosen(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    first, second = layer_ids(studio, "Dense")[:2]
+    names = {node.id: node.name for node in studio.document.state.layers()}
+    studio.bus.select((entities.node(first),), source="canvas")
+    pane = opened_pane(qtbot, studio)
+    assert pane.view.entity == entities.tensor(f"{names[first]}/kernel")
+    chooser = pane.findChild(QComboBox, "tensor_chooser")
+    assert chooser is not None
+    chooser.setCurrentIndex(chooser.findText(f"{names[first]}/output"))
+    chooser.activated.emit(chooser.currentIndex())
+    studio.bus.select((entities.node(second),), source="canvas")
+    assert pane.view.entity == entities.tensor(f"{names[second]}/output")
+    pane.close_view()
+    studio.close()
+
+
+def test_a_renamed_layer_is_followed_and_another_project_forgets_it(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    pane = opened_pane(qtbot, studio)
+    layer = layer_ids(studio, "Dense")[0]
+    studio.bus.select((entities.node(layer),), source="canvas")
+    state = studio.document.state
+    studio.document.apply("Rename", rename(state, layer, "first_of_all"))
+    wanted = entities.tensor("first_of_all/kernel")
+    qtbot.waitUntil(lambda: pane.view.entity == wanted, timeout=30000)
+    studio.new()
+    assert pane.view.entity is None
+    qtbot.waitUntil(lambda: pane.is_empty)
+    pane.close_view()
+    studio.close()
+
+
+def test_a_layer_selected_before_it_is_compiled_is_shown_when_it_is(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    pane = opened_pane(qtbot, studio)
+    layer = layer_ids(studio, "Dense")[0]
+    assert studio.compilation.result is None
+    studio.bus.select((entities.node(layer),), source="canvas")
+    assert pane.is_empty
+    qtbot.waitUntil(lambda: pane.view.entity is not None, timeout=30000)
+    assert pane.view.entity is not None
+    assert pane.view.entity.key.endswith("/kernel")
+    pane.close_view()
+    studio.close()
+
+
+def test_a_slice_over_the_past_is_typed_and_left_again(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    pane = opened_pane(qtbot, studio)
+    name = kernel_of(studio).replace("/kernel", "/bias")
+    pane.show_tensor(entities.tensor(name))
+    studio.training.start()
+    studio.training.pause()
+    qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=60000)
+    qtbot.waitUntil(lambda: pane.view.frame is not None, timeout=30000)
+    field = pane.slices.field
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "t[-3:]")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    trainer = studio.training.trainer
+    assert trainer is not None
+    seen = []
+    for count in (1, 2, 3, 4):
+        studio.training.step_batch()
+        qtbot.waitUntil(
+            lambda n=count: (
+                pane.view.frame is not None and pane.view.frame.snapshot.moment.step == n
+            ),
+            timeout=30000,
+        )
+        seen.append(trainer.network.session.read(name).result().copy())
+    frame = pane.view.frame
+    assert frame is not None
+    np.testing.assert_array_equal(frame.snapshot.array(), np.stack(seen[-3:]))
+    assert pane.view.kind == "map"
+    assert pane.view.badge == "LIVE · 3 pictures to step 4"
+    assert not pane.view.set_slice("t[-3:, 0, 0]")
+    assert "axes" in pane.view.slice_error
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "[2:5]")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: pane.view.badge == "LIVE · step 4", timeout=30000)
+    assert pane.view.shape == seen[-1].shape
+    assert pane.view.slice_error == ""
+    studio.training.stop()
+    pane.close_view()
+    studio.close()
