@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program, Storage
 
@@ -40,6 +40,35 @@ def transient(program: Program, storage: Storage) -> bool:
     return storage.grad or not (root.role.persistent or root.register)
 
 
+def inner_gradients(program: Program) -> frozenset[Storage]:
+    """Gradients that one fused gradient kernel makes and uses up; nothing else touches them.
+
+    A backend whose kernels keep them in registers needs no room for them.
+    """
+    groups: dict[Storage, set[int]] = {}
+    used: set[Storage] = set()
+    group, parts = -1, 0
+    for _, index, ins in program.located():
+        if isinstance(ins, Fuse):
+            group, parts = (index if ins.kind == "epilogue" else -1), 0
+            continue
+        if isinstance(ins, End):
+            group = -1
+            continue
+        parts += 1
+        if parts == 1 and not isinstance(ins, Twin):
+            group = -1
+        reads = program.reads(ins)
+        for storage in reads | program.writes(ins):
+            if storage.grad:
+                fresh = storage in groups or storage not in reads
+                groups.setdefault(storage, set()).add(group if fresh else -1)
+        used |= reads
+    return frozenset(
+        s for s, where in groups.items() if len(where) == 1 and -1 not in where and s in used
+    )
+
+
 def touches(program: Program, ins: Instruction) -> Iterator[tuple[Storage, bool]]:
     """Transient storages an instruction touches, and whether it needs what was in them before."""
     effects = ins.effects()
@@ -49,12 +78,16 @@ def touches(program: Program, ins: Instruction) -> Iterator[tuple[Storage, bool]
             yield storage, storage in before
 
 
-def lifetimes(program: Program) -> dict[Storage, Span]:
+def lifetimes(program: Program, without: Container[Storage] = ()) -> dict[Storage, Span]:
     """The span of every transient storage that a run touches, feeds or fetches.
 
     A fused group counts as one instruction. Fed tensors live for the whole run, so that one feed
     serves several runs; fetched ones live to its end. A padded tensor keeps its place, since its
     halo must stay zero, and so does a storage that is read before the run has written it.
+
+    Args:
+        program: what runs.
+        without: storages that need no room.
     """
     spans = group_spans(program)
     found: dict[Storage, Span] = {}
@@ -62,6 +95,8 @@ def lifetimes(program: Program) -> dict[Storage, Span]:
     for _, index, ins in program.located():
         span = spans[index]
         for storage, needs_before in touches(program, ins):
+            if storage in without:
+                continue
             if storage not in found:
                 found[storage] = span
                 if needs_before:

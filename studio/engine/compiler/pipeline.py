@@ -17,6 +17,7 @@ from studio.engine.compiler.passes.fold_constants import fold_constants
 from studio.engine.compiler.passes.fold_scale import fold_scale
 from studio.engine.compiler.passes.fuse_elementwise import fuse_elementwise
 from studio.engine.compiler.passes.fuse_epilogues import fuse_epilogues
+from studio.engine.compiler.passes.fuse_gradients import fuse_gradients
 from studio.engine.compiler.passes.make_views import make_views
 from studio.engine.compiler.passes.merge_updates import merge_updates
 from studio.engine.compiler.passes.remove_dead_code import remove_dead_code
@@ -107,6 +108,10 @@ JOINT: tuple[Pass, ...] = (
         "set_first_gradients", 1, lambda p, _: set_first_gradients(p), "first writers set gradients"
     ),
     Pass("fuse_epilogues", 2, lambda p, c: fuse_epilogues(p, c.keep), "activations into products"),
+    Pass(
+        "fuse_gradients", 2, lambda p, c: fuse_gradients(p, c.target, c.keep),
+        "gradients of activations into products",
+    ),
     Pass(
         "fuse_elementwise", 2, lambda p, c: fuse_elementwise(p, c.target, c.keep),
         "element-wise chains",

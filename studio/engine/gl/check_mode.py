@@ -67,8 +67,10 @@ def check_step(
             source = fed.where(Ref(tensor))
             target = storages.where(Ref(tensor))
             work.pool.copy(source, Slice(target.buffer, target.offset, source.nbytes))
-        line = _Lines(work, Planner(plain, batch, rows, work.traits, storages.place,
-                                    work.wanted_variants), storages)  # fmt: skip
+        planner = Planner(
+            plain, batch, rows, work.traits, storages.place, wanted=work.wanted_variants
+        )
+        line = _Lines(work, planner, storages)
         for entry in unfused(plain):
             run_checked(plain, entry, partial(line.run, entry), line.look)
     finally:

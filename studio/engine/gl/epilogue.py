@@ -18,11 +18,13 @@ class Epilogue:
 
     Attributes:
         assignments: what follows the producer, in order.
+        produced: what the producer stores, and the first of them reads.
         layout_of: how a storage lies.
         has_storage: False for registers.
     """
 
     assignments: tuple[Assignment, ...]
+    produced: Ref
     layout_of: Callable[[Ref], Layout]
     has_storage: Callable[[Ref], bool]
 
@@ -42,14 +44,15 @@ class EpilogueText:
     storages: tuple[Ref, ...]
 
 
-def epilogue_text(result: Access, produced: Ref, tail: Epilogue) -> EpilogueText:
+def epilogue_text(result: Access, tail: Epilogue, *, adds: bool = False) -> EpilogueText:
     """The functions that take the place of the generated stores of ``result``.
 
     Args:
         result: the producer's result as an operand; ``stored`` tells whether it is kept.
-        produced: its storage.
         tail: what to apply.
+        adds: whether the producer adds to what is there; the tail then goes on with the sum.
     """
+    produced = tail.produced
     text = ElementText(
         tail.assignments, tail.layout_of, lambda r: r != produced and tail.has_storage(r), "e"
     )
@@ -60,21 +63,27 @@ def epilogue_text(result: Access, produced: Ref, tail: Epilogue) -> EpilogueText
         ref: f"{a.name}_cell({', '.join(names[rank - a.layout.rank :])})"
         for ref, a in zip(text.order, accesses, strict=True)
     }
-    functions = [_scalar_store(result, produced, text, cells)]
+    own = f"{result.name}_cell({', '.join(names)})"
+    functions = [_scalar_store(result, produced, text, {**cells, produced: own}, adds)]
     if rank and all(_vector_ready(a, a.use is not Use.READ) for a in (result, *accesses)):
-        functions.append(_vector_store(result, produced, text, accesses, cells))
+        functions.append(
+            _vector_store(result, tail, text, accesses, {**cells, produced: own}, adds)
+        )
     elif rank:
         functions.append(_split_store(result))
     functions += _indirect_stores(result)
     return EpilogueText("\n".join(functions), accesses, tuple(text.order))
 
 
-def _scalar_store(result: Access, produced: Ref, text: ElementText, cells: dict[Ref, str]) -> str:
+def _scalar_store(
+    result: Access, produced: Ref, text: ElementText, cells: dict[Ref, str], adds: bool
+) -> str:
     inputs = {r: f"{text.names[r]}_load({cells[r]})" for r in text.reads}
     lines, written = text.statements({**inputs, produced: "value"})
     if result.stored:
-        names = ", ".join(indices(result.layout.rank))
-        lines.insert(0, f"{result.name}_put({result.name}_cell({names}), value);")
+        lines.insert(0, f"{result.name}_put({cells[produced]}, value);")
+    if adds:
+        lines.insert(0, f"value += {result.name}_load({cells[produced]});")
     lines += [f"{text.names[r]}_put({cells[r]}, {written[r]});" for r in text.writes]
     return _function(f"store_{result.name}", result, "float value", lines)
 
@@ -90,12 +99,14 @@ def _vector_ready(access: Access, written: bool) -> bool:
 
 def _vector_store(
     result: Access,
-    produced: Ref,
+    tail: Epilogue,
     text: ElementText,
     accesses: Sequence[Access],
     cells: dict[Ref, str],
+    adds: bool,
 ) -> str:
-    before: list[str] = []
+    own = cells[tail.produced]
+    before = [f"values += {result.name}_load4({own});"] if adds else []
     inputs: dict[Ref, str] = {}
     after: list[str] = []
     for ref, access in zip(text.order, accesses, strict=True):
@@ -109,11 +120,10 @@ def _vector_store(
         if ref in text.writes:
             before.append(f"vec4 {name}_new;")
             after.append(f"{name}_put4({cells[ref]}, {name}_new);")
-    lines, written = text.statements({**inputs, produced: "values[k]"})
+    lines, written = text.statements({**inputs, tail.produced: "values[k]"})
     lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
     if result.stored:
-        names = ", ".join(indices(result.layout.rank))
-        before.append(f"{result.name}_put4({result.name}_cell({names}), values);")
+        before.append(f"{result.name}_put4({own}, values);")
     loop = ["for (int k = 0; k < 4; ++k) {", *(f"    {line}" for line in lines), "}"]
     return _function(f"store_{result.name}4", result, "vec4 values", [*before, *loop, *after])
 

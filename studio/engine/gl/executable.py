@@ -101,6 +101,11 @@ class GlExecutable:
         own = self._recording.nbytes if self._recording is not None else 0
         return self._storages.nbytes + own
 
+    @property
+    def issued(self) -> tuple[Dispatch, ...]:
+        """What one run sends to the driver, in that order."""
+        return tuple(self._recording.ordered) if self._recording is not None else ()
+
     def feed(self, tensor: int, values: Array) -> None:
         """Copy values into an input tensor.
 
@@ -180,7 +185,13 @@ class GlExecutable:
     def _planner(self, storages: Storages) -> Planner:
         wanted: Mapping[str, str] = self._work.wanted_variants
         return Planner(
-            storages.program, self._batch, self._rows, self._work.traits, storages.place, wanted
+            storages.program,
+            self._batch,
+            self._rows,
+            self._work.traits,
+            storages.place,
+            storages.inner,
+            wanted,
         )
 
     def _record(self, progress: Progress | None = None) -> None:
@@ -220,7 +231,7 @@ class GlExecutable:
             if self._board.attached:
                 self._issue_watched(recording)
             else:
-                issue(self._work.gl, recording.dispatches)
+                issue(self._work.gl, recording.ordered)
             self._throttle.step_issued(stopping)
         self._work.gl.check("running a step")
         return steps

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from math import prod
 
 from studio.engine.core.errors import BackendError
@@ -15,6 +17,10 @@ from studio.engine.gl.source import assemble, included, kernel_text, lanes_of, l
 from studio.engine.gl.specs import Case, Pass
 from studio.engine.isa.instruction import Twin
 
+_TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
+_SCRATCH = re.compile(r"\bscratch\[")
+_SCRATCH_STORE = re.compile(r"\bscratch\[[^\]]*\]\s*=(?!=)")
+
 
 def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None) -> Planned:
     """The dispatch of one pass, with the element-wise tail of its group applied where it stores.
@@ -25,14 +31,14 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     body = kernel_text(one.kernel)
     accesses, refs = operands_of(case, one, body)
     functions = ""
-    if tail is not None:
+    if tail is not None and _place_of(tail.produced, accesses, refs) is not None:
         accesses, refs, functions = _with_tail(case, accesses, refs, tail)
     stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]
     bindings: list[Binding] = [
         StorageBinding(ref, Use.BOTH if access.adds else access.use) for access, ref in stored
     ]
     if one.scratch:
-        bindings.append(ScratchBinding(one.scratch))
+        bindings.append(ScratchBinding(one.scratch, scratch_use(all_text(body))))
     if len(bindings) > case.traits.storage_blocks:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
@@ -62,14 +68,25 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     return Planned(source, tuple(bindings), groups, one.launch, variant)
 
 
-def stores_result(one: Pass) -> bool:
-    """Whether a pass stores ``y``, as opposed to scratch storage or gradients."""
-    if one.partial:
-        return False
-    return one.result == "y" or uses_name(_all_text(kernel_text(one.kernel)), "y")[1]
+def _place_of(ref: Ref, accesses: Sequence[Access], refs: Sequence[Ref]) -> int | None:
+    """Which operand a kernel stores a result by; None where it does not."""
+    for k, (access, found) in enumerate(zip(accesses, refs, strict=True)):
+        if found == ref and access.use is not Use.READ:
+            return k
+    return None
 
 
-def _all_text(body: str) -> str:
+def scratch_use(text: str) -> Use:
+    """What a kernel does with scratch storage, by its text."""
+    code = re.sub(r"//.*", "", text)
+    if _TERM.search(code):
+        return Use.WRITE
+    uses = len(_SCRATCH.findall(code))
+    stores = len(_SCRATCH_STORE.findall(code))
+    return Use.READ if not stores else Use.WRITE if stores == uses else Use.BOTH
+
+
+def all_text(body: str) -> str:
     """A kernel's text with the library files it asks for."""
     return body + "".join(load("lib", name) for name in included(body)[1:])
 
@@ -87,7 +104,7 @@ def presence(case: Case) -> dict[str, int]:
 
 def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
     """The operands a kernel's text uses, in a fixed order, and their storages."""
-    text = _all_text(body)
+    text = all_text(body)
     candidates: dict[str, Ref] = {}
     for spec in case.ins.operand_fields:
         if not spec.variadic and case.ins.ref(spec.name).present:
@@ -124,14 +141,15 @@ def _with_tail(
     case: Case, accesses: list[Access], refs: list[Ref], tail: Epilogue
 ) -> tuple[list[Access], list[Ref], str]:
     """The operands with those of the tail behind, and the tail's functions."""
-    at = next((k for k, a in enumerate(accesses) if a.name == "y"), None)
+    at = _place_of(tail.produced, accesses, refs)
     if at is None:
         raise BackendError(
-            "the tail of a group needs a kernel that stores y", who=case.ins.mnemonic
+            "the tail of a group needs a kernel that stores its result", who=case.ins.mnemonic
         )
     old = accesses[at]
+    use = Use.BOTH if old.adds else old.use
     kept = tail.has_storage(refs[at])
-    result = Access(old.name, old.layout, old.use, old.adds, old.vector, stored=kept)
-    text = epilogue_text(result, refs[at], tail)
+    result = Access(old.name, old.layout, use, vector=old.vector, stored=kept)
+    text = epilogue_text(result, tail, adds=old.adds)
     merged = [*accesses[:at], result, *accesses[at + 1 :], *text.accesses]
     return merged, [*refs, *text.storages], text.functions

@@ -42,9 +42,18 @@ class TableBinding:
 
 @dataclass(frozen=True)
 class ScratchBinding:
-    """Scratch storage shared by all dispatches, of so many floats."""
+    """Scratch storage, shared by all dispatches but not at the same time.
+
+    A dispatch that only writes begins anew, unless the one before it that uses scratch storage
+    only writes too: those fill it together. All others go on with what the ones before left.
+
+    Attributes:
+        floats: how many.
+        use: what the kernel does with them.
+    """
 
     floats: int
+    use: Use = Use.BOTH
 
 
 Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding

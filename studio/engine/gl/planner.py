@@ -11,15 +11,15 @@ from studio.engine.gl.assignments import Assignment, assignments_of, is_row
 from studio.engine.gl.dispatch import groups_for, split_line
 from studio.engine.gl.element_kernel import LOCAL, element_kernel
 from studio.engine.gl.epilogue import Epilogue
-from studio.engine.gl.pass_kernel import plan_pass, stores_result
+from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
 from studio.engine.gl.specs import Case, Traits, choose
 from studio.engine.gl.update_kernel import Place, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.program import Program
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 
 
@@ -33,6 +33,7 @@ class Planner:
         rows: rows of the resident data set.
         traits: what the device is like.
         place: where storages lie, for kernels that address several by a table.
+        inner: gradients that live inside one fused kernel and have no storage.
         wanted: variant to take by mnemonic, where a measurement chose one.
     """
 
@@ -41,6 +42,7 @@ class Planner:
     rows: int
     traits: Traits
     place: Place
+    inner: frozenset[Storage] = frozenset()
     wanted: Mapping[str, str] = field(default_factory=dict)
 
     def plan(self, entry: Entry) -> list[Planned]:
@@ -66,21 +68,22 @@ class Planner:
         return Case(self.program, ins, self.batch, self.rows, self.traits)
 
     def stored(self, ref: Ref) -> bool:
-        """Whether a storage exists; a register's data does not."""
-        return ref.grad or not self.program.tensors[self.program.tensors.root(ref.id)].register
+        """Whether a storage exists; a register's data and gradients inside a kernel have none."""
+        if ref.grad:
+            return self.program.storage(ref) not in self.inner
+        return not self.program.tensors[self.program.tensors.root(ref.id)].register
 
     def _passes(self, case: Case, tail: Epilogue | None = None) -> list[Planned]:
         if not case.ins.operands:
             return []
         variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
-        return [
-            plan_pass(case, one, variant.name, tail if stores_result(one) else None)
-            for one in variant.plan(case)
-        ]
+        return [plan_pass(case, one, variant.name, tail) for one in variant.plan(case)]
 
     def _with_epilogue(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
         assignments = tuple(a for case in tail for a in assignments_of(case.ins))
-        epilogue = Epilogue(assignments, producer.layout_of, self.stored)
+        ins = producer.ins
+        produced = producer.ref("dx") if isinstance(ins, Twin) else producer.ref("y")
+        epilogue = Epilogue(assignments, produced, producer.layout_of, self.stored)
         return self._passes(producer, epilogue if assignments else None)
 
     def _elements(self, cases: Sequence[Case]) -> list[Planned]:

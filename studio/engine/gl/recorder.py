@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl import constants as const
 from studio.engine.gl.accessors import Use
 from studio.engine.gl.bindings import BoundSlices
+from studio.engine.gl.hazards import Hazards, Levels, Span
 from studio.engine.gl.planned import (
     ArenaBinding,
     Binding,
@@ -19,6 +21,7 @@ from studio.engine.gl.planned import (
     StorageBinding,
     TableBinding,
 )
+from studio.engine.gl.scratch import place_scratch
 
 if TYPE_CHECKING:
     from studio.engine.gl.buffer_pool import BufferPool
@@ -26,9 +29,6 @@ if TYPE_CHECKING:
     from studio.engine.gl.device import DeviceInfo
     from studio.engine.gl.entry_points import EntryPoints
     from studio.engine.gl.source import KernelSource
-
-Span = tuple[int, int, int]
-"""A buffer's name and a byte range in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +48,6 @@ class Dispatch:
     numbers: BoundSlices
     groups: tuple[int, int, int]
     barrier: bool
-
-
-class Hazards:
-    """Says which dispatches must wait for the ones before: overlapping ranges, one side writing."""
-
-    def __init__(self) -> None:
-        self._read: list[Span] = []
-        self._written: list[Span] = []
-
-    def needs_barrier(self, reads: Sequence[Span], writes: Sequence[Span]) -> bool:
-        """Whether a dispatch has to come behind a barrier; remembers its ranges."""
-        waits = (
-            _overlap(reads, self._written)
-            or _overlap(writes, self._written)
-            or _overlap(writes, self._read)
-        )
-        if waits:
-            self._read.clear()
-            self._written.clear()
-        self._read += reads
-        self._written += writes
-        return waits
-
-
-def _overlap(first: Iterable[Span], second: Sequence[Span]) -> bool:
-    return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in first for b in second)
 
 
 class Recording:
@@ -103,10 +77,9 @@ class Recording:
         self._slice_of = slice_of
         self._symbols = (batch, rows)
         self._buffers: list[PoolBuffer] = []
-        self._scratch: PoolBuffer | None = None
         self._tables: dict[bytes, Slice] = {}
-        self._hazards = Hazards()
         self.dispatches: list[Dispatch] = []
+        self.ordered: list[Dispatch] = []
 
     @property
     def nbytes(self) -> int:
@@ -114,27 +87,29 @@ class Recording:
         return sum(buffer.capacity for buffer in self._buffers)
 
     def record(self, planned: Sequence[Planned]) -> None:
-        """Resolve dispatches and append them; called once per recording."""
-        self._scratch = self._make_scratch(planned)
+        """Resolve dispatches and append them; called once per recording.
+
+        ``dispatches`` has them as the program does, for whoever looks in between; ``ordered`` has
+        those that do not wait for each other side by side, with few barriers.
+        """
+        scratch = self._make_scratch(planned)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
-        for one in planned:
-            slices = [self._resolve(b) for b in one.bindings]
-            reads, writes = self._spans(one.bindings)
-            self.dispatches.append(
-                Dispatch(
-                    self._compiled(one.source),
-                    BoundSlices(self._pool.gl, slices, alignment=self._info.slice_alignment),
-                    BoundSlices(
-                        self._pool.gl,
-                        [numbers[one.launch]],
-                        target=const.UNIFORM_BUFFER,
-                        alignment=self._info.slice_alignment,
-                    ),
-                    one.groups,
-                    self._hazards.needs_barrier(reads, writes) or not self.dispatches,
-                )
+        hazards, levels = Hazards(), Levels()
+        placed: list[tuple[int, Dispatch]] = []
+        for one, own in zip(planned, scratch, strict=True):
+            slices = [self._resolve(b, own) for b in one.bindings]
+            reads, writes = self._spans(one.bindings, own)
+            dispatch = Dispatch(
+                self._compiled(one.source),
+                BoundSlices(self._pool.gl, slices, alignment=self._info.slice_alignment),
+                numbers[one.launch],
+                one.groups,
+                hazards.needs_barrier(reads, writes) or not self.dispatches,
             )
+            self.dispatches.append(dispatch)
+            placed.append((levels.place(reads, writes), dispatch))
+        self.ordered = side_by_side(placed)
 
     def table(self, words: bytes) -> Slice:
         """The range a table of these words was given."""
@@ -146,15 +121,17 @@ class Recording:
             self._pool.release(buffer)
         self._buffers.clear()
         self.dispatches.clear()
+        self.ordered.clear()
 
-    def _make_scratch(self, planned: Sequence[Planned]) -> PoolBuffer | None:
-        floats = max(
-            (b.floats for p in planned for b in p.bindings if isinstance(b, ScratchBinding)),
-            default=0,
-        )
-        return self._lend(floats * 4, "scratch of reductions") if floats else None
+    def _make_scratch(self, planned: Sequence[Planned]) -> list[Slice | None]:
+        """Every dispatch's scratch storage, where it has any."""
+        plan = place_scratch([_scratch_of(p) for p in planned], self._info.slice_alignment)
+        if not plan.nbytes:
+            return [None] * len(planned)
+        buffer = self._lend(plan.nbytes, "scratch of reductions")
+        return [None if own is None else buffer.slice(*own) for own in plan.ranges]
 
-    def _make_numbers(self, planned: Sequence[Planned]) -> dict[tuple[int, int], Slice]:
+    def _make_numbers(self, planned: Sequence[Planned]) -> dict[tuple[int, int], BoundSlices]:
         """The launch blocks, one per distinct pair of numbers, in one immutable buffer."""
         pairs = list(dict.fromkeys(p.launch for p in planned))
         step = self._info.slice_alignment
@@ -165,7 +142,15 @@ class Recording:
             return {}
         buffer = self._lend(len(data), "numbers of dispatches")
         self._pool.upload(buffer.slice(), data)
-        return {pair: buffer.slice(k * step, 16) for k, pair in enumerate(pairs)}
+        return {
+            pair: BoundSlices(
+                self._pool.gl,
+                [buffer.slice(k * step, 16)],
+                target=const.UNIFORM_BUFFER,
+                alignment=step,
+            )
+            for k, pair in enumerate(pairs)
+        }
 
     def _make_tables(self, planned: Sequence[Planned]) -> dict[bytes, Slice]:
         tables = dict.fromkeys(
@@ -183,7 +168,7 @@ class Recording:
         self._buffers.append(buffer)
         return buffer
 
-    def _resolve(self, binding: Binding) -> Slice:
+    def _resolve(self, binding: Binding, scratch: Slice | None) -> Slice:
         if isinstance(binding, StorageBinding):
             return rounded_up(self._slice_of(binding.ref))
         if isinstance(binding, TableBinding):
@@ -193,11 +178,13 @@ class Recording:
             begin = min(part.offset for part in parts)
             end = max(part.offset + part.nbytes for part in parts)
             return rounded_up(parts[0].buffer.slice(begin, end - begin))
-        if self._scratch is None:
+        if scratch is None:
             raise RuntimeError("a dispatch asks for scratch storage that was not made")
-        return self._scratch.slice()
+        return scratch
 
-    def _spans(self, bindings: Sequence[Binding]) -> tuple[list[Span], list[Span]]:
+    def _spans(
+        self, bindings: Sequence[Binding], scratch: Slice | None
+    ) -> tuple[list[Span], list[Span]]:
         reads: list[Span] = []
         writes: list[Span] = []
         for binding in bindings:
@@ -211,15 +198,30 @@ class Recording:
                 spans = [_span(self._slice_of(r)) for r in binding.refs]
                 reads += spans
                 writes += spans if binding.use is not Use.READ else []
-            elif isinstance(binding, ScratchBinding) and self._scratch is not None:
-                # Writers and readers of scratch alternate; both count as writing.
-                writes.append(_span(self._scratch.slice()))
+            elif isinstance(binding, ScratchBinding) and scratch is not None:
+                # Several may fill one range together, each its own part; they stay in order.
+                reads += [_span(scratch)] if binding.use is not Use.WRITE else []
+                writes += [_span(scratch)] if binding.use is not Use.READ else []
         return reads, writes
 
 
 def rounded_up(part: Slice) -> Slice:
     """The range up to the next 16 bytes, which belong to the same storage's room."""
     return part.buffer.slice(part.offset, -(-part.nbytes // 16) * 16)
+
+
+def _scratch_of(planned: Planned) -> ScratchBinding | None:
+    return next((b for b in planned.bindings if isinstance(b, ScratchBinding)), None)
+
+
+def side_by_side(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
+    """Dispatches by level, in their old order within one, with a barrier before each level."""
+    found: list[Dispatch] = []
+    current = -1
+    for level, one in sorted(placed, key=itemgetter(0)):
+        found.append(replace(one, barrier=level != current))
+        current = level
+    return found
 
 
 def _span(part: Slice) -> Span:
@@ -231,6 +233,7 @@ def issue(gl: EntryPoints, dispatches: Iterable[Dispatch]) -> None:
     use_program, dispatch, barrier = gl.use_program, gl.dispatch_compute, gl.memory_barrier
     bits = const.SHADER_STORAGE_BARRIER_BIT
     current = -1
+    numbers: BoundSlices | None = None
     for one in dispatches:
         if one.barrier:
             barrier(bits)
@@ -238,5 +241,7 @@ def issue(gl: EntryPoints, dispatches: Iterable[Dispatch]) -> None:
             current = one.program
             use_program(current)
         one.storages.bind()
-        one.numbers.bind()
+        if one.numbers is not numbers:
+            numbers = one.numbers
+            numbers.bind()
         dispatch(*one.groups)

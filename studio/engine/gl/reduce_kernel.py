@@ -40,7 +40,7 @@ def plan_reduction(case: Case, step: Assignment, shape: Shape) -> tuple[Planned,
     body = _partial_sums(step, refs, shape, case.layout_of, target)
     first = Planned(
         assemble("sum_repeats", body, [], local=_LOCAL, from_file=False),
-        (*(StorageBinding(r, Use.READ) for r in refs), ScratchBinding(kept * splits)),
+        (*(StorageBinding(r, Use.READ) for r in refs), ScratchBinding(kept * splits, Use.WRITE)),
         split_line(groups_for(kept * splits, _LOCAL[0])),
         (splits, kept),
     )
@@ -51,7 +51,7 @@ def plan_reduction(case: Case, step: Assignment, shape: Shape) -> tuple[Planned,
     )  # fmt: skip
     second = Planned(
         fold,
-        (StorageBinding(step.target, access.use), ScratchBinding(kept * splits)),
+        (StorageBinding(step.target, access.use), ScratchBinding(kept * splits, Use.READ)),
         split_line(groups_for(kept, _LOCAL[0])),
         (splits, kept),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from studio.engine.compiler.lifetimes import transient
+from studio.engine.compiler.lifetimes import inner_gradients, transient
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
@@ -43,6 +43,7 @@ class Storages:
     ) -> None:
         self.program = program
         self.plan: MemoryPlan = plan_memory(program, batch, rows, GL, keep_all=keep_all)
+        self.inner = frozenset() if keep_all else inner_gradients(program)
         self._session = session
         self._pool = pool
         self._symbols = (batch, rows)
@@ -72,7 +73,8 @@ class Storages:
             return self._session.held(root.name).where
         slot = self.plan.slots.get(storage)
         if slot is None or self._arena is None:
-            what = "lives inside a fused kernel only" if root.register else "is not used"
+            inside = root.register or storage in self.inner
+            what = "lives inside a fused kernel only" if inside else "is not used"
             raise BackendError(f"it has no storage: it {what}", who=root.name)
         return self._arena.slice(slot.offset, slot.nbytes)
 

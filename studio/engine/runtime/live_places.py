@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program, Storage
@@ -74,9 +75,12 @@ def capture_point(
     program = plan.program
     storage, tensor = program.storage(ref), program.tensors[ref.id]
     root = program.tensors[storage.root]
-    if not ref.grad and root.register:
+    inside = storage not in plan.slots and storage in inner_gradients(program)
+    if inside or (not ref.grad and root.register):
         raise NotStoredError(
-            "the tensor lives only inside a fused kernel and has no storage",
+            "the gradient lives only inside a fused kernel and has no storage"
+            if ref.grad
+            else "the tensor lives only inside a fused kernel and has no storage",
             who=tensor.name,
             hint="recompile the program so that it keeps this tensor",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.compiler.plan_memory import storage_bytes
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS, Role, Tensor, bind_shape, shape_text
@@ -115,6 +116,12 @@ def require_kept(plan: MemoryPlan, ref: Ref, pinned: Collection[Storage] = ()) -
     if not ref.grad and root.role.persistent:
         return
     if storage not in plan.slots:
+        if storage in inner_gradients(program):
+            raise BackendError(
+                "the gradient lives only inside a fused kernel and has no storage",
+                who=tensor.name,
+                hint="compile without fusion",
+            )
         what = "gradient" if ref.grad else "data"
         raise BackendError(f"no instruction touches its {what}", who=tensor.name)
     if storage not in pinned and not plan.kept_at_end(storage):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl.backend import GlBackend
 from tests.engine.gl.gl_programs import Lines, run_once
@@ -120,5 +121,67 @@ def test_update_group_changes_all_parameters_in_one_dispatch(
         wanted = value + first + (0.9 * first + first)
         np.testing.assert_allclose(session.read(f"w{k}").result(60), wanted, rtol=1e-5)
     assert session.read("step").result(60)[3] == 2
+    executable.close()
+    session.close()
+
+
+def _gradient_group(adds: bool, halo: bool) -> tuple[Lines, tuple[Ref, ...]]:
+    """A dense layer behind a rectifier and its gradients in one group."""
+    pad = ((0, 0), (1, 1)) if halo else ()
+    lines = Lines()
+    z, w = lines.input("z", (BATCH, 8)), lines.kept("w", (5, 8))
+    seed = lines.input("seed", (BATCH, 5))
+    x, y = lines.made("x", (BATCH, 8), pad=pad), lines.made("y", (BATCH, 5))
+    lines.add("forward", "RELU", x=z, y=x)
+    lines.add("forward", "LINEAR", w=w, x=x, y=y)
+    lines.add("backward", "COPY", x=seed, y=y.gradient)
+    if adds:
+        lines.add("backward", "FILL", y=x.gradient, number=0.5)
+    lines.add("backward", "FUSE", kind="epilogue")
+    lines.add("backward", "GRADS_LINEAR", w=w, x=x, y=y, set=("w",) if adds else ("w", "x"))
+    lines.add("backward", "GRADS_RELU", x=z, y=x, set=("x",))
+    lines.add("backward", "END")
+    return lines, (z, w, x, y)
+
+
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("adds", [False, True])
+def test_gradient_of_an_activation_is_taken_where_its_dy_is_made(
+    backend: GlBackend, rng: np.random.Generator, adds: bool, halo: bool
+) -> None:
+    lines, (z, w, x, y) = _gradient_group(adds, halo)
+    a = rng.standard_normal((6, 8)).astype(np.float32)
+    dy = rng.standard_normal((6, 5)).astype(np.float32)
+    kernel = rng.standard_normal((5, 8)).astype(np.float32)
+    fetched = [z.gradient, w.gradient, *([x.gradient] if adds else [])]
+    found = run_once(backend, lines.program(y), 6, *fetched, z=a, seed=dy, w=kernel)
+    dx = dy @ kernel + 0.5 * adds
+    np.testing.assert_allclose(found[0], dx * (a > 0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found[1], dy.T @ np.maximum(a, 0), rtol=1e-5, atol=1e-5)
+    if adds:
+        np.testing.assert_allclose(found[2], dx, rtol=1e-5, atol=1e-5)
+
+
+def test_gradient_inside_a_group_has_no_storage(backend: GlBackend) -> None:
+    lines, (_, _, x, y) = _gradient_group(adds=False, halo=False)
+    session = backend.open_session()
+    executable = backend.compile(lines.program(y), session, 2)
+    with pytest.raises(BackendError, match="inside a fused kernel"):
+        executable.fetch(x.gradient).result(60)
+    executable.close()
+    session.close()
+
+
+def test_check_mode_looks_at_gradients_inside_groups(backend: GlBackend) -> None:
+    lines, (*_, y) = _gradient_group(adds=False, halo=False)
+    program = lines.program(y)
+    session = backend.open_session()
+    executable = backend.compile(program, session, 2)
+    executable.feed(program.inputs[0], np.ones((2, 8), np.float32))
+    executable.feed(program.inputs[1], np.full((2, 5), 1e38, np.float32))
+    session.write("w", np.full((5, 8), 1e3, np.float32))
+    with pytest.raises(NumericError) as caught:
+        executable.check()
+    assert "GRADS_LINEAR" in str(caught.value)
     executable.close()
     session.close()

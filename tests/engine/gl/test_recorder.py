@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+
 import pytest
 
-from studio.engine.gl.recorder import Hazards, Span
+from studio.engine.gl.accessors import Use
+from studio.engine.gl.hazards import Hazards, Levels, Span
+from studio.engine.gl.planned import ScratchBinding
+from studio.engine.gl.scratch import place_scratch
 
 A: Span = (1, 0, 64)
 B: Span = (1, 64, 128)
@@ -39,3 +45,56 @@ def test_a_barrier_settles_everything_before_it() -> None:
     assert hazards.needs_barrier([A], [ELSEWHERE])
     assert not hazards.needs_barrier([B], [])
     assert hazards.needs_barrier([ELSEWHERE], [])
+
+
+def test_levels_hold_what_need_not_wait_for_each_other() -> None:
+    levels = Levels()
+    assert levels.place([], [A]) == 0
+    assert levels.place([], [B]) == 0
+    assert levels.place([A], [ELSEWHERE]) == 1
+    assert levels.place([B], []) == 1
+    assert levels.place([ELSEWHERE], []) == 2
+    assert levels.place([], [OVER_BOTH]) == 2
+    assert levels.place([B], []) == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_levels_keep_every_pair_that_meets_in_order(seed: int) -> None:
+    draw = random.Random(seed)
+
+    def spans() -> list[Span]:
+        begins = [(draw.randrange(2), draw.randrange(20)) for _ in range(draw.randrange(4))]
+        return [(name, begin, begin + draw.randrange(1, 5)) for name, begin in begins]
+
+    def bytes_of(found: list[Span]) -> set[tuple[int, int]]:
+        return {(name, at) for name, begin, end in found for at in range(begin, end)}
+
+    levels = Levels()
+    lines = [(bytes_of(r), bytes_of(w), levels.place(r, w)) for r, w in
+             ((spans(), spans()) for _ in range(120))]  # fmt: skip
+    for later, (reads, writes, level) in enumerate(lines):
+        met = [before for r, w, before in lines[:later] if writes & (r | w) or reads & w]
+        assert level == max((before + 1 for before in met), default=0)
+
+
+WRITE, READ, BOTH = (ScratchBinding(64, use) for use in (Use.WRITE, Use.READ, Use.BOTH))
+
+
+def test_what_is_filled_and_read_together_shares_scratch_storage() -> None:
+    plan = place_scratch([WRITE, READ, None, WRITE, WRITE, READ, WRITE, BOTH, READ], 256)
+    assert plan.ranges == (
+        (0, 256), (0, 256), None, (256, 256), (256, 256), (256, 256),
+        (512, 256), (512, 256), (512, 256),
+    )  # fmt: skip
+    assert plan.nbytes == 768
+
+
+def test_scratch_storage_begins_anew_when_its_room_is_used_up() -> None:
+    large = ScratchBinding(150, Use.WRITE)
+    plan = place_scratch([WRITE, READ, large, READ, WRITE, READ], 256, room=1024)
+    assert plan.ranges == ((0, 256), (0, 256), (256, 768), (256, 768), (0, 256), (0, 256))
+    assert plan.nbytes == 1024
+    assert place_scratch([large], 256, room=512).nbytes == 768
+    starts = [place_scratch([WRITE, READ] * 6, 256, room=512).ranges[k] for k in range(0, 12, 2)]
+    assert all(first != second for first, second in pairwise(starts))
+    assert place_scratch([None, None], 256).nbytes == 0

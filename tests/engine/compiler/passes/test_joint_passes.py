@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.compiler.passes.choose_layout import choose_layout
 from studio.engine.compiler.passes.fuse_elementwise import fuse_elementwise
 from studio.engine.compiler.passes.fuse_epilogues import fuse_epilogues
 from studio.engine.compiler.passes.merge_updates import merge_updates
 from studio.engine.compiler.passes.set_first_gradients import set_first_gradients
 from studio.engine.compiler.pipeline import compile_program
+from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.compiler.verify import verify
 from studio.engine.core.dtypes import DType
@@ -136,7 +138,7 @@ def test_an_activation_further_down_is_brought_up() -> None:
 
 
 def test_a_sum_and_its_activation_become_a_chain_both_ways() -> None:
-    after = compile_program(resnet(), GL)
+    after = compile_program(resnet(), GL, disabled=["fuse_gradients"])
     forward = lines_of(after, "forward")
     begin = forward.index("FUSE {kind=chain}")
     assert [line.split()[0] for line in forward[begin:][:4]] == ["FUSE", "ADD", "RELU", "END"]
@@ -144,6 +146,59 @@ def test_a_sum_and_its_activation_become_a_chain_both_ways() -> None:
     begin = backward.index("FUSE {kind=chain}")
     words = [line.split()[0] for line in backward[begin:][:4]]
     assert words == ["FUSE", "GRADS_RELU", "GRADS_ADD", "END"]
+
+
+# fuse_gradients
+
+
+def groups_of(made: Program) -> list[list[str]]:
+    """Mnemonics of every group of the backward section."""
+    found: list[list[str]] = []
+    inside = False
+    for ins in made.section("backward"):
+        if ins.mnemonic == "FUSE":
+            found.append([])
+        elif inside and ins.mnemonic != "END":
+            found[-1].append(ins.mnemonic)
+        inside = (inside or ins.mnemonic == "FUSE") and ins.mnemonic != "END"
+    return found
+
+
+def test_gradients_of_activations_join_what_makes_their_dy() -> None:
+    after = compile_program(resnet(), GL)
+    verify(after)
+    assert groups_of(after) == [
+        ["GRADS_GLOBAL_AVGPOOL2D", "GRADS_RELU", "GRADS_ADD"],
+        ["GRADS_CONV2D", "GRADS_RELU"],
+        ["GRADS_CONV2D", "GRADS_RELU"],
+    ]
+    assert not groups_of(compile_program(resnet(), CPU, disabled=["fuse_elementwise"]))
+
+
+def test_a_gradient_used_up_in_a_group_takes_no_room() -> None:
+    after = compile_program(mlp(), GL)
+    inside = inner_gradients(after)
+    assert [after.tensors[s.root].name for s in inside] == ["relu1/y"]
+    assert not inside & plan_memory(after, 4, 0, GL).slots.keys()
+    assert inside <= plan_memory(after, 4, 0, GL, keep_all=True).slots.keys()
+    assert inside <= plan_memory(after, 4, 0, CPU).slots.keys()
+
+
+def test_a_gradient_that_is_looked_at_stays_stored() -> None:
+    (storage,) = inner_gradients(compile_program(mlp(), GL))
+    after = compile_program(mlp(), GL, keep=[storage.root])
+    assert not groups_of(after)
+    assert not inner_gradients(after)
+
+
+def test_a_gradient_with_another_reader_is_no_register() -> None:
+    net = Net("two")
+    a = net.emit("act", Relu, x=net.dense("one", net.input(3), 4))
+    y = net.emit("sum", Add, x1=net.dense("two", a, 4), x2=net.emit("tanh", Tanh, x=a))
+    after = compile_program(_with_loss(net, y), GL)
+    verify(after)
+    assert ["GRADS_LINEAR", "GRADS_RELU"] in groups_of(after)
+    assert not inner_gradients(after)
 
 
 def chain_of(*lines: str, shapes: dict[int, tuple[int, ...]] | None = None) -> Program:
