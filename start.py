@@ -54,6 +54,9 @@ LIBRARIES = {
 # What tests need besides: Mesa, which draws without a card, and a display without a screen.
 TEST_LIBRARIES = {"libEGL_mesa.so.0": ("libegl-mesa0",), "libGLX_mesa.so.0": ("libglx-mesa0",)}
 TEST_PROGRAMS = {"Xvfb": ("xvfb",)}
+# The font of the pictures that the window is compared with.
+TEST_FONTS = {"DejaVuSans.ttf": ("fonts-dejavu-core",)}
+FONT_FOLDERS = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"))
 # How much of the system is known to be there, each level holding those before it.
 LEVELS = ("terminal", "studio", "tests")
 
@@ -433,12 +436,12 @@ def missing_from_system(level: str) -> dict[str, tuple[str, ...]]:
     """What this level needs and the system lacks, each with the packages that may hold it."""
     if not LINUX or level == "terminal":
         return {}
-    libraries, programs = dict(LIBRARIES), {}
+    missing = {name: held for name, held in LIBRARIES.items() if not loads(name)}
     if level == "tests":
-        libraries |= TEST_LIBRARIES
-        programs = TEST_PROGRAMS
-    missing = {name: held for name, held in libraries.items() if not loads(name)}
-    return missing | {name: held for name, held in programs.items() if not shutil.which(name)}
+        missing |= {name: held for name, held in TEST_LIBRARIES.items() if not loads(name)}
+        missing |= {name: held for name, held in TEST_PROGRAMS.items() if not shutil.which(name)}
+        missing |= {name: held for name, held in TEST_FONTS.items() if not has_font(name)}
+    return missing
 
 
 def loads(library: str) -> bool:
@@ -448,6 +451,11 @@ def loads(library: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def has_font(name: str) -> bool:
+    """True when a font file of that name is installed for everybody."""
+    return any(True for folder in FONT_FOLDERS for _ in folder.rglob(name))
 
 
 def root_prefix() -> list[str] | None:

@@ -188,6 +188,20 @@ def bare_debian(start: ModuleType, monkeypatch: pytest.MonkeyPatch, *programs: s
     monkeypatch.setattr(start.shutil, "which", lambda name: name if name in known else None)
 
 
+def test_tests_need_the_font_of_the_pictures(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bare_debian(start, monkeypatch)
+    monkeypatch.setattr(start, "loads", lambda library: True)
+    monkeypatch.setattr(start, "FONT_FOLDERS", (tmp_path, tmp_path / "none"))
+    assert start.missing_from_system("studio") == {}
+    assert start.missing_from_system("tests") == {"DejaVuSans.ttf": ("fonts-dejavu-core",)}
+    font = tmp_path / "truetype" / "dejavu" / "DejaVuSans.ttf"
+    font.parent.mkdir(parents=True)
+    font.touch()
+    assert start.missing_from_system("tests") == {}
+
+
 def test_user_without_root_is_told_what_to_type(
     start: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,10 +18,13 @@ _PATIENCE = 30.0
 _PR_SET_PDEATHSIG = 1
 
 
-def ensure_display() -> None:
+def ensure_display(screen: str = SCREEN) -> None:
     """Make widgets show on a display of this process's own, unless the user lent one.
 
     Workers that share a display take the focus from each other, so each gets its own.
+
+    Args:
+        screen: its width, height and depth.
     """
     shared = "PYTEST_XDIST_WORKER" in os.environ
     lent = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
@@ -31,18 +34,18 @@ def ensure_display() -> None:
         if not lent:
             raise RuntimeError("tests of widgets need Xvfb: apt-get install xvfb")
         return
-    os.environ["DISPLAY"] = f":{_start()}"
+    os.environ["DISPLAY"] = f":{_start(screen)}"
     os.environ.pop("WAYLAND_DISPLAY", None)
     os.environ.setdefault("LP_NUM_THREADS", "1")
 
 
-def _start() -> int:
+def _start(screen: str) -> int:
     read_end, write_end = os.pipe()
     with warnings.catch_warnings():
         # JAX, where the peers have loaded it, warns of any fork.
         warnings.simplefilter("ignore")
         server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write_end), "-screen", "0", SCREEN, "-nolisten", "tcp",
+            ["Xvfb", "-displayfd", str(write_end), "-screen", "0", screen, "-nolisten", "tcp",
              "-noreset"],
             pass_fds=(write_end,),
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,124 @@
+"""The window pictures are taken of: brought up with the example project, and waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint
+from PySide6.QtGui import QCursor, QFont, QImage
+from PySide6.QtWidgets import QApplication, QWidget
+
+from studio.ui.kit import theme
+from studio.ui.kit.scheduling import QtScheduler
+from studio.ui.models import profiling
+from studio.ui.models.places import Places
+from studio.ui.models.studio import Studio
+from studio.ui.models.theme import Mode
+from studio.ui.shell import status_facts
+from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.shared_context import prepare_sharing
+from studio.ui.shell.window import MainWindow
+from tests.ui.golden import example_project
+from tests.ui.golden.comparison import Pixels
+from tests.ui.golden.studio_of_pictures import FAMILY, POINTS
+
+_PATIENCE = 60.0
+_STILL = 4
+_PAUSE = 0.06
+
+
+def make_application() -> QApplication:
+    """The application, with the font of the pictures and nothing that blinks or slides."""
+    prepare_sharing()
+    application = QApplication(["glassbox"])
+    application.setFont(QFont(FAMILY, POINTS))
+    application.setCursorFlashTime(0)
+    theme.set_reduced_motion(True)
+    profiling.dry_run = example_project.given_times
+    status_facts.ago_text = lambda _seconds: "just now"
+    return application
+
+
+class Camera:
+    """One window in one theme.
+
+    Args:
+        application: the application.
+        mode: the theme.
+        scratch: an empty folder.
+    """
+
+    def __init__(self, application: QApplication, mode: Mode, scratch: Path) -> None:
+        self.application = application
+        self.scratch = scratch
+        self.scheduler = QtScheduler()
+        self.studio = Studio(self.scheduler, Places.below(scratch / "places"))
+        self.studio.preferences.set("backend", "cpu")
+        self.studio.preferences.set("profile_live", False)
+        self.studio.theme.choose(mode)
+        theme.install(application, self.studio.theme)
+        self.window = MainWindow(self.studio, LayoutStore(scratch / "layout"))
+
+    def show(self, width: int, height: int) -> None:
+        """Show the window in a size, with everything in sight made."""
+        self.window.resize(width, height)
+        self.window.show()
+        self.window.activateWindow()
+        # Nothing lies under the pointer.
+        QCursor.setPos(self.window.screen().geometry().bottomRight() - QPoint(1, 1))
+        self.until(lambda: self.window.is_ready)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size."""
+        self.window.resize(width, height)
+        self.until(lambda: self.window.is_ready)
+
+    def until(self, wanted: Callable[[], object]) -> None:
+        """Let the window work until something is so; TimeoutError where it never gets there."""
+        end = time.monotonic() + _PATIENCE
+        while not wanted():
+            if time.monotonic() > end:
+                raise TimeoutError("the studio did not get there")
+            self.work(0.01)
+
+    def work(self, seconds: float) -> None:
+        """Let the window work."""
+        end = time.monotonic() + seconds
+        while True:
+            QApplication.processEvents()
+            if time.monotonic() >= end:
+                return
+            time.sleep(0.002)
+
+    def take(self, widget: QWidget | None = None) -> Pixels:
+        """What a widget shows once it has come to rest; the window where none is given."""
+        shown = widget or self.window
+        self.until(lambda: self.window.is_ready and not self.studio.tasks.shown)
+        end = time.monotonic() + _PATIENCE
+        last, same = _pixels(shown), 0
+        while same < _STILL:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{shown.objectName()} never comes to rest")
+            self.work(_PAUSE)
+            now = _pixels(shown)
+            same = same + 1 if now.shape == last.shape and np.array_equal(now, last) else 0
+            last = now
+        return last
+
+    def close(self) -> None:
+        """Put everything away."""
+        self.studio.document.history.mark_clean()
+        self.window.close()
+        self.studio.close()
+        self.window.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        self.scheduler.close()
+
+
+def _pixels(widget: QWidget) -> Pixels:
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
+    return rows[:, : image.width() * 3].reshape(image.height(), image.width(), 3).copy()
