@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from studio.engine.compiler.lifetimes import Span, lifetimes
+from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.isa.line import format_line
@@ -173,12 +174,10 @@ def _placed(
     best: dict[Storage, Slot] = {}
     total = -1
     for order in ORDERS:
-        slots = _placed_in_order(
-            sorted(spans, key=lambda s: (order(spans[s], sizes[s]), s)), spans, sizes, alignment
-        )
-        length = max((slot.end for slot in slots.values()), default=0)
-        if total < 0 or length < total:
-            best, total = slots, length
+        chosen = sorted(spans, key=lambda s: (order(spans[s], sizes[s]), s))
+        slots = _placed_in_order(chosen, spans, sizes, alignment, total)
+        if slots is not None:
+            best, total = slots, max((slot.end for slot in slots.values()), default=0)
         if total <= least:
             break
     return best
@@ -189,29 +188,17 @@ def _placed_in_order(
     spans: Mapping[Storage, Span],
     sizes: Mapping[Storage, int],
     alignment: int,
-) -> dict[Storage, Slot]:
+    limit: int,
+) -> dict[Storage, Slot] | None:
+    """Where storages come to lie one after another; None once that takes ``limit`` bytes."""
     slots: dict[Storage, Slot] = {}
+    taken = TakenBytes(max((span.last for span in spans.values()), default=0) + 1, alignment)
     for storage in order:
-        (first, last), nbytes = spans[storage], sizes[storage]
-        rivals = sorted(
-            (slot.offset, slot.offset + slot.nbytes)
-            for slot in slots.values()
-            if slot.first <= last and first <= slot.last
-        )
-        slots[storage] = Slot(_best_gap(rivals, nbytes, alignment), nbytes, first, last)
+        span, nbytes = spans[storage], sizes[storage]
+        slots[storage] = slot = Slot(taken.place(span, nbytes), nbytes, *span)
+        if 0 <= limit <= slot.end:
+            return None
     return slots
-
-
-def _best_gap(taken: Iterable[tuple[int, int]], nbytes: int, alignment: int) -> int:
-    """Offset of the smallest free gap that holds ``nbytes``, or the place behind all."""
-    best, room = -1, 0
-    free = 0
-    for begin, end in taken:
-        gap = begin - free
-        if gap >= nbytes and (best < 0 or gap < room):
-            best, room = free, gap
-        free = max(free, _round_up(end, alignment))
-    return free if best < 0 else best
 
 
 def _peak(needs: Iterable[tuple[Span, int]], length: int) -> tuple[int, int]:
