@@ -20,6 +20,11 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json, graph_to_json
+from studio.engine.train.annotations import (
+    NO_ANNOTATIONS,
+    Annotations,
+    annotations_from_json,
+)
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.project_text import project_text
 from studio.engine.train.settings import TrainingSettings
@@ -27,7 +32,10 @@ from studio.engine.train.settings import TrainingSettings
 FORMAT = "glassbox-project"
 VERSION = 1
 SUFFIX = ".glassbox"
-FIELDS = ("format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes")
+FIELDS = (
+    "format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes",
+    "annotations",
+)  # fmt: skip
 LIMITS = Limits(file_bytes=16 * MIB, json_bytes=16 * MIB, json_depth=24, json_values=500_000)
 
 MAX_NAME = 200
@@ -54,6 +62,7 @@ class Project:
         canvas: how it is drawn beyond that, for an editor alone; kept as it is, None for nothing.
         notes: the user's own text.
         path: the file it was read from or written to last, if any.
+        annotations: names and comments the user gave the listing of its program.
     """
 
     name: str
@@ -64,6 +73,7 @@ class Project:
     notes: str = ""
     path: Path | None = None
     canvas: Mapping[str, Plain] | None = None
+    annotations: Annotations = NO_ANNOTATIONS
 
     @classmethod
     def new(
@@ -111,7 +121,10 @@ class Project:
             raise FormatError(f"notes: expected at most {MAX_NOTES} characters of text", who=who)
         name = _section(who, "name", lambda: _name(fields.get("name")))
         canvas = _section(who, "canvas", lambda: _canvas(fields.get("canvas")))
-        return cls(name, graph, found, training, layout, notes, canvas=canvas)
+        said = _section(
+            who, "annotations", lambda: annotations_from_json(fields.get("annotations", {}))
+        )
+        return cls(name, graph, found, training, layout, notes, canvas=canvas, annotations=said)
 
     def to_json(self) -> dict[str, Plain]:
         """The whole document as plain data."""
@@ -127,6 +140,8 @@ class Project:
         }
         if self.canvas is not None:
             made["canvas"] = _canvas(self.canvas)
+        if self.annotations.to_json():
+            made["annotations"] = self.annotations.to_json()
         return made
 
     def text(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
-SECTIONS = ("name", "graph_name", "outputs", "data", "training", "notes")
+SECTIONS = ("name", "graph_name", "outputs", "data", "training", "notes", "annotations")
 
 
 @dataclass(frozen=True)

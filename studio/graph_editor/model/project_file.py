@@ -18,6 +18,7 @@ from studio.graph_editor.model.drawing import (
     nodes_from_json,
     tidy,
 )
+from studio.graph_editor.model.edits.annotations import annotations_of
 from studio.graph_editor.model.edits.sections import data_of, training_of
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.invariants import broken_rules
@@ -57,6 +58,7 @@ def project_of_state(state: DocumentState) -> Project:
         training_of(state),
         {node.id: (tidy(node.x), tidy(node.y)) for node in state.layers()},
         state.notes,
+        annotations=annotations_of(state),
     )
     known = _plain_state(project)
     if (dict(known.nodes), known.outputs) != (dict(state.nodes), state.outputs):
@@ -73,6 +75,7 @@ def _plain_state(project: Project) -> DocumentState:
         training=FrozenConfig(project.training.plain()),
         notes=project.notes,
         graph_name=project.graph.name,
+        annotations=FrozenConfig(project.annotations.to_json()),
     )
     state = state.with_nodes(_canvas_nodes(project.graph, project))
     missing = [i for i in state.nodes if i not in project.layout]

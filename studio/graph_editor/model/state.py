@@ -114,6 +114,7 @@ class DocumentState:
         training: the training section as a project file holds it.
         notes: the user's own text.
         graph_name: the network's name, which listings show.
+        annotations: names and comments given to the listing, as a project file holds them.
     """
 
     name: str = "untitled"
@@ -123,6 +124,7 @@ class DocumentState:
     training: FrozenConfig = EMPTY
     notes: str = ""
     graph_name: str = "model"
+    annotations: FrozenConfig = EMPTY
 
     def node(self, node_id: str) -> CanvasNode:
         """What has that id; GraphError when there is nothing."""
@@ -175,7 +177,8 @@ class DocumentState:
 
 def _digest(state: DocumentState, nodes: list[str]) -> str:
     data: Plain = None if state.data is None else state.data.text
-    head = repr((state.name, state.graph_name, state.outputs, data, state.training.text))
+    texts = state.training.text, state.annotations.text
+    head = repr((state.name, state.graph_name, state.outputs, data, *texts))
     digest = sha256(head.encode())
     digest.update(state.notes.encode())
     for text in nodes:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.instruction_view.model.arrangement import Level, Line
+from studio.instruction_view.model.labels import GAP, Labels
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.model.quantities import bytes_text, count_text, exact_text, ms_text
 from studio.instruction_view.model.rows import ProgramRows
@@ -37,7 +38,8 @@ class Column(NamedTuple):
 
 COLUMNS: tuple[Column, ...] = (
     Column("row", "#", "Place in the program, counted from 0.", 4, is_number=True),
-    Column("instruction", "Instruction", "The line as the compiler prints it.", 44),
+    Column("instruction", "Instruction",
+           "The line as the compiler prints it, with the names and comments you gave.", 44),
     Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
     Column("shape", "Shape out", "Shape of the first result; N is the batch.", 15),
@@ -82,6 +84,8 @@ def cell_text(listing: Listing, line: Line, key: ColumnKey) -> str:
         return ""
     if key in ("flops", "bytes", "ms"):
         return _amount(listing, line, key)
+    if line.kind == "instruction" and key == "instruction" and listing.labels is not None:
+        return _labelled(listing.labels, line.row)
     if line.kind == "heading":
         return _heading_cell(rows, line, key, listing.level)
     if line.kind in ("failure", "removed"):
@@ -113,6 +117,12 @@ def _amount(listing: Listing, line: Line, key: ColumnKey) -> str:
     if not amount:
         return ""
     return bytes_text(amount) if key == "bytes" else count_text(amount)
+
+
+def _labelled(labels: Labels, row: int) -> str:
+    """A line with the names and the comment a person gave it."""
+    tail = labels.tail(row)
+    return f"{labels.text(row)}{' ' * GAP}{tail}" if tail else labels.text(row)
 
 
 def _row_cell(rows: ProgramRows, row: int, key: ColumnKey) -> str:

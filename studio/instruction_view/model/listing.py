@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Ref
+from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.model.arrangement import (
     LEVELS,
     NOTHING,
@@ -18,6 +19,7 @@ from studio.instruction_view.model.arrangement import (
 )
 from studio.instruction_view.model.colouring import Band, ColourBy, Colouring, hues_of
 from studio.instruction_view.model.kernels import Kernels
+from studio.instruction_view.model.labels import Labels
 from studio.instruction_view.model.line_spans import OperandSpan
 from studio.instruction_view.model.look_up import find_rows
 from studio.instruction_view.model.row_changes import NO_CHANGES, RowChanges, row_changes
@@ -36,6 +38,7 @@ class Listing:
         self.recoloured: Signal[[]] = Signal()
         self.caret_moved: Signal[[]] = Signal()
         self.rows: ProgramRows | None = None
+        self.labels: Labels | None = None
         self.kernels: Kernels | None = None
         self.arrangement: Arrangement = NOTHING
         self.changes: RowChanges = NO_CHANGES
@@ -47,6 +50,7 @@ class Listing:
         self._colouring: Colouring | None = None
         self._hues: dict[str, int] = {}
         self._times: Times = no_times
+        self._annotations: Annotations = NO_ANNOTATIONS
         self._failure: Failure | None = None
         self._folded: set[str] = set()
         self._arranger: Arranger | None = None
@@ -82,7 +86,7 @@ class Listing:
         if rows is not None and (self._arranger is None or self._arranger.rows is not rows):
             self._arranger = arranger or Arranger(rows)
         self._recolour()
-        self.matches = () if rows is None else find_rows(rows, self._query)
+        self._label()
         self._arrange()
         return self.changes
 
@@ -95,6 +99,13 @@ class Listing:
                 self._arrange()
             else:
                 self.recoloured.emit()
+
+    def annotate(self, annotations: Annotations) -> None:
+        """Show what a person calls registers, and says of instructions."""
+        if annotations != self._annotations:
+            self._annotations = annotations
+            self._label()
+            self.recoloured.emit()
 
     def set_times(self, times: Times) -> None:
         """Measured times have come, or changed."""
@@ -229,9 +240,9 @@ class Listing:
 
     def spans(self, line: Line) -> tuple[OperandSpan, ...]:
         """The registers in a line; none in lines that are no instructions."""
-        if self.rows is None or line.kind not in ("instruction", "reference"):
+        if self.labels is None or line.kind not in ("instruction", "reference"):
             return ()
-        return self.rows.spans(line.row)
+        return self.labels.spans(line.row)
 
     def register(self) -> Ref | None:
         """The register under the caret; the first result of its line where it is on none."""
@@ -255,7 +266,7 @@ class Listing:
     def find(self, query: str) -> tuple[int, ...]:
         """Search; rows that match, which stay marked until the next search."""
         self._query = query
-        self.matches = () if self.rows is None else find_rows(self.rows, query)
+        self._find()
         self.recoloured.emit()
         return self.matches
 
@@ -273,6 +284,15 @@ class Listing:
         return next((i for i in reversed(self.matches) if i < here), self.matches[-1])
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _label(self) -> None:
+        rows = self.rows
+        self.labels = None if rows is None else Labels(rows, self._annotations)
+        self._find()
+
+    def _find(self) -> None:
+        rows = self.rows
+        self.matches = () if rows is None else find_rows(rows, self._query, self.labels)
 
     def _recolour(self) -> None:
         rows = self.rows

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.labels import Labels
 from studio.instruction_view.model.rows import ProgramRows
 
 _INDEX = re.compile(r"[i#]?(\d{1,9})\Z")
@@ -21,18 +22,30 @@ class Place(NamedTuple):
     ref: Ref | None = None
 
 
-def find_rows(rows: ProgramRows, query: str) -> tuple[int, ...]:
-    """Rows whose line, layers or names of tensors contain a text, whatever its case."""
+def find_rows(rows: ProgramRows, query: str, labels: Labels | None = None) -> tuple[int, ...]:
+    """Rows whose line, layers or names of tensors contain a text, whatever its case.
+
+    Args:
+        rows: the program.
+        query: what is looked for.
+        labels: what a person calls registers and says of instructions is looked through too.
+    """
     wanted = query.casefold().strip()
     if not wanted:
         return ()
     tensors = {
         tensor.id for tensor in rows.program.tensors.values() if wanted in tensor.name.casefold()
     }
+    said: set[int] = set()
+    if labels is not None:
+        tensors |= {ref.id for ref, name in labels.names.items() if wanted in name.casefold()}
+        said = {i for i in labels.commented if wanted in labels.comment(i).casefold()}
     return tuple(
         index
         for index in range(len(rows))
-        if wanted in rows.text(index).casefold() or _is_named(rows, index, wanted, tensors)
+        if index in said
+        or wanted in rows.text(index).casefold()
+        or _is_named(rows, index, wanted, tensors)
     )
 
 
@@ -43,7 +56,7 @@ def _is_named(rows: ProgramRows, index: int, wanted: str, tensors: set[int]) -> 
     return any(wanted in rows.name_of(owner).casefold() for owner in owners)
 
 
-def go_to(rows: ProgramRows, text: str, start: int = -1) -> Place:
+def go_to(rows: ProgramRows, text: str, start: int = -1, labels: Labels | None = None) -> Place:
     """Where a typed text leads.
 
     Args:
@@ -51,6 +64,7 @@ def go_to(rows: ProgramRows, text: str, start: int = -1) -> Place:
         text: an index (``42``, ``i42``, ``#42``), a register (``0x1f``), the name of a layer or
             tensor, or a mnemonic.
         start: the row the caret is in; of several instructions the next one behind it is meant.
+        labels: names a person gave to registers lead there too.
 
     Raises:
         ParameterError: nothing is called so; near names are the hint.
@@ -62,6 +76,9 @@ def go_to(rows: ProgramRows, text: str, start: int = -1) -> Place:
         return _at_index(rows, int(match[1]))
     if match := _REGISTER.match(word.lower()):
         return _at_register(rows, Ref(int(match[1], 16), bool(match[2])))
+    called = None if labels is None else labels.named(word)
+    if called is not None:
+        return _at_register(rows, called)
     name = word.removesuffix(".grad")
     if rows.program.tensors.has_name(name):
         tensor = rows.program.tensors.named(name)

@@ -49,7 +49,7 @@ class TensorColumn(NamedTuple):
 
 TENSOR_COLUMNS: tuple[TensorColumn, ...] = (
     TensorColumn("register", "Register", "Place in the tensor map.", 11),
-    TensorColumn("name", "Name", "Layer and port it is.", 28),
+    TensorColumn("name", "Name", "What you call it, and the layer and port it is.", 28),
     TensorColumn("shape", "Shape", "Dimensions; N is the batch, D the data set.", 14),
     TensorColumn("dtype", "Type", "Type of its numbers.", 8),
     TensorColumn("bytes", "Bytes", "Bytes on the device, halo included.", 10, is_number=True),
@@ -70,14 +70,16 @@ TENSOR_COLUMNS: tuple[TensorColumn, ...] = (
 )  # fmt: skip
 
 
-def tensor_cell(row: TensorRow, key: TensorColumnKey, seen: Extremes | None = None) -> str:
-    """What stands in a cell."""
+def tensor_cell(
+    row: TensorRow, key: TensorColumnKey, seen: Extremes | None = None, alias: str = ""
+) -> str:
+    """What stands in a cell; ``alias`` is what a person calls the tensor."""
     if key in ("least", "greatest", "nan"):
         return "" if seen is None else _live_cell(seen, key)
     if key == "register":
         return str(row.ref)
     if key == "name":
-        return row.key
+        return f"{alias} ({row.key})" if alias else row.key
     if key == "bytes":
         return "" if row.nbytes is None else bytes_text(row.nbytes)
     if key == "producer":
@@ -94,7 +96,7 @@ def tensor_cell(row: TensorRow, key: TensorColumnKey, seen: Extremes | None = No
 
 
 def tensor_order(
-    row: TensorRow, key: TensorColumnKey, seen: Extremes | None = None
+    row: TensorRow, key: TensorColumnKey, seen: Extremes | None = None, alias: str = ""
 ) -> tuple[float, str]:
     """What rows are sorted by in a column; rows without a number come last."""
     numbers: dict[str, float | None] = {
@@ -110,7 +112,7 @@ def tensor_order(
         "nan": None if seen is None else seen.nan,
     }
     if key not in numbers:
-        return (0.0, tensor_cell(row, key))
+        return (0.0, tensor_cell(row, key, alias=alias))
     number = numbers[key]
     return (float("inf") if number is None else float(number), row.key)
 

@@ -237,7 +237,7 @@ class LinePainter:
         styles = self._links.light.span_styles(line.row, spans)
         colours = {
             "mnemonic": inks.text, "marker": inks.text3, "register": inks.accent,
-            "scalar": inks.text2, "tail": inks.text3,
+            "scalar": inks.text2, "tail": inks.text3, "comment": inks.ok,
         }  # fmt: skip
         end = left
         if state.is_match:
@@ -278,7 +278,9 @@ class LinePainter:
         painter.setPen(self.inks.text3)
         owners = rows.listed_owners(rows.group(line.row).first)
         where = ", ".join(rows.name_of(owner) for owner in owners)
-        return self._paint_text(painter, cell, left, f"  → {rows.text(line.row)}   in {where}")
+        labels = self._listing.labels
+        text = rows.text(line.row) if labels is None else labels.text(line.row)
+        return self._paint_text(painter, cell, left, f"  → {text}   in {where}")
 
     def _paint_removed(self, painter: QPainter, cell: QRectF, left: float, line: Line) -> float:
         font = QFont(self.inks.font)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from studio.instruction_view.model.arrangement import Line
 from studio.instruction_view.model.columns import COLUMNS, Column, ColumnKey, chars_of
+from studio.instruction_view.model.labels import Labels
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.view.line_painter import (
     FOLD_LEFT,
@@ -67,6 +68,7 @@ class LineTable(QTableView):
         self._links = links
         self._painter = LinePainter(listing, links)
         self._setter: LineSetter | None = None
+        self._labels: Labels | None = None
         self._shown: tuple[Line, ...] = ()
         self._is_stale = False
         self._matches: frozenset[int] = frozenset()
@@ -144,10 +146,11 @@ class LineTable(QTableView):
     def spot_rect(self, place: int, operand: int = -1) -> QRect:
         """Where a line, or one of its registers, is in the viewport."""
         row = self.visualRect(self._table.index(place, INSTRUCTION))
-        if operand < 0 or self._setter is None or self._listing.rows is None:
-            return row
         line = self._shown[place]
-        span = self._listing.rows.spans(line.row)[operand]
+        spans = self._listing.spans(line)
+        if self._setter is None or not 0 <= operand < len(spans):
+            return row
+        span = spans[operand]
         char, left = self._painter.inks.char, row.left() + PADDING
         begin = self._setter.column(line, span.start)
         return QRect(
@@ -170,9 +173,7 @@ class LineTable(QTableView):
         anchors = tuple(self._anchors(self._shown))
         self._shown = self._listing.lines
         self._table.take_lines()
-        rows = self._listing.rows
-        depth = 0 if self._listing.grouping == "flat" else 1
-        self._setter = None if rows is None else LineSetter(rows, depth)
+        self._set_lines()
         self.executeDelayedItemsLayout()
         self.updateGeometries()
         by_key = self._listing.arrangement.by_key
@@ -182,6 +183,21 @@ class LineTable(QTableView):
                 break
         self._fit_columns()
         self.mark_scroll_bar()
+
+    def _set_lines(self) -> None:
+        """Set lines with the labels they have now."""
+        rows, labels = self._listing.rows, self._listing.labels
+        depth = 0 if self._listing.grouping == "flat" else 1
+        self._labels, self._setter = labels, None
+        if rows is not None and labels is not None:
+            self._setter = LineSetter(rows, labels, depth)
+
+    def relabel(self) -> None:
+        """A person has named registers or commented on lines since."""
+        if self._labels is not self._listing.labels:
+            self._set_lines()
+            self._table.tell_texts()
+            self._fit_columns()
 
     def mark_scroll_bar(self) -> None:
         """Show on the scroll bar where matches and marked lines are."""
@@ -313,7 +329,7 @@ class LineTable(QTableView):
             self._chosen_widths.add(place)
 
     def _widest_line(self) -> int:
-        rows, setter = self._listing.rows, self._setter
-        if rows is None or setter is None or self._listing.level != "instructions":
+        labels, setter = self._listing.labels, self._setter
+        if labels is None or setter is None or self._listing.level != "instructions":
             return WIDEST_LINE // 2
-        return min(setter.tab + rows.widest_operands + 2, WIDEST_LINE)
+        return min(setter.tab + labels.widest_operands + 2, WIDEST_LINE)

@@ -1,6 +1,7 @@
 """The exact line of an instruction set in columns: where each character is drawn, and in what ink.
 
-Operands of all lines begin at one tab stop; the text itself stays as the compiler prints it.
+Operands of all lines begin at one tab stop; the text itself stays as the compiler prints it, but
+for the names and comments a person gave it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.instruction_view.model.arrangement import Line
+from studio.instruction_view.model.labels import GAP, Labels
 from studio.instruction_view.model.line_spans import OperandSpan
 from studio.instruction_view.model.rows import ProgramRows
 
-PieceKind: TypeAlias = Literal["mnemonic", "marker", "register", "scalar", "tail"]
+PieceKind: TypeAlias = Literal["mnemonic", "marker", "register", "scalar", "tail", "comment"]
 
 WIDEST_TAB = 17
 INDENT = 2
@@ -40,11 +42,13 @@ class LineSetter:
 
     Args:
         rows: the program.
+        labels: names and comments a person gave it.
         depth: how far lines outside fused groups are indented.
     """
 
-    def __init__(self, rows: ProgramRows, depth: int = 0) -> None:
+    def __init__(self, rows: ProgramRows, labels: Labels, depth: int = 0) -> None:
         self._rows = rows
+        self._labels = labels
         self.tab = min(rows.widest_mnemonic + INDENT, WIDEST_TAB) + INDENT * depth
 
     def column(self, line: Line, place: int) -> int:
@@ -58,28 +62,31 @@ class LineSetter:
         return begin + place - mnemonic - 1
 
     def width(self, line: Line) -> int:
-        """Cells the line takes."""
-        return self.column(line, len(self._rows.text(line.row)))
+        """Cells the line takes, its comment left out."""
+        return self.column(line, len(self._labels.text(line.row)))
 
     def pieces(self, line: Line) -> Iterator[Piece]:
         """The line's pieces, left to right."""
-        text = self._rows.text(line.row)
+        text = self._labels.text(line.row)
         mnemonic = self._rows.mnemonic(line.row)
         is_marker = self._rows.is_group_begin(line.row) or self._rows.is_group_end(line.row)
         yield Piece("marker" if is_marker else "mnemonic", mnemonic, self.column(line, 0))
         tail = text.find("{")
         place = len(mnemonic)
-        for operand, span in enumerate(self._rows.spans(line.row)):
+        for operand, span in enumerate(self._labels.spans(line.row)):
             yield from self._plain(line, text, place, span.start, tail)
             kind: PieceKind = "register" if span.ref.present else "scalar"
             word = text[span.start : span.end]
             yield Piece(kind, word, self.column(line, span.start), operand)
             place = span.end
         yield from self._plain(line, text, place, len(text), tail)
+        said = self._labels.tail(line.row)
+        if said:
+            yield Piece("comment", said, self.column(line, len(text)) + GAP)
 
     def operand_at(self, line: Line, column: float) -> int:
         """Which register is drawn at a character cell, -1 for none."""
-        for operand, span in enumerate(self._rows.spans(line.row)):
+        for operand, span in enumerate(self._labels.spans(line.row)):
             if self._covers(line, span, column):
                 return operand if span.ref.present else -1
         return -1

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NO_PROGRAM = "there is no program"
 NO_LINE = "the caret is in no line"
 NO_REGISTER = "the caret is on no register"
+NO_INSTRUCTION = "the caret is on no instruction"
 NO_WAY_BACK = "the listing has not jumped"
 NO_DATA = "a training program needs data and a loss"
 NOTHING_TO_WALK = "nothing is found and nothing is marked"
@@ -54,6 +55,12 @@ class _Commands:
     def why_no_line(self) -> str:
         """A line is needed."""
         return self.why_no_program() or ("" if self.listing.caret_line is not None else NO_LINE)
+
+    def why_no_instruction(self) -> str:
+        """A line that is an instruction is needed."""
+        line = self.listing.caret_line
+        is_one = line is not None and line.kind in ("instruction", "reference")
+        return self.why_no_line() or ("" if is_one else NO_INSTRUCTION)
 
     def why_no_register(self) -> str:
         """A register is needed."""
@@ -94,9 +101,11 @@ class _Commands:
             "producer": pane.go_to_producer,
             "uses": pane.uses.show_uses,
             "pin_uses": pane.uses.pin_uses,
+            "name": pane.labelling.ask_name,
         }
         for name, work in with_register.items():
             actions.bind(f"listing.{name}", partial(self.on_register, work), self.why_no_register)
+        actions.bind("listing.comment", pane.labelling.ask_comment, self.why_no_instruction)
         for name, step in (("next_register", 1), ("previous_register", -1)):
             actions.bind(f"listing.{name}", partial(self.step_register, step), self.why_no_line)
 
@@ -221,4 +230,6 @@ class _Commands:
         rows = self.listing.rows
         if rows is not None:
             chosen = self.pane.view.chosen_rows() or range(len(rows))
-            QGuiApplication.clipboard().setText(as_tsv(rows, chosen, self.listing.times))
+            QGuiApplication.clipboard().setText(
+                as_tsv(rows, chosen, self.listing.times, self.listing.labels)
+            )

@@ -25,6 +25,7 @@ from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.model.look_up import go_to
 from studio.instruction_view.model.pass_steps import PassStep
 from studio.instruction_view.model.tensor_rows import TensorRow
+from studio.instruction_view.view.labelling import Labelling
 from studio.instruction_view.view.line_table import Spot
 from studio.instruction_view.view.listing_commands import bind_listing
 from studio.instruction_view.view.listing_links import ListingLinks
@@ -77,6 +78,9 @@ LINE_MENU: tuple[Entry, ...] = (
     "listing.uses",
     "listing.pin_uses",
     None,
+    "listing.name",
+    "listing.comment",
+    None,
     "listing.goto",
     "listing.find",
     "listing.back",
@@ -111,6 +115,7 @@ class ListingPane(PaneFrame):
         self.view = ListingView(self.listing, self.links, self)
         self.search = SearchBar(self)
         self.uses = UsesPanel(self)
+        self.labelling = Labelling(self.listing, studio.annotations, self.search, self)
         self.passes = PassViewer(studio.tasks, self.listing.hue_of, self)
         # Actions ask which page is shown as soon as they are bound.
         self._pages = QStackedLayout()
@@ -179,6 +184,9 @@ class ListingPane(PaneFrame):
         self.search.stepped.connect(self.step_match)
         self.search.went.connect(self._go_to)
         self.search.closed.connect(self.close_search)
+        self.labelling.ended.connect(self.close_search)
+        self.labelling.changed.connect(self._take_labels)
+        binding.connect(self, studio.document_replaced, self._document_replaced)
         self.uses.row_wanted.connect(self.view.go_to_row)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -225,11 +233,17 @@ class ListingPane(PaneFrame):
             if changes:
                 self._flash.start()
         self.links.refresh()
-        self.uses.use_rows(self.listing.rows)
+        self.uses.use_rows(self.listing.rows, self.listing.labels)
         self._modes.refresh()
         self._show_age()
         if self.shows_passes:
             self._take_passes()
+
+    def _document_replaced(self, _document: object) -> None:
+        self.labelling.give_up()
+
+    def _take_labels(self) -> None:
+        self.uses.use_rows(self.listing.rows, self.listing.labels)
 
     def _take_passes(self) -> None:
         shown = self._compilation.shown
@@ -326,7 +340,8 @@ class ListingPane(PaneFrame):
     def close_search(self) -> None:
         """Close the field; the table has the keyboard again."""
         self.search.hide()
-        self.listing.find("")
+        if self.search.purpose == "find":
+            self.listing.find("")
         self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def _find(self, text: str) -> None:
@@ -350,13 +365,14 @@ class ListingPane(PaneFrame):
         if rows is None:
             return
         try:
-            found = go_to(rows, text, -1 if line is None else line.row)
+            start = -1 if line is None else line.row
+            found = go_to(rows, text, start, self.listing.labels)
         except ParameterError as error:
             self.search.answer(f"{error.message} {error.hint}".strip(), is_wrong=True)
             return
         self.search.hide()
         self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        spans = rows.spans(found.row)
+        spans = [] if self.listing.labels is None else self.listing.labels.spans(found.row)
         operand = next((i for i, span in enumerate(spans) if span.ref == found.ref), -1)
         self.view.go_to_row(found.row, operand)
 
@@ -384,9 +400,8 @@ class ListingPane(PaneFrame):
         line = self.view.lines[spot.place]
         ref = self.links.register_at(line, spot.operand)
         if ref is not None and ref in self._tensors:
-            return register_tip(
-                self._tensors[ref], {found: row.key for found, row in self._tensors.items()}
-            )
+            names = {found: row.key for found, row in self._tensors.items()}
+            return register_tip(self._tensors[ref], names, self.labelling.name_of(ref))
         if spot.is_mnemonic:
             return opcode_tip(rows.instruction(line.row))
         if spot.column is None:

@@ -39,6 +39,13 @@ class ListingTable(QAbstractItemModel):
         self.endResetModel()
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
 
+    def tell_texts(self) -> None:
+        """Tell views and screen readers that lines are written otherwise."""
+        if self._lines:
+            column = next(i for i, c in enumerate(COLUMNS, FIRST) if c.key == "instruction")
+            last = self.index(len(self._lines) - 1, column)
+            self.dataChanged.emit(self.index(0, column), last, [Qt.ItemDataRole.DisplayRole])
+
     def index(self, row: int, column: int, parent: Index = NOWHERE) -> QModelIndex:
         """The place of a cell."""
         if parent.isValid() or not 0 <= row < len(self._lines):

@@ -183,6 +183,7 @@ class ListingView(LineTable):
         return found
 
     def _repaint(self) -> None:
+        self.relabel()
         self.mark_scroll_bar()
         self.fit_times()
         self.viewport().update()

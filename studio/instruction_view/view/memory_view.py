@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.core.tensor import Ref
+from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.model.memory_picture import Box, MemoryPicture
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.model.tensor_rows import TensorRole
@@ -68,6 +69,7 @@ class MemoryView(QWidget):
         self._rows: ProgramRows | None = None
         self._painter: PicturePainter | None = None
         self._roles: frozenset[TensorRole] = frozenset()
+        self._annotations = NO_ANNOTATIONS
         self._caret: Ref | None = None
         self._painted: tuple[tuple[object, ...], QPixmap] | None = None
         self._pressed: QPointF | None = None
@@ -105,6 +107,11 @@ class MemoryView(QWidget):
         self._roles = roles
         self.update()
 
+    def annotate(self, annotations: Annotations) -> None:
+        """Show what a person calls tensors."""
+        self._annotations = annotations
+        self._restyle()
+
     def fit(self) -> None:
         """Show everything."""
         self.axes.fit()
@@ -130,7 +137,8 @@ class MemoryView(QWidget):
     def _restyle(self) -> None:
         self._painter = None
         if self._picture is not None and self._rows is not None:
-            self._painter = PicturePainter(self._picture, self._rows, self._links)
+            name_of = self._annotations.alias_of
+            self._painter = PicturePainter(self._picture, self._rows, self._links, name_of)
         self.update()
 
     # -- painting -------------------------------------------------------------------------------
@@ -275,7 +283,8 @@ class MemoryView(QWidget):
         box = picture.boxes[0] if caret is None else picture.neighbour(caret, rows, places)
         self._caret = box.ref
         self.axes.show_box(box)
-        self.setAccessibleDescription(f"{box.ref} {box.key}, {box.role}, {box.nbytes} bytes")
+        name = self._annotations.alias_of(box.key) or box.key
+        self.setAccessibleDescription(f"{box.ref} {name}, {box.role}, {box.nbytes} bytes")
         self._links.choose((box.ref,))
         self.update()
 

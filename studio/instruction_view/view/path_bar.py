@@ -47,6 +47,7 @@ class PathBar(QWidget):
         self._bus = studio.bus
         self._compilation = studio.compilation
         self._profiling = studio.profiling
+        self._annotations = studio.annotations
         self._actions = studio.actions
         self._parts: dict[Kind, _Part] = {}
         self._time = QLabel(self)
@@ -60,6 +61,7 @@ class PathBar(QWidget):
         self._bind()
         binding.connect(self, studio.bus.path_changed, self._path_changed)
         binding.connect(self, studio.compilation.changed, self.refresh)
+        binding.connect(self, studio.annotations.changed, self.refresh)
         binding.refresh(self, self.refresh, studio.profiling.changed, when_visible=True,
                         live="picture")  # fmt: skip
         self.refresh()
@@ -137,7 +139,8 @@ class PathBar(QWidget):
             name, grad = entities.tensor_name(entity)
             tensor = provenance.program.tensors.named(name)
             ref = tensor.ref.gradient if grad else tensor.ref
-            return f"{ref} {shape_text(tensor.shape)}"
+            alias = self._annotations.found.alias_of(entity.key)
+            return f"{alias or ref} {shape_text(tensor.shape)}"
         return self._kernel_text(entity)
 
     def _kernel_text(self, entity: Entity) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import groupby
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -32,9 +32,17 @@ class PicturePainter:
         picture: what is drawn.
         rows: the program, for names.
         links: what is lit and marked.
+        name_of: what a person calls a tensor, empty for nothing.
     """
 
-    def __init__(self, picture: MemoryPicture, rows: ProgramRows, links: TensorLinks) -> None:
+    def __init__(
+        self,
+        picture: MemoryPicture,
+        rows: ProgramRows,
+        links: TensorLinks,
+        name_of: Callable[[str], str],
+    ) -> None:
+        self._name_of = name_of
         self._picture = picture
         self._rows = rows
         self._links = links
@@ -117,7 +125,8 @@ class PicturePainter:
 
     def _paint_label(self, painter: QPainter, rect: QRectF, box: Box) -> None:
         room = rect.width() - 8
-        for text in (f"{box.ref}  {box.key}", str(box.ref)):
+        alias = self._name_of(box.key)
+        for text in (f"{box.ref}  {alias or box.key}", alias or str(box.ref)):
             if self._metrics.horizontalAdvance(text) <= room:
                 painter.setPen(self.inks.text)
                 area = rect.adjusted(4, 0, -4, 0)

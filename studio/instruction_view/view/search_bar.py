@@ -1,4 +1,4 @@
-"""The field over the listing: find a text, or go to an index, a register or a name."""
+"""The field over the listing: find a text, go somewhere, name a register, comment on a line."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidg
 
 from studio.ui.kit import icons, theme
 
-Purpose: TypeAlias = Literal["find", "goto"]
+Purpose: TypeAlias = Literal["find", "goto", "name", "comment"]
 
 _HINTS: dict[Purpose, str] = {
     "find": "Find in lines, layers and tensor names",
     "goto": "Go to 42, 0x1f, a layer, a tensor or an opcode",
+    "name": "Name; nothing to show the register again",
+    "comment": "Comment; nothing to take it off",
 }
 
 
 class SearchBar(QWidget):
-    """One field for two purposes; hidden until it is asked for.
+    """One field for several purposes; hidden until it is asked for.
 
     Args:
         parent: owner in Qt.
@@ -35,6 +37,9 @@ class SearchBar(QWidget):
     went = QtSignal(str)
     """Enter was pressed on a place to go to."""
 
+    wrote = QtSignal(str)
+    """Enter was pressed on a name or a comment."""
+
     closed = QtSignal()
     """The field was closed."""
 
@@ -45,6 +50,8 @@ class SearchBar(QWidget):
         self._field = QLineEdit(self)
         self._field.setObjectName("listing.search.field")
         self._field.setFont(theme.font("mono"))
+        self._about = QLabel(self)
+        self._about.setObjectName("listing.search.about")
         self._field.setClearButtonEnabled(True)
         self._answer = QLabel(self)
         self._answer.setObjectName("listing.search.answer")
@@ -52,6 +59,7 @@ class SearchBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 4, 4, 4)
         row.setSpacing(4)
+        row.addWidget(self._about)
         row.addWidget(self._field, 1)
         row.addWidget(self._answer)
         self._steps = [
@@ -72,11 +80,19 @@ class SearchBar(QWidget):
         """Where the text is typed."""
         return self._field
 
-    def ask(self, purpose: Purpose, text: str = "") -> None:
-        """Show the field for a purpose."""
+    def ask(self, purpose: Purpose, text: str = "", about: str = "") -> None:
+        """Show the field for a purpose.
+
+        Args:
+            purpose: what is typed.
+            text: what stands in it at first.
+            about: what a name or comment is for.
+        """
         self.purpose = purpose
+        self._about.setText(about)
+        self._about.setVisible(bool(about))
         self._field.setPlaceholderText(_HINTS[purpose])
-        self._field.setAccessibleName(_HINTS[purpose])
+        self._field.setAccessibleName(f"{about} {_HINTS[purpose]}".strip())
         for button in self._steps:
             button.setVisible(purpose == "find")
         self._field.setText(text)
@@ -126,5 +142,7 @@ class SearchBar(QWidget):
     def _entered(self) -> None:
         if self.purpose == "find":
             self.stepped.emit(1)
+        elif self.purpose in ("name", "comment"):
+            self.wrote.emit(self._field.text())
         else:
             self.went.emit(self._field.text())

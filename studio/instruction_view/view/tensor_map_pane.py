@@ -49,6 +49,7 @@ class TensorMapPane(PaneFrame):
         super().__init__("Tensor map", "tensor-map", linkable=True, parent=parent)
         self.setObjectName("tensor_map")
         self._compilation = studio.compilation
+        self._annotations = studio.annotations
         self._by_ref: dict[Ref, TensorRow] = {}
         self.links = TensorLinks(studio.bus, lambda: self._compilation.provenance)
         self.legend = RoleLegend(self)
@@ -59,6 +60,7 @@ class TensorMapPane(PaneFrame):
         self.table.installEventFilter(self)
         binding.connect(self, studio.compilation.changed, self._take_program)
         binding.connect(self, studio.compilation.stale_changed, self._show_note)
+        binding.connect(self, studio.annotations.changed, self._take_names)
         binding.connect(self, self.links.marked, self._marked)
         binding.connect(self, self.links.wanted, self._show_register)
         self.pin_changed.connect(self.links.set_pinned)
@@ -70,6 +72,7 @@ class TensorMapPane(PaneFrame):
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_MS)
         self._look.timeout.connect(self.take_seen)
+        self._take_names()
         self._take_program()
 
     def _build(self) -> None:
@@ -147,6 +150,10 @@ class TensorMapPane(PaneFrame):
         self.links.use_rows(shown.rows)
         self._show_note()
 
+    def _take_names(self) -> None:
+        self.table.annotate(self._annotations.found)
+        self.picture.annotate(self._annotations.found)
+
     def _marked(self, may_scroll: bool) -> None:
         self.table.mark(may_scroll=may_scroll)
         if may_scroll:
@@ -174,7 +181,8 @@ class TensorMapPane(PaneFrame):
             QToolTip.hideText()
             return
         names = {found: each.key for found, each in self._by_ref.items()}
-        QToolTip.showText(at, register_tip(row, names), self)
+        alias = self._annotations.found.alias_of(row.key)
+        QToolTip.showText(at, register_tip(row, names, alias), self)
 
 
 def _explained() -> str:

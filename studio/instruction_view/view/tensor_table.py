@@ -21,10 +21,12 @@ from PySide6.QtGui import QFontMetricsF, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from studio.engine.core.tensor import Ref
+from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.model.tensor_columns import (
     TENSOR_COLUMNS,
     Extremes,
     TensorColumn,
+    TensorColumnKey,
     tensor_cell,
     tensor_order,
 )
@@ -53,6 +55,7 @@ class TensorTableModel(QAbstractTableModel):
         super().__init__(parent)
         self.found: tuple[TensorRow, ...] = ()
         self.seen: Mapping[str, Extremes] = {}
+        self.annotations = NO_ANNOTATIONS
         self._links = links
         self._inks = Inks()
 
@@ -65,6 +68,18 @@ class TensorTableModel(QAbstractTableModel):
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
         """What was last seen of some tensors, by key."""
         self.seen = seen
+        self._tell()
+
+    def annotate(self, annotations: Annotations) -> None:
+        """What a person calls some tensors."""
+        self.annotations = annotations
+        self._tell()
+
+    def alias_of(self, row: TensorRow) -> str:
+        """What a person calls a tensor."""
+        return self.annotations.alias_of(row.key)
+
+    def _tell(self) -> None:
         if self.found:
             last = self.index(len(self.found) - 1, self.columnCount() - 1)
             self.dataChanged.emit(self.index(0, 0), last)
@@ -101,7 +116,7 @@ class TensorTableModel(QAbstractTableModel):
         row, column = self.found[index.row()], TENSOR_COLUMNS[index.column()]
         seen = self.seen.get(row.key)
         if role == Qt.ItemDataRole.DisplayRole:
-            text = tensor_cell(row, column.key, seen)
+            text = tensor_cell(row, column.key, seen, self.alias_of(row))
             # Numbers keep away from what stands left-aligned in the next column.
             return f"{text} " if column.is_number else text
         if role == Qt.ItemDataRole.DecorationRole and column.key == "role":
@@ -149,10 +164,12 @@ class _Ordered(QSortFilterProxyModel):
 
     def lessThan(self, source_left: Index, source_right: Index) -> bool:
         key = TENSOR_COLUMNS[source_left.column()].key
-        rows, seen = self._rows.found, self._rows.seen
+        rows = self._rows.found
         left, right = rows[source_left.row()], rows[source_right.row()]
-        one = tensor_order(left, key, seen.get(left.key))
-        return one < tensor_order(right, key, seen.get(right.key))
+        return self._order(left, key) < self._order(right, key)
+
+    def _order(self, row: TensorRow, key: TensorColumnKey) -> tuple[float, str]:
+        return tensor_order(row, key, self._rows.seen.get(row.key), self._rows.alias_of(row))
 
 
 class TensorTable(QTableView):
@@ -234,6 +251,12 @@ class TensorTable(QTableView):
                 if column.is_live:
                     self.setColumnHidden(place, not seen)
 
+    def annotate(self, annotations: Annotations) -> None:
+        """Show what a person calls tensors."""
+        self._settling = True
+        self._rows.annotate(annotations)
+        self._settling = False
+
     def show_roles(self, roles: frozenset[TensorRole]) -> None:
         """Keep only some roles; none for all."""
         self._settling = True
@@ -281,7 +304,8 @@ class TensorTable(QTableView):
         for place in places or range(self._ordered.rowCount()):
             row = self._row(self._ordered.index(place, 0))
             seen = self._rows.seen.get(row.key)
-            cells = [tensor_cell(row, column.key, seen) for column in TENSOR_COLUMNS]
+            alias = self._rows.alias_of(row)
+            cells = [tensor_cell(row, column.key, seen, alias) for column in TENSOR_COLUMNS]
             cells[_BYTES] = "" if row.nbytes is None else str(row.nbytes)
             lines.append("\t".join(cells))
         return "\n".join([*lines, ""])

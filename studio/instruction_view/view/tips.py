@@ -35,14 +35,16 @@ def opcode_tip(line: Instruction) -> str:
     return _card("".join(parts))
 
 
-def register_tip(row: TensorRow, names: Mapping[Ref, str]) -> str:
+def register_tip(row: TensorRow, names: Mapping[Ref, str], alias: str = "") -> str:
     """What is known of a register.
 
     Args:
         row: its row in the tensor table.
         names: names of tensors by register, for those that share its bytes.
+        alias: what a person calls it.
     """
-    facts = [
+    facts = [("you call it", alias)] if alias else []
+    facts += [
         ("type", f"{row.dtype} {row.shape}"),
         ("role", f"{row.role}: {ROLE_NOTES[row.role]}"),
     ]

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.labels import Labels
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.view.lights import entity_of, ref_of
 from studio.ui.kit import icons, theme
@@ -38,6 +39,7 @@ class UsesPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("listing.uses")
         self._rows: ProgramRows | None = None
+        self._labels: Labels | None = None
         self._kept: list[Entity] = []
         self._latest: Entity | None = None
         self._tabs = QTabBar(self)
@@ -78,9 +80,9 @@ class UsesPanel(QWidget):
         latest = (self._latest,) if self._latest is not None else ()
         return (*self._kept, *latest)
 
-    def use_rows(self, rows: ProgramRows | None) -> None:
-        """The program is another one: lists of tensors it lacks are dropped."""
-        self._rows = rows
+    def use_rows(self, rows: ProgramRows | None, labels: Labels | None) -> None:
+        """Program or labels are others: lists of tensors the program lacks are dropped."""
+        self._rows, self._labels = rows, labels
         if rows is None:
             self._kept, self._latest = [], None
         else:
@@ -116,15 +118,16 @@ class UsesPanel(QWidget):
         self._show_tabs(place)
 
     def _show_tabs(self, place: int) -> None:
-        rows = self._rows
+        rows, labels = self._rows, self._labels
         self._tabs.blockSignals(True)
         while self._tabs.count():
             self._tabs.removeTab(0)
         for entity in self.registers:
             ref = None if rows is None else ref_of(rows, entity)
-            if rows is None or ref is None:
+            if rows is None or labels is None or ref is None:
                 continue
-            tab = self._tabs.addTab(f"{ref} {entity.key}: {len(rows.uses(ref))}")
+            name = labels.names.get(ref, entity.key)
+            tab = self._tabs.addTab(f"{ref} {name}: {len(rows.uses(ref))}")
             self._tabs.setTabToolTip(tab, f"Uses of {ref}, {entity.key}")
             if entity in self._kept:
                 self._tabs.setTabIcon(tab, icons.icon("pinned"))
@@ -135,15 +138,16 @@ class UsesPanel(QWidget):
 
     def _fill(self, place: int) -> None:
         self._list.clear()
-        rows, registers = self._rows, self.registers
-        if rows is None or not 0 <= place < len(registers):
+        rows, labels, registers = self._rows, self._labels, self.registers
+        if rows is None or labels is None or not 0 <= place < len(registers):
             return
         ref = ref_of(rows, registers[place])
         if ref is None:
             return
         for use in rows.uses(ref):
             owners = ", ".join(rows.named_owners(use.row))
-            item = QListWidgetItem(f"{use.row:>5}  {use.how:<8} {rows.text(use.row)}   {owners}")
+            text = labels.text(use.row)
+            item = QListWidgetItem(f"{use.row:>5}  {use.how:<8} {text}   {owners}")
             item.setData(_ROW, use.row)
             self._list.addItem(item)
 

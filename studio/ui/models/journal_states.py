@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from studio.engine.core.errors import FormatError
 from studio.engine.core.options import Plain
+from studio.engine.train.annotations import annotations_from_json
 from studio.graph_editor.model.drawing import ids_from_json, node_to_json, nodes_from_json
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.state import DocumentState
 
 _TEXTS = ("name", "graph_name", "notes")
-_SECTIONS = (*_TEXTS, "outputs", "data", "training")
+_SECTIONS = (*_TEXTS, "outputs", "data", "training", "annotations")
 
 
 def state_to_json(state: DocumentState) -> dict[str, Plain]:
@@ -54,6 +55,8 @@ class PlainState:
         fields = _mapping(data)
         self._nodes = _entries(fields.get("nodes"))
         self._sections = {name: fields.get(name) for name in _SECTIONS}
+        # Journals older than annotations hold none.
+        self._sections["annotations"] = fields.get("annotations", {})
 
     def apply(self, difference: object) -> None:
         """Go on to the state that differs in this; FormatError where it does not fit."""
@@ -93,6 +96,8 @@ def _read(name: str, value: object) -> object:
         return value
     if name == "outputs":
         return ids_from_json(value, "outputs")
+    if name == "annotations":
+        return FrozenConfig(annotations_from_json(value).to_json())
     return FrozenConfig(_mapping(value))
 
 

@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 _MINUS = "\N{MINUS SIGN}"
 _SECTION_WORDS = {
     "name": "name", "graph_name": "name of the network", "outputs": "outputs", "data": "data",
-    "training": "training settings", "notes": "notes",
+    "training": "training settings", "notes": "notes", "annotations": "names and comments",
 }  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from studio.ui.models import (
     training_actions,
 )
 from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.annotations import AnnotationModel
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.curves_display import CurvesDisplay
 from studio.ui.models.data import DataModel
@@ -130,6 +131,7 @@ class Studio:
         )
         self.plots = CurvesDisplay(self.training, self.runs)
         self.problems = ProblemList(self.bus)
+        self.annotations = AnnotationModel(lambda: self.compilation.provenance)
         self.profiling = ProfilingModel(
             scheduler, tasks, self.preferences, self.places.cache, self._task, self.fail,
             self._name_of,
@@ -233,6 +235,7 @@ class Studio:
         document.changed.connect(self._document_changed)
         document.saved.connect(self._document_saved)
         self.problems.follow(document)
+        self.annotations.follow(document)
         self.data.follow(document)
         self.compilation.follow(document)
         self.previews.follow(document)

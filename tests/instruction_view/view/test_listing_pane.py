@@ -325,4 +325,4 @@ def test_copied_lines_are_the_text_of_the_compiler(studio: Studio, pane: Listing
     assert studio.actions.trigger("listing.copy_table")
     table = QGuiApplication.clipboard().text().splitlines()
     assert len(table) == 5
-    assert {line.count("\t") for line in table} == {9}
+    assert {line.count("\t") for line in table} == {11}

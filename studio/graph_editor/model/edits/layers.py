@@ -9,6 +9,7 @@ from dataclasses import replace
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import layer_class
+from studio.graph_editor.model.edits.annotations import with_layer_renamed
 from studio.graph_editor.model.edits.wires import connect, free_inputs
 from studio.graph_editor.model.flow import flow_of
 from studio.graph_editor.model.frozen_config import FrozenConfig
@@ -90,9 +91,9 @@ def set_options(state: DocumentState, node_id: str, values: Mapping[str, object]
 def rename(state: DocumentState, node_id: str, name: str) -> DocumentState:
     """Give a layer another name; its id stays. StudioError for a name that is wrong or taken."""
     node = _layer(state, node_id)
-    return with_config(
-        state, node_id, {**node.config.plain(), "name": check_free_name(state, name, node_id)}
-    )
+    free = check_free_name(state, name, node_id)
+    state = with_config(state, node_id, {**node.config.plain(), "name": free})
+    return with_layer_renamed(state, node.name, free)
 
 
 def freeze(
