@@ -55,6 +55,33 @@ def test_maxpool2d_sends_the_gradient_to_the_first_of_equals(
     close(run_line(backend, line, "dx")["dx"], dx)
 
 
+FOURS = [(POOLS[0], (2, 7, 8)), (Window((3, 2), (3, 2), (0, 0), (2, 1)), (2, 7, 9))]
+
+
+@pytest.mark.parametrize(("window", "shape"), FOURS)
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("adds", [False, True])
+def test_pools_of_four_channels_at_once_keep_ties_nan_and_edges(
+    backend: GlBackend, window: Window, shape: tuple[int, ...], halo: bool, adds: bool
+) -> None:
+    x = np.round(draw(*shape, 8))
+    x[0, 2, 2, 0] = x[0, 3, 3, 0] = np.nan
+    x[1, :4, :4, 5] = -np.inf
+    y, winners = max_pool(x, window)
+    dy, before = draw(*y.shape), draw(*x.shape)
+    fields = window.fields(pooling=True)
+    pads = {"x": ((0, 0), (1, 1), (1, 2), (0, 0))} if halo else {}
+    line = OneLine("MAXPOOL2D", {"x": x, "y": y.shape}, None, ("x", "y"), pads, **fields)
+    close(run_line(backend, line, "y", variant="fours")["y"], y)
+    dx = before * adds
+    for (n, i, j, c), (h, w) in winners.items():
+        dx[n, h, w, c] += dy[n, i, j, c]
+    given = {"y": dy, "x": before}
+    fields |= {} if adds else {"set": ("x",)}
+    line = OneLine("GRADS_MAXPOOL2D", {"x": x, "y": y}, given, ("x", "y"), pads, **fields)
+    close(run_line(backend, line, "dx", variant="windows")["dx"], dx)
+
+
 def test_maxpool2d_of_minus_infinity_is_minus_infinity(backend: GlBackend) -> None:
     x = np.full((1, 2, 2, 1), -np.inf)
     line = OneLine("MAXPOOL2D", {"x": x, "y": (1, 1, 1, 1)})
