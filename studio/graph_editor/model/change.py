@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
@@ -74,8 +74,4 @@ class Change:
 
 
 def _same_but_place(one: CanvasNode, other: CanvasNode) -> bool:
-    return (one.kind, one.inputs, one.config, one.type_name, one.text) == (
-        other.kind, other.inputs, other.config, other.type_name, other.text,
-    ) and (one.bypassed, one.collapsed, one.preview, one.shares, one.width, one.height) == (
-        other.bypassed, other.collapsed, other.preview, other.shares, other.width, other.height,
-    )  # fmt: skip
+    return replace(one, x=other.x, y=other.y) == other

@@ -24,7 +24,7 @@ MAX_INPUTS = 1000
 _FIELDS = frozenset(
     {
         "id", "kind", "type", "config", "inputs", "x", "y", "bypassed", "collapsed", "preview",
-        "shares", "text", "width", "height",
+        "shares", "text", "width", "height", "pinned",
     }
 )  # fmt: skip
 
@@ -46,6 +46,8 @@ def node_to_json(node: CanvasNode) -> dict[str, Plain]:
         made["preview"] = node.preview
     if node.shares:
         made["shares"] = node.shares
+    if node.pinned:
+        made["pinned"] = True
     if not node.flows:
         made |= {"text": node.text, "width": tidy(node.width), "height": tidy(node.height)}
     return made
@@ -124,6 +126,7 @@ def _node(entry: object) -> CanvasNode:
         cast("str", text),
         _number(fields.get("width", 0.0), node_id, 0.0, MAX_SIDE),
         _number(fields.get("height", 0.0), node_id, 0.0, MAX_SIDE),
+        _flag(fields.get("pinned", False), node_id),
     )
 
 

@@ -50,6 +50,7 @@ class History:
         self._limit_bytes = limit_bytes
         self._gesture: _Gesture | None = None
         self._open_key = ""
+        self._has_forgotten = False
 
     @property
     def state(self) -> DocumentState:
@@ -72,6 +73,11 @@ class History:
     def position(self) -> int:
         """How many of the steps are done."""
         return self._position
+
+    @property
+    def has_forgotten(self) -> bool:
+        """Whether steps before the oldest kept one are gone."""
+        return self._has_forgotten
 
     @property
     def undo_text(self) -> str:
@@ -207,6 +213,7 @@ class History:
         while len(self._steps) > self._limit or (total > self._limit_bytes and self._position > 1):
             oldest = self._steps.pop(0)
             self._first = oldest.state
+            self._has_forgotten = True
             self._position -= 1
             total -= oldest.cost
 

@@ -85,6 +85,7 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
     if status.shape is not None:
         parts.append(f"output {' by '.join(map(str, status.shape)) or 'single numbers'}")
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
+    parts += ["pinned in place"] * node.pinned
     parts.append(_condition(status))
     return ", ".join(parts)
 

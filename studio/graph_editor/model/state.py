@@ -53,6 +53,7 @@ class CanvasNode:
         text: what a note or frame says.
         width: width of a note or frame.
         height: height of a note or frame.
+        pinned: automatic layout leaves it where it is.
     """
 
     id: str
@@ -69,6 +70,7 @@ class CanvasNode:
     text: str = ""
     width: float = 0.0
     height: float = 0.0
+    pinned: bool = False
 
     @property
     def name(self) -> str:
@@ -97,7 +99,7 @@ class CanvasNode:
         fields = (
             self.id, self.kind, self.type_name, self.config.text, self.inputs, float(self.x),
             float(self.y), self.bypassed, self.collapsed, self.preview, self.shares, self.text,
-            float(self.width), float(self.height),
+            float(self.width), float(self.height), self.pinned,
         )  # fmt: skip
         return repr(fields)
 

@@ -48,6 +48,8 @@ from studio.graph_editor.view.marks import PortKey
 from studio.graph_editor.view.node_pictures import NodePictures
 from studio.graph_editor.view.picking import EMPTY, Target, pick
 from studio.graph_editor.view.searches import Searches
+from studio.graph_editor.view.sliding import Sliding
+from studio.graph_editor.view.wheel import scroll_of
 from studio.graph_editor.view.writing import Writing
 from studio.ui.kit import contexts
 from studio.ui.models import entities
@@ -85,6 +87,7 @@ class CanvasView(GraphView):
         self._gesture: Interaction | None = None
         self._pointer = QPointF()
         self._edges = EdgeScrolling(self)
+        self.sliding = Sliding(self.graph, self)
         self.searches = Searches(self)
         self.writing = Writing(self)
         self.keys = CanvasKeys(self)
@@ -223,6 +226,14 @@ class CanvasView(GraphView):
         place = self.viewport().mapToGlobal(at.view.toPoint())
         open_canvas_menu(self.studio.actions, entries, place, self)
 
+    def arrange(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
+        """Make an edit of places as `apply` does; what it moves slides there."""
+        before = {i: (node.x, node.y) for i, node in self.document.state.nodes.items()}
+        made = self.apply(text, edit)
+        if made:
+            self.sliding.begin(before)
+        return made
+
     def _menu_by_keys(self) -> None:
         """The menu of the selection, beside it."""
         chosen = self.selected_ids()
@@ -268,6 +279,7 @@ class CanvasView(GraphView):
             return
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         self.navigation.stop()
+        self.sliding.finish()
         self._held.use()
         on_map = event.button() == Qt.MouseButton.LeftButton and self.chrome.takes(at.view)
         gesture: Interaction | None
@@ -284,6 +296,8 @@ class CanvasView(GraphView):
         event.accept()
         if self._gesture is None:
             self.hovering.over(EMPTY if self.chrome.takes(at.view) else self.target_at(at))
+            if self.is_held(Qt.Key.Key_Z):
+                self.keys.held(Qt.Key.Key_Z)
             return
         self._gesture.move(at)
         if self._gesture is not None and self._gesture.scrolls:
@@ -304,13 +318,13 @@ class CanvasView(GraphView):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
-        touchpad = event.phase() != Qt.ScrollPhase.NoScrollPhase and not event.pixelDelta().isNull()
-        if touchpad and not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.navigation.pan(event.pixelDelta())
+        on_map = self.chrome.takes(event.position())
+        by = scroll_of(event, self.studio.preferences.text("wheel"))
+        if by is not None and not on_map:
+            self.navigation.pan(by)
         else:
             # With Alt held, some platforms turn the wheel's direction sideways.
             turn = event.angleDelta().y() or event.angleDelta().x()
-            on_map = self.chrome.takes(event.position())
             self.navigation.wheel(turn, None if on_map else event.position())
         self.repeat_move()
 
@@ -371,7 +385,11 @@ class CanvasView(GraphView):
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.ShortcutOverride
-            and (self._gesture is not None or event.key() in self._held)
+            and (
+                self._gesture is not None
+                or event.key() in self._held
+                or self.keys.wants(event.key())
+            )
         ):
             event.accept()
             return True

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
 
 
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
 class CanvasKeys:
     """What a key does while no gesture is going on.
 
@@ -26,12 +29,19 @@ class CanvasKeys:
         key = event.key()
         if key == Qt.Key.Key_Escape:
             return self._escape()
+        if self.wants(key):
+            self._canvas.fixes.apply_hovered()
+            return True
         tab = key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
         if tab and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             # Plain Tab adds a layer, so this is how the keyboard leaves the canvas.
             backward = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
             return self._canvas.leave_by_keys(backward=bool(backward))
         return False
+
+    def wants(self, key: int) -> bool:
+        """Whether a key that is a shortcut otherwise belongs to the canvas now."""
+        return key in _ENTER and self._canvas.fixes.hovered is not None
 
     def held(self, key: int) -> None:
         """A key is held down."""
@@ -59,7 +69,9 @@ class CanvasKeys:
     def _escape(self) -> bool:
         """Pop-up first, then the selection; a gesture has had it before."""
         canvas = self._canvas
-        if canvas.searches.popup.is_open:
+        if canvas.fixes.hovered is not None:
+            canvas.fixes.hover(None)
+        elif canvas.searches.popup.is_open:
             canvas.searches.popup.close_search()
         elif canvas.chrome.find_bar.isVisible():
             canvas.chrome.find_bar.close_bar()

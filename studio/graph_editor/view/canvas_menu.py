@@ -21,7 +21,7 @@ _LAYER: tuple[Entry, ...] = (
     "graph.own_layer",
     None,
     ("Look", ("graph.collapse", "graph.preview")),
-    ("Arrange", ("graph.layout", "graph.straighten", "graph.distribute",
+    ("Arrange", ("graph.layout", "graph.pin", "graph.straighten", "graph.distribute",
                  None, "graph.align_left", "graph.align_right", "graph.align_up",
                  "graph.align_down")),
     None,

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QGuiApplication
 
+from studio.engine.core.errors import GraphError
+from studio.graph_editor.model.arrange.layered import Direction as Flowing
 from studio.graph_editor.model.arrange.layered import layout
 from studio.graph_editor.model.clipboard import MIME, copy_text, paste_mapped
 from studio.graph_editor.model.edits.arranging import Edge, align, distribute, straighten
 from studio.graph_editor.model.edits.bypassing import bypass
 from studio.graph_editor.model.edits.comments import add_frame, add_note
 from studio.graph_editor.model.edits.copies import duplicate_mapped
-from studio.graph_editor.model.edits.layers import collapse, freeze, mark_output, set_preview
+from studio.graph_editor.model.edits.layers import collapse, freeze, mark_output, pin, set_preview
 from studio.graph_editor.model.edits.places import move_by
 from studio.graph_editor.model.edits.removal import delete_counted
 from studio.graph_editor.model.edits.sharing import give_own_layer
@@ -87,15 +89,17 @@ class CanvasCommands:
             ("graph.bypass", "Bypass", bypass),
             ("graph.freeze", "Freeze", freeze),
             ("graph.collapse", "Collapse", collapse),
+            ("graph.pin", "Pin", pin),
         ):
             self._bind(action_id, self._on_layers(name, edit), self._needs_layers)
+        self._bind("graph.repair", self.next_repair, self._needs_repairs)
         self._bind("graph.mark_output", self.mark_output, self._needs_layers)
         self._bind("graph.own_layer", self.own_layer, self._needs_layers)
         self._bind("graph.preview", self.next_preview, self._needs_layers)
         self._bind("graph.layout", self.layout_selection, self._needs_things)
         self._bind("graph.layout_all", lambda: self._arrange("Lay out everything", None))
         self._bind("graph.layout_down", self.layout_down)
-        self._bind("graph.straighten", self._on_chosen("Straighten wires", straighten),
+        self._bind("graph.straighten", self._on_chosen("Straighten", straighten),
                    self._needs_things)  # fmt: skip
         self._bind("graph.distribute", self._on_chosen("Distribute", distribute),
                    self._needs_things)  # fmt: skip
@@ -137,6 +141,9 @@ class CanvasCommands:
 
     def _needs_layers(self) -> str:
         return "" if self._layers() else "no layer is selected"
+
+    def _needs_repairs(self) -> str:
+        return "" if self._canvas.fixes.chips else "there is nothing to repair"
 
     def _needs_anything(self) -> str:
         return "" if self._canvas.selected_ids() or self._wires() else _NOTHING
@@ -224,11 +231,11 @@ class CanvasCommands:
     def next_match(self, step: int) -> None:
         """Go to the next layer found; without a search, to the next of those selected."""
         canvas, bar = self._canvas, self._canvas.chrome.find_bar
-        if bar.found:
-            bar.step(step)
-            return
         selection = canvas.bus.selection
         chosen = self._canvas.selected_ids()
+        if bar.found and (bar.isVisible() or len(chosen) < 2):
+            bar.step(step)
+            return
         if selection.primary is not None and selection.primary.key in chosen:
             at = chosen.index(selection.primary.key) + step
             primary = entities.node(chosen[at % len(chosen)])
@@ -254,7 +261,35 @@ class CanvasCommands:
             canvas.document.apply(f"{verb} {count}", found.state)
             return
         canvas.document.apply(self._named(verb, chosen), found.state)
-        canvas.studio.notify(found.text, "info", ("Undo", canvas.document.undo))
+        canvas.studio.notify(found.text, "info", ("Undo", self._taker_back()))
+
+    def _taker_back(self) -> Callable[[], None]:
+        """Takes the step back that was just made, for as long as it is the last one."""
+        document = self._canvas.document
+        steps = document.history.steps[: document.history.position]
+
+        def take_back() -> None:
+            history = document.history
+            now = history.steps[: history.position]
+            if self._canvas.document is document and now[-1:] == steps[-1:]:
+                document.undo()
+                return
+            self._canvas.studio.fail(
+                GraphError(
+                    "other steps came after this one",
+                    who=steps[-1].text,
+                    hint="undo those first, or click the step before it in the history",
+                )
+            )
+
+        return take_back
+
+    def next_repair(self) -> None:
+        """Show on the canvas what the next repair would do; Enter makes it, Esc does not."""
+        canvas, primary = self._canvas, self._canvas.bus.selection.primary
+        chip = canvas.fixes.step("" if primary is None else primary.key)
+        if chip is not None:
+            canvas.navigation.reveal(canvas.graph.area_of([chip.node_id]))
 
     def drop_wires(self) -> None:
         """Remove the selected wires and all those of selected layers."""
@@ -312,15 +347,15 @@ class CanvasCommands:
     def layout_down(self) -> None:
         """Arrange from top to bottom."""
         chosen = self._canvas.selected_ids() or None
-        self._canvas.apply("Lay out from top to bottom",
-                           lambda state: layout(state, chosen, direction="down"))  # fmt: skip
+        self._canvas.arrange("Lay out from top to bottom",
+                             lambda state: _laid_out(state, chosen, "down"))  # fmt: skip
 
     def _arrange(self, text: str, chosen: Iterable[str] | None) -> None:
-        self._canvas.apply(text, lambda state: layout(state, chosen))
+        self._canvas.arrange(text, lambda state: _laid_out(state, chosen, "right"))
 
     def _aligner(self, side: Direction) -> Callable[[], object]:
         edge = _ALIGNED[side]
-        return lambda: self._canvas.apply(
+        return lambda: self._canvas.arrange(
             f"Align {edge}", lambda state: align(state, self._canvas.selected_ids(), edge)
         )
 
@@ -341,7 +376,11 @@ class CanvasCommands:
     def _on_chosen(
         self, text: str, edit: Callable[[DocumentState, Iterable[str]], DocumentState]
     ) -> Callable[[], object]:
-        return lambda: self._edit(text, edit, self._canvas.selected_ids())
+        def arrange() -> None:
+            chosen = self._canvas.selected_ids()
+            self._canvas.arrange(self._named(text, chosen), lambda state: edit(state, chosen))
+
+        return arrange
 
     def _edit(
         self,
@@ -356,3 +395,9 @@ class CanvasCommands:
         nodes = self._canvas.document.state.nodes
         names = [nodes[node_id].name for node_id in chosen if node_id in nodes]
         return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} items"
+
+
+def _laid_out(state: DocumentState, chosen: Iterable[str] | None, way: Flowing) -> DocumentState:
+    """The layout of things, or of everything; pinned ones stay."""
+    pinned = [node.id for node in state.nodes.values() if node.pinned]
+    return layout(state, chosen, direction=way, pinned=pinned)

@@ -74,8 +74,8 @@ class FindBar(QFrame):
 
     @property
     def found(self) -> tuple[str, ...]:
-        """The ids of all matches, best first."""
-        return self._found
+        """The ids of all matches that are still there, best first."""
+        return tuple(node_id for node_id in self._found if node_id in self._graph.nodes)
 
     def open_bar(self) -> None:
         """Ask what to find."""
@@ -128,7 +128,9 @@ class FindBar(QFrame):
             self._show_count()
 
     def _go(self, place: int) -> None:
+        self._found = self.found
         if not self._found:
+            self._show_count()
             return
         self._at = place % len(self._found)
         node_id = self._found[self._at]

@@ -49,6 +49,27 @@ class FixOffers:
         """The chips that are shown."""
         return tuple(self._chips)
 
+    @property
+    def hovered(self) -> FixChip | None:
+        """The chip whose repair is shown on the canvas."""
+        return self._hovered
+
+    def step(self, node_id: str) -> FixChip | None:
+        """Show what the next repair would do: of a layer, or of any where that has none."""
+        offered = [chip for chip in self._chips if chip.node_id == node_id] or self._chips
+        if not offered:
+            return None
+        at = offered.index(self._hovered) + 1 if self._hovered in offered else 0
+        chip = offered[at % len(offered)]
+        self.hover(chip)
+        return chip
+
+    def apply_hovered(self) -> None:
+        """Make the repair that is shown."""
+        chip = self._hovered
+        if chip is not None:
+            self.apply(chip.node_id, chip.fix)
+
     def ask(self) -> None:
         """The document changed: take the chips away, look for new ones when it rests."""
         self.clear()

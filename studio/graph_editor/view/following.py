@@ -39,6 +39,10 @@ class Following:
     def _replaced(self, document: Document) -> None:
         canvas = self._canvas
         canvas.cancel_gesture()
+        # What is asked or written is about the document before.
+        canvas.searches.popup.close_search()
+        canvas.writing.field.close_field(keep=False)
+        canvas.sliding.finish()
         if self._document is not None and self._changes is not None and self._reports is not None:
             self._document.changed.disconnect(self._changes.hear)
             self._document.report_changed.disconnect(self._reports.hear)
@@ -53,6 +57,7 @@ class Following:
 
     def _changed(self, change: Change) -> None:
         canvas = self._canvas
+        canvas.sliding.finish()
         canvas.graph.apply(change)
         canvas.fixes.place()
         if change.added or change.removed:

@@ -46,7 +46,7 @@ def paint_body(
     rule = TITLE_HEIGHT + lines_height(card) if card.lines and node.preview != "off" else 0.0
     key = (
         "body", colours.mode, card.family, node.bypassed, node.collapsed, size.width(),
-        size.height(), rule, card.condition, node.frozen, card.filled, card.has_output,
+        size.height(), rule, card.condition, node.frozen, node.pinned, card.filled, card.has_output,
         card.inputs,
     )  # fmt: skip
 
@@ -244,6 +244,11 @@ def _draw_icons(on: QPainter, card: NodeCard, size: QRectF, colours: CanvasColou
     left, top = NODE_WIDTH - 22, middle - 7 if collapsed else 10.0
     colour = colours.condition[card.condition]
     icons.paint(on, card.condition, QRectF(left, top, 14, 14), colour)
-    if card.node.frozen:
-        left, top = (left - 18, top) if collapsed else (left, 25.0)
-        icons.paint(on, "frozen", QRectF(left, top, 13, 13), colours.accent)
+    marks = [("frozen", colours.accent)] * card.node.frozen
+    marks += [("pinned", colours.text3)] * card.node.pinned
+    for number, (name, tone) in enumerate(marks):
+        if collapsed:
+            place = QRectF(left - 18 * (number + 1), top, 13, 13)
+        else:
+            place = QRectF(left - 16 * number, 25.0, 13, 13)
+        icons.paint(on, name, place, tone)

@@ -40,8 +40,10 @@ def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> list[Pl
     room = NODE_WIDTH - TEXT_LEFT - 24
     faint = card.node.bypassed or card.condition == "unreached"
     title_colour = colours.text2 if faint else colours.text
+    signs = card.node.frozen + card.node.pinned
+    beside = room + 12 - 16 * signs
     if card.node.collapsed:
-        line = _line(card.title, colours.title_font, room)
+        line = _line(card.title, colours.title_font, room - 18 * signs)
         top = (COLLAPSED_HEIGHT - _height(colours.title_font)) / 2 + 1
         return [PlacedText(QPointF(TEXT_LEFT, top), line, colours.title_font, title_colour)]
     found = [
@@ -50,7 +52,7 @@ def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> list[Pl
             colours.title_font, title_colour,
         ),
         PlacedText(
-            QPointF(TEXT_LEFT, 22), _line(card.subtitle, colours.small_font, room + 12),
+            QPointF(TEXT_LEFT, 22), _line(card.subtitle, colours.small_font, beside),
             colours.small_font, colours.text3,
         ),
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt
@@ -20,6 +20,7 @@ from studio.graph_editor.view.node_item import NodeItem
 from studio.graph_editor.view.node_picture import NodePicture, PictureOf, no_picture
 from studio.graph_editor.view.routing import route
 from studio.graph_editor.view.wire_item import CHIP_ZOOM, WireItem
+from studio.graph_editor.view.wire_paths import wire_path
 
 _BOXES = Qt.ItemSelectionMode.IntersectsItemBoundingRect
 
@@ -137,6 +138,19 @@ class GraphScene(QGraphicsScene):
     def wire_style(self) -> str:
         """How wires are drawn."""
         return self._style
+
+    def place(self, places: Mapping[str, QPointF], *, is_final: bool) -> None:
+        """Draw things elsewhere for a moment, their wires led straight on; at the end as ever."""
+        for node_id, at in places.items():
+            if node_id in self.nodes:
+                self.nodes[node_id].setPos(at)
+        if is_final:
+            self._reroute(set(places))
+            self._told()
+            return
+        for wire in {w for node_id in places for w in self._by_node.get(node_id, ())}:
+            start, end = self._ends(wire)
+            self.wires[wire].route(wire_path(start, end, self._style), start, end)
 
     def set_zoom(self, zoom: float) -> None:
         """Wires carry their shapes only where they can be read."""
@@ -262,7 +276,11 @@ class GraphScene(QGraphicsScene):
 
     def _route(self, item: WireItem) -> None:
         wire = item.wire
+        start, end = self._ends(wire)
         source, target = self.nodes[wire.source], self.nodes[wire.target]
-        start = source.port_place(PortKey("out"))
-        end = target.port_place(PortKey("in", wire.slot))
         item.route(route(self, source, target, start, end), start, end)
+
+    def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
+        """Where a wire begins and ends."""
+        source, target = self.nodes[wire.source], self.nodes[wire.target]
+        return source.port_place(PortKey("out")), target.port_place(PortKey("in", wire.slot))

@@ -85,6 +85,11 @@ _GRAPH: tuple[ActionSpec, ...] = (
         ("S",), "Graph", "canvas", aliases=("replace layer", "change type"), group="layer",
     ),
     ActionSpec(
+        "graph.repair", "Show the next repair",
+        "Show on the canvas what the next repair of an error would do; Enter makes it.",
+        ("Ctrl+.",), "Graph", "canvas", aliases=("fix", "quick fix", "mend"), group="layer",
+    ),
+    ActionSpec(
         "graph.bypass", "Bypass", "Let data pass the selected layers unchanged, or not any more.",
         ("M",), "Graph", "canvas", aliases=("mute", "disable", "skip"), group="layer",
     ),
@@ -124,6 +129,11 @@ _GRAPH: tuple[ActionSpec, ...] = (
         "graph.layout_down", "Lay out from top to bottom",
         "Arrange the selected layers, or all, so that data runs down.",
         (), "Graph", "canvas", aliases=("vertical", "arrange"), group="arrange",
+    ),
+    ActionSpec(
+        "graph.pin", "Pin in place",
+        "Keep the selected layers where they are when others are laid out, or not any more.",
+        ("P",), "Graph", "canvas", aliases=("lock position", "keep place"), group="arrange",
     ),
     ActionSpec(
         "graph.straighten", "Straighten the wires",

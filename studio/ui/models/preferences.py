@@ -83,6 +83,9 @@ PREFERENCES: tuple[Preference, ...] = (
                ("always", "with shift", "never")),
     Preference("wire_style", "Canvas", "Wires", "How wires are drawn.", "curve",
                ("curve", "right-angle", "straight")),
+    Preference("wheel", "Canvas", "Wheel", "What the wheel and two fingers on a touchpad do; "
+               "automatic zooms with the wheel and scrolls with fingers. With Ctrl both zoom.",
+               "automatic", ("automatic", "zoom", "scroll")),
     Preference("minimap", "Canvas", "Minimap", "Show the whole graph small in the corner.", True),
     Preference("previews", "Canvas", "Previews on layers", "Show what a layer makes of a sample.",
                True),

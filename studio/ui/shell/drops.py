@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData
 
+from studio.graph_editor.model.layer_types import is_input
 from studio.ui.models.studio import Studio
 from studio.ui.shell.documents import PROJECT, Documents
 
@@ -19,7 +20,36 @@ def paths_of(data: QMimeData) -> list[Path]:
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
-def take(studio: Studio, documents: Documents, paths: list[Path]) -> None:
+class DroppedData:
+    """A data set that was dropped: attached, and given an input where the network has none.
+
+    It waits for the data to be read, so somebody has to keep it until then.
+
+    Args:
+        studio: the models of the window.
+        paths: the file or folder, or two files that belong together.
+    """
+
+    def __init__(self, studio: Studio, paths: list[Path]) -> None:
+        self._studio = studio
+        self._document = studio.document
+        studio.data.attach_path(paths[0], self._attached, beside=paths[1:])
+
+    def _attached(self, _found: object) -> None:
+        self._studio.data.changed.connect(self._look)
+        self._look()
+
+    def _look(self) -> None:
+        studio, data = self._studio, self._studio.data
+        if studio.document is self._document and data.status == "opening":
+            return
+        data.changed.disconnect(self._look)
+        layers = self._document.state.layers()
+        if studio.document is self._document and not any(is_input(node) for node in layers):
+            data.take_offer()
+
+
+def take(studio: Studio, documents: Documents, paths: list[Path]) -> DroppedData | None:
     """Open a project, bring in weights, or attach a data set; the first file decides."""
     first = paths[0]
     if first.suffix.lower() == PROJECT or (first.is_dir() and any(first.glob(f"*{PROJECT}"))):
@@ -27,4 +57,5 @@ def take(studio: Studio, documents: Documents, paths: list[Path]) -> None:
     elif first.suffix.lower() == WEIGHTS:
         documents.import_path(first)
     else:
-        studio.data.attach_path(first)
+        return DroppedData(studio, paths)
+    return None

@@ -61,6 +61,8 @@ PANES: tuple[PaneSpec, ...] = (
     PaneSpec("problems", "Problems", "problems", "bottom", ("build",),
              "studio.ui.panes.problems.pane:ProblemsPane"),
     PaneSpec("log", "Log", "log", "bottom", (), "studio.ui.panes.log.pane:LogPane"),
+    PaneSpec("history", "History", "history", "bottom", (),
+             "studio.graph_editor.view.history_pane:HistoryPane"),
     PaneSpec("plots", "Plots", "plots", "bottom", ("build", "train", "profile"),
              "studio.ui.panes.plots.pane:PlotsPane"),
     PaneSpec("runs", "Runs", "runs", "left", ("train",), "studio.ui.panes.runs.pane:RunsPane"),

@@ -56,6 +56,7 @@ class MainWindow(QMainWindow):
         self._store = store
         self._is_painted = False
         self._is_begun = False
+        self._dropped: drops.DroppedData | None = None
         self._may_close = False
         self._is_closing = False
         self.canvas: QWidget | None = None
@@ -269,7 +270,7 @@ class MainWindow(QMainWindow):
 
     def take_files(self, paths: list[Path]) -> None:
         """Open a project, bring in weights, or attach data: what the file says it is."""
-        drops.take(self.studio, self.documents, paths)
+        self._dropped = drops.take(self.studio, self.documents, paths)
 
     # -- listening --------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ class Editor:
             self.bypass, self.duplicate, self.switch, self.collapse, self.preview, self.output,
             self.comment, self.resize, self.straighten, self.align, self.distribute, self.layout,
             self.paste, self.training, self.data, self.notes, self.name, self.own_layer,
-            self.share,
+            self.share, self.pin,
         )  # fmt: skip
 
     def step(self, state: DocumentState) -> tuple[str, DocumentState]:
@@ -157,6 +157,9 @@ class Editor:
 
     def collapse(self, state: DocumentState) -> DocumentState:
         return layers.collapse(state, self.some(state))
+
+    def pin(self, state: DocumentState) -> DocumentState:
+        return layers.pin(state, self.some(state))
 
     def preview(self, state: DocumentState) -> DocumentState:
         return layers.set_preview(state, self.some(state), self.random.choice(PREVIEW_MODES))

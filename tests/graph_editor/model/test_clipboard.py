@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -67,6 +68,16 @@ def test_layers_are_pasted_at_a_point_and_never_hide_each_other():
     assert (first.x + first.width / 2, first.y + first.height / 2) == (1000.0, 800.0)
     found = [(node.x, node.y) for node in state.nodes.values()]
     assert len(set(found)) == len(found)
+
+
+def test_a_copy_never_lies_nearly_on_another():
+    text = copy_text(chain(), ["conv2d"])
+    state = DocumentState()
+    for number in range(6):
+        state = paste(state, text, (1000.0 + number, 800.0 - number))
+    found = sorted((node.x, node.y) for node in state.nodes.values())
+    gaps = [max(b[0] - a[0], abs(b[1] - a[1])) for a, b in pairwise(found)]
+    assert min(gaps) >= 16
 
 
 def test_layers_pasted_in_place_lie_aside():

@@ -11,12 +11,13 @@ from studio.graph_editor.model.edits.copies import duplicate, duplicate_mapped
 from studio.graph_editor.model.edits.dots import add_dot
 from studio.graph_editor.model.edits.sharing import give_own_layer
 from studio.graph_editor.model.edits.switching import switch_type, switchable
-from studio.graph_editor.model.errors import ShapeClash
 from studio.graph_editor.model.flow import flow_of
 from studio.graph_editor.model.geometry import box_of
 from studio.graph_editor.model.invariants import broken_rules
+from studio.graph_editor.model.repairs.search import with_fixes
 from studio.graph_editor.model.resolve import resolve
 from studio.graph_editor.model.state import DocumentState, Wire
+from studio.graph_editor.model.validation import validate
 from tests.graph_editor.model.networks import chain, net, refusal, residual, share
 from tests.graph_editor.model.networks import wires as drawn
 
@@ -156,12 +157,15 @@ def test_a_bypassed_merge_passes_its_first_input():
     assert resolve(state).inputs["re_lu"] == ("conv2d_1",)
 
 
-def test_a_bypass_that_would_not_fit_names_what_does_not():
-    error = refusal(
-        bypass, net("input 8x8x1 > reshape 64 > reshape 4x4x4 > conv 2 3x3"), ["reshape_1"]
-    )
-    assert isinstance(error, ShapeClash)
-    assert error.message.startswith("'conv2d' would not fit any more: ")
+def test_a_bypass_that_does_not_fit_is_an_error_at_what_follows_and_can_be_ended():
+    before = net("input 8x8x1 > reshape 64 > reshape 4x4x4 > conv 2 3x3")
+    state = bypass(before, ["reshape_1"])
+    report = with_fixes(validate(state), state, None)
+    (problem,) = report.errors
+    assert (problem.id, problem.node) == ("shape.rank", "conv2d")
+    assert "(64)" in problem.message or "[64]" in problem.message
+    fix = next(fix for fix in problem.fixes if fix.text == "End the bypass of reshape_1")
+    assert fix.apply(state) == before
     assert "cannot be bypassed" in refusal(bypass, chain(), ["input"]).message
 
 

@@ -55,6 +55,7 @@ TABLE = [
     (K.Key_H, NONE, "graph.collapse"),
     (K.Key_H, SHIFT, "graph.preview"),
     (K.Key_L, NONE, "graph.layout"),
+    (K.Key_P, NONE, "graph.pin"),
     (K.Key_L, SHIFT, "graph.layout_all"),
     (K.Key_Q, NONE, "graph.straighten"),
     (K.Key_Q, SHIFT, "graph.distribute"),
@@ -148,7 +149,7 @@ def test_key_does_nothing_while_a_gesture_is_open(hands: Hands, key: Qt.Key) -> 
 
 def test_every_key_of_the_canvas_in_the_table_is_tried_above() -> None:
     # Those below have tests of their own; zooming by keys differs between keyboards.
-    own = {"edit.paste", "edit.paste_inputs", "canvas.zoom_in", "canvas.zoom_out",
+    own = {"edit.paste", "edit.paste_inputs", "graph.repair", "canvas.zoom_in", "canvas.zoom_out",
            "graph.edit_options", "canvas.back", "canvas.forward"}  # fmt: skip
     declared = {s.id for s in graph_actions.ACTIONS if s.keys and s.context == "canvas"}
     assert declared - own == {action for _, _, action in TABLE}
@@ -222,6 +223,23 @@ def test_delete_heals_and_offers_undo(hands: Hands) -> None:
     hands.click(hands.body("re_lu"))
     hands.key(K.Key_Delete, SHIFT)
     assert "conv2d>max_pooling2d" not in hands.wires
+
+
+def test_undo_offered_for_a_deletion_takes_back_nothing_else(hands: Hands) -> None:
+    hands.open(chain(), zoom=0.8)
+    hands.click(hands.body("re_lu"))
+    hands.key(K.Key_Delete)
+    notice = hands.studio.notices.all[-1]
+    hands.click(hands.body("dense"))
+    hands.key(K.Key_Right, CTRL)
+    now = hands.state
+    assert notice.action is not None
+    notice.action[1]()
+    assert hands.state is now
+    assert "other steps" in hands.studio.notices.all[-1].text
+    hands.key(K.Key_Z, CTRL)
+    notice.action[1]()
+    assert hands.state == chain()
 
 
 def test_rename_in_place(hands: Hands) -> None:
@@ -361,6 +379,29 @@ def test_find_walks_from_match_to_match(hands: Hands) -> None:
     hands.key(K.Key_Escape)
     assert not bar.isVisible()
     assert hands.canvas.hasFocus()
+
+
+def test_found_layers_that_are_gone_are_not_gone_to(hands: Hands) -> None:
+    hands.open(chain(), zoom=0.8)
+    hands.key(K.Key_F, CTRL)
+    hands.type("conv2d")
+    assert hands.selected == ["conv2d"]
+    hands.key(K.Key_Escape)
+    hands.open(net("input 4 > dense 3 > dense 2"))
+    hands.click(hands.body("dense"))
+    hands.key(K.Key_F3)
+    assert [entity.key for entity in hands.studio.bus.selection.entities] == ["dense"]
+
+
+def test_after_a_search_the_selection_can_still_be_walked(hands: Hands) -> None:
+    hands.open(chain(), zoom=0.8)
+    hands.key(K.Key_F, CTRL)
+    hands.type("conv2d")
+    hands.key(K.Key_Escape)
+    hands.click(hands.body("re_lu"))
+    hands.click(hands.body("dense"), CTRL)
+    hands.key(K.Key_F3)
+    assert sorted(hands.selected) == ["dense", "re_lu"]
 
 
 def test_note_opens_a_field_to_write_in(hands: Hands) -> None:

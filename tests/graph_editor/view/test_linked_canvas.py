@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 
+from studio.graph_editor.model.document import Document
 from studio.graph_editor.view.linking import CANVAS, roles_of
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
@@ -104,6 +105,21 @@ def test_another_document_replaces_the_drawing(hands: Hands) -> None:
     assert set(hands.canvas.graph.nodes) == {"input", "dense"}
     old.undo()
     assert set(hands.canvas.graph.nodes) == {"input", "dense"}
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_F2, Qt.Key.Key_S])
+def test_what_is_asked_about_a_document_goes_with_it(hands: Hands, key: Qt.Key) -> None:
+    hands.open(chain())
+    old = hands.document
+    hands.click(hands.body("re_lu"))
+    hands.key(key)
+    hands.type("d")
+    hands.studio.replace(Document(net("input 4 > dense 3")))
+    assert not hands.popup_open
+    assert not hands.canvas.writing.field.is_open
+    hands.key(Qt.Key.Key_Return)
+    assert old.state == chain()
+    assert hands.state == net("input 4 > dense 3")
 
 
 def test_wire_styles_and_theme_change_at_once(hands: Hands) -> None:

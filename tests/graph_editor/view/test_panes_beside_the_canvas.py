@@ -372,3 +372,12 @@ def test_lens_shows_the_layer_under_the_pointer_while_its_key_is_held(hands: Han
     assert hands.canvas.lens.node == "conv2d"
     hands.let_go(K.Key_Z)
     assert not hands.canvas.lens.isVisible()
+
+
+def test_lens_follows_the_pointer_while_its_key_is_held(hands: Hands) -> None:
+    hands.open(chain())
+    hands.move(hands.middle("conv2d", "re_lu"), NONE, Qt.MouseButton.NoButton)
+    hands.hold(K.Key_Z)
+    hands.move(hands.body("flatten"), NONE, Qt.MouseButton.NoButton)
+    assert hands.canvas.lens.node == "flatten"
+    hands.let_go(K.Key_Z)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.view.fix_chips import FixChip
 from tests.graph_editor.model.networks import net
-from tests.graph_editor.view.hands import Hands
+from tests.graph_editor.view.hands import CTRL, Hands
 
 
 def faulty() -> DocumentState:
@@ -60,3 +60,36 @@ def test_chips_go_when_the_error_is_put_right_otherwise(hands: Hands) -> None:
     assert not hands.canvas.fixes.chips
     hands.qtbot.wait(250)
     assert not hands.canvas.fixes.chips
+
+
+def test_repairs_are_previewed_and_made_by_keys_alone(hands: Hands) -> None:
+    hands.open(faulty())
+    offered = chips(hands)
+    assert len(offered) > 1
+    hands.key(Qt.Key.Key_Period, CTRL)
+    assert [chip.hovered for chip in offered].index(True) == 0
+    assert hands.canvas.overlay.ghost.nodes
+    hands.key(Qt.Key.Key_Period, CTRL)
+    assert [chip.hovered for chip in offered].index(True) == 1
+    hands.key(Qt.Key.Key_Escape)
+    assert not any(chip.hovered for chip in offered)
+    assert not hands.canvas.overlay.ghost.nodes
+    hands.key(Qt.Key.Key_Period, CTRL)
+    hands.key(Qt.Key.Key_Return)
+    assert hands.steps == 1
+    assert hands.document.report.is_valid
+    assert hands.document.history.undo_text == offered[0].fix.text
+
+
+def test_enter_makes_the_repair_the_pointer_is_on(hands: Hands) -> None:
+    hands.open(faulty())
+    chip = chips(hands)[0]
+    hands.move(chip_place(hands, chip))
+    hands.key(Qt.Key.Key_Return)
+    assert hands.document.history.undo_text == chip.fix.text
+
+
+def test_nothing_to_repair_is_said(hands: Hands, refusals: list[str]) -> None:
+    hands.open(net("input 8x8x1 > conv 8 3x3"))
+    hands.key(Qt.Key.Key_Period, CTRL)
+    assert refusals == ["graph.repair: there is nothing to repair"]

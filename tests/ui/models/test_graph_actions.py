@@ -20,7 +20,7 @@ EXPECTED = {
     "graph.nudge_down": ("Ctrl+Down",), "graph.align_right": ("Ctrl+Shift+Right",),
 }  # fmt: skip
 
-KEY = re.compile(r"((Ctrl|Shift|Alt)\+)*([A-Z0-9+=-]|F\d+|[A-Z][a-z]+)")
+KEY = re.compile(r"((Ctrl|Shift|Alt)\+)*([A-Z0-9+=.-]|F\d+|[A-Z][a-z]+)")
 
 
 def test_the_keys_are_those_users_are_told():

@@ -109,6 +109,12 @@ def test_a_save_that_fails_leaves_the_document_unsaved_with_a_copy(
     assert "a copy is kept" in notice.details
     assert opened.studio.document.dirty
     assert opened.isWindowModified()
+    word, act = notice.action
+    assert word == "Save elsewhere…"
+    act()
+    choose(dialog(qtbot, opened, "save_dialog"), tmp_path / "x.glassbox")
+    assert not opened.studio.document.dirty
+    assert (tmp_path / "x.glassbox").is_file()
 
 
 @pytest.mark.parametrize("reply", ["save", "discard", "cancel"])
@@ -208,6 +214,21 @@ def test_dropping_data_attaches_it(qtbot: QtBot, opened: MainWindow, tmp_path: P
     table.write_text(f"x,y,kind\n{rows}\n")
     assert drop(opened, table)
     qtbot.waitUntil(lambda: "numbers.csv" in str(opened.studio.document.state.data), timeout=10_000)
+
+
+def test_dropping_data_on_a_network_without_an_input_adds_one_that_fits(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    table = tmp_path / "numbers.csv"
+    rows = "\n".join(f"{i},{i * 2},{'ab'[i % 2]}" for i in range(40))
+    table.write_text(f"x,y,kind\n{rows}\n")
+    opened.studio.replace(Document.new())
+    assert drop(opened, table)
+    state = lambda: opened.studio.document.state  # noqa: E731
+    qtbot.waitUntil(lambda: len(state().nodes) == 1, timeout=10_000)
+    (node,) = state().nodes.values()
+    assert (node.type_name, node.config["shape"]) == ("Input", [2])
+    assert opened.studio.document.history.undo_text.startswith("Add an input")
 
 
 def test_text_that_is_dragged_is_not_taken(window: MainWindow) -> None:

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 from studio.engine.layers.graph import free_name
 from studio.graph_editor.model.frozen_config import FrozenConfig
-from studio.graph_editor.model.geometry import SizeOf, box_of, node_size
+from studio.graph_editor.model.geometry import Box, SizeOf, box_of, node_size
 from studio.graph_editor.model.layer_types import checked_config
 from studio.graph_editor.model.naming import names_of
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
 STEP = 32.0
 """How far a copy lies right of and below its original."""
+
+_NEARLY = STEP / 2
 
 
 class Copied(NamedTuple):
@@ -63,7 +65,7 @@ def insert_copies(
 ) -> Copied:
     """Copies of nodes, which may be of another document, under new names and ids.
 
-    The offset is repeated until no copy hides something of the same size.
+    It goes further by a step at a time until no copy lies on something that is there.
     """
     ids: dict[str, str] = {}
     taken = names_of(state) | set(state.nodes)
@@ -112,8 +114,27 @@ def _clear_offset(
     offset: tuple[float, float],
     size_of: SizeOf,
 ) -> tuple[float, float]:
-    taken = {box_of(node, size_of)[:2] for node in state.nodes.values()}
+    taken: dict[tuple[int, int], list[Box]] = {}
+    for node in state.nodes.values():
+        box = box_of(node, size_of)
+        taken.setdefault(_cell(box.x, box.y), []).append(box)
+    boxes = [box_of(node, size_of) for node in originals]
     dx, dy = offset
-    while any((box.x + dx, box.y + dy) in taken for box in (box_of(n, size_of) for n in originals)):
+    while any(_hides(box.x + dx, box.y + dy, taken) for box in boxes):
         dx, dy = dx + STEP, dy + STEP
     return dx, dy
+
+
+def _cell(x: float, y: float) -> tuple[int, int]:
+    return int(x // _NEARLY), int(y // _NEARLY)
+
+
+def _hides(x: float, y: float, taken: Mapping[tuple[int, int], Sequence[Box]]) -> bool:
+    """Whether a copy would lie so nearly on something that only one of them is seen."""
+    column, row = _cell(x, y)
+    return any(
+        abs(x - box.x) < _NEARLY and abs(y - box.y) < _NEARLY
+        for across in (-1, 0, 1)
+        for down in (-1, 0, 1)
+        for box in taken.get((column + across, row + down), ())
+    )

@@ -133,6 +133,14 @@ def collapse(
     return state.with_nodes(changed) if changed else state
 
 
+def pin(state: DocumentState, node_ids: Iterable[str], pinned: bool | None = None) -> DocumentState:
+    """Keep layers and dots where they are in layouts; by default the other way round."""
+    nodes = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].flows]
+    wanted = not all(node.pinned for node in nodes) if pinned is None else pinned
+    changed = [replace(node, pinned=wanted) for node in nodes if node.pinned != wanted]
+    return state.with_nodes(changed) if changed else state
+
+
 def set_preview(state: DocumentState, node_ids: Iterable[str], mode: PreviewMode) -> DocumentState:
     """Choose what layers show of their output."""
     layers = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].is_layer]

@@ -15,6 +15,7 @@ from studio.graph_editor.model.repairs import (
     merge_repairs,
     shape_repairs,
 )
+from studio.graph_editor.model.repairs.bypass_repairs import bypass_repairs
 from studio.graph_editor.model.repairs.candidate import (
     INSERT,
     NEWEST,
@@ -85,7 +86,7 @@ def find_fixes(
         return ()
     found: list[tuple[tuple[bool, int, int, int], Fix]] = []
     seen: set[str] = set()
-    for index, candidate in enumerate(generator(Broken(state, facts, problem))):
+    for index, candidate in enumerate(_candidates(generator, Broken(state, facts, problem))):
         if index == MOST_TRIED:
             break
         tried = _tried(state, facts, report, problem, candidate)
@@ -97,6 +98,12 @@ def find_fixes(
             found.append((cost, tried[0]))
     found.sort(key=lambda item: item[0])
     return tuple(fix for _, fix in found[:MOST_FIXES])
+
+
+def _candidates(generator: Generator, broken: Broken) -> Iterator[Candidate]:
+    if broken.problem.id.startswith("shape."):
+        yield from bypass_repairs(broken)
+    yield from generator(broken)
 
 
 def _tried(
