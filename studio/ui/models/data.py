@@ -258,6 +258,7 @@ class DataModel:
         path: Path,
         done: Callable[[Recognised], object] | None = None,
         failed: Callable[[StudioError], object] | None = None,
+        beside: Sequence[Path] = (),
     ) -> None:
         """Use a file or folder of the user's: recognised and read first, then one undo step.
 
@@ -268,6 +269,7 @@ class DataModel:
             path: the file or folder.
             done: told on the window's thread what it was taken for.
             failed: told why it was not recognised; without, the list of tasks tells.
+            beside: what was chosen together with it: the labels of samples.
         """
         document, base = self._document(), self._base()
 
@@ -279,7 +281,7 @@ class DataModel:
 
         self._tasks.start(
             f"Attach {path.name}",
-            lambda handle: look_at(path, base, self.cache, handle),
+            lambda handle: look_at((path, *beside), base, self.cache, handle),
             attached,
             failed,
         )

@@ -18,7 +18,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ),
     ActionSpec(
         "data.attach", "Attach a data file…",
-        "Train on a file of yours: a table, NumPy arrays or IDX files.",
+        "Train on a file of yours: a table, NumPy arrays or IDX files; samples and labels in two "
+        "files are chosen together.",
         menu="Graph/Data", aliases=("csv", "npz", "npy", "mnist", "dataset", "open data"),
         group="choose",
     ),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.train.data.csv_rows import parse_delimiter
 from studio.engine.train.data.dataset import Dataset
@@ -17,7 +18,7 @@ from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.sections import data_of, training_of
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.data_columns import ColumnPeek, peek_table
-from studio.ui.models.data_recognition import Recognised, recognise
+from studio.ui.models.data_recognition import Recognised, recognise, recognise_pair
 from studio.ui.models.data_sources import (
     default_normalization,
     form_of,
@@ -113,10 +114,22 @@ class Attachment:
         return fitting(data, is_pictures=self.dataset is None or kind == "images")
 
 
-def look_at(path: Path, base: Path | None, cache: DatasetCache, handle: TaskHandle) -> Attachment:
-    """Recognise and read a file or folder; DataError where it is nothing to train on."""
+def look_at(
+    paths: Sequence[Path], base: Path | None, cache: DatasetCache, handle: TaskHandle
+) -> Attachment:
+    """Recognise and read a file, a folder, or two files that belong together.
+
+    Raises:
+        DataError: it is nothing to train on.
+    """
     handle.progress(None, "recognising")
-    found = recognise(path, base)
+    if len(paths) > 2:
+        raise DataError(
+            f"expected one file or folder, or samples and labels in two: got {len(paths)}",
+            who=paths[0].name,
+        )
+    first, *beside = paths
+    found = recognise_pair(first, beside[0], base) if beside else recognise(first, base)
     settings = DataSettings.from_json(found.reference)
     handle.progress(None, "reading")
     try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import DataError, FormatError, StudioError
 from studio.engine.core.options import Plain
+from studio.engine.train.data.array_files import map_npy, open_npz, read_npy
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES
 from studio.engine.train.data.source_files import open_regular, quoted
 from studio.ui.models.data_columns import TablePeek, peek_table
@@ -55,6 +57,53 @@ def recognise(path: Path, base: Path | None = None) -> Recognised:
     return _file(path, base)
 
 
+def recognise_pair(first: Path, second: Path, base: Path | None = None) -> Recognised:
+    """What two files chosen together are: samples and labels, in whichever order.
+
+    Raises:
+        DataError: they do not belong together.
+    """
+    paths = (first.absolute(), second.absolute())
+    ranks = [_rank(path) for path in paths]
+    if None in ranks or len({path.suffix.lower() == ".npy" for path in paths}) > 1:
+        raise DataError(
+            "two files together are samples and labels, as NumPy arrays (.npy) or IDX files",
+            who=f"{first.name}, {second.name}",
+            hint="choose one file, or a folder",
+        )
+    samples, labels = paths
+    if (ranks[0] or 0) < (ranks[1] or 0) or (ranks[0] == ranks[1] and _sounds_like_labels(first)):
+        samples, labels = labels, samples
+    is_numpy = samples.suffix.lower() == ".npy"
+    names = ("x", "y") if is_numpy else ("images", "labels")
+    reference: dict[str, Plain] = {
+        "source": "npz" if is_numpy else "idx",
+        names[0]: stored_path(samples, base),
+        names[1]: stored_path(labels, base),
+    }
+    note = f"samples are read from {samples.name}, labels from {labels.name}"
+    return Recognised(reference, "NumPy arrays" if is_numpy else "IDX files", (note,))
+
+
+def _rank(path: Path) -> int | None:
+    """How many axes an array file has; None for any other file."""
+    if path.suffix.lower() == ".npy":
+        try:
+            return map_npy(path).ndim
+        except FormatError:
+            # Columns one after another cannot be mapped; damage is said by the reading too.
+            return read_npy(path).ndim
+    stream, _ = open_regular(path)
+    with stream:
+        start = stream.read(4)
+    return _idx_start(path, start)[3] if _is_idx(path, start) else None
+
+
+def _sounds_like_labels(path: Path) -> bool:
+    words = re.split(r"[^a-z]+", path.stem.lower())
+    return any(word in _LABEL_WORDS or word == "targets" for word in words)
+
+
 def stored_path(path: Path, base: Path | None) -> str:
     """How a project in ``base`` refers to a path: relative inside its folder, else absolute."""
     if base is not None:
@@ -80,7 +129,7 @@ def _file(path: Path, base: Path | None) -> Recognised:
     if start.startswith(b"\x93NUMPY"):
         return _npy_pair(path, base)
     if start.startswith(b"PK"):
-        return Recognised({"source": "npz", "path": stored_path(path, base)}, "NumPy archive")
+        return _archive(path, base)
     if _is_idx(path, start):
         return _idx(path, base)
     suffix = path.suffix.lower()
@@ -101,13 +150,19 @@ def _file(path: Path, base: Path | None) -> Recognised:
     )
 
 
+def _idx_start(path: Path, start: bytes) -> bytes:
+    """The first bytes of a file, unpacked where they are packed."""
+    if not start.startswith(b"\x1f\x8b"):
+        return start
+    try:
+        with gzip.open(path) as unpacked:
+            return unpacked.read(4)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
 def _is_idx(path: Path, start: bytes) -> bool:
-    if start.startswith(b"\x1f\x8b"):
-        try:
-            with gzip.open(path) as unpacked:
-                start = unpacked.read(4)
-        except (OSError, EOFError, zlib.error):
-            return False
+    start = _idx_start(path, start)
     return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _IDX_TYPES and 0 < start[3] <= 8
 
 
@@ -128,6 +183,25 @@ def _idx(path: Path, base: Path | None) -> Recognised:
     return Recognised({"source": "idx", "images": stored_path(path, base)}, kind)
 
 
+def _archive(path: Path, base: Path | None) -> Recognised:
+    """An archive; where it holds two arrays of unusual names, they are samples and labels."""
+    reference: dict[str, Plain] = {"source": "npz", "path": stored_path(path, base)}
+    try:
+        with open_npz(path) as archive:
+            keys = archive.keys
+            unusual = len(keys) == 2 and not any(set(pair) == set(keys) for pair in _PARTNERS)
+            ranks = {key: archive.read(key).ndim for key in keys} if unusual else {}
+    except StudioError:
+        # The loader says what is wrong, where the problems are listed.
+        return Recognised(reference, "NumPy archive")
+    if len(set(ranks.values())) < 2:
+        return Recognised(reference, "NumPy archive")
+    labels, samples = sorted(keys, key=lambda key: ranks[key])
+    reference |= {"x_key": samples, "y_key": labels}
+    note = f"{samples!r} is taken for the samples and {labels!r} for the labels"
+    return Recognised(reference, "NumPy archive", (note,))
+
+
 def _npy_pair(path: Path, base: Path | None) -> Recognised:
     for samples, labels in _partners(path):
         if samples.is_file() and labels.is_file():
@@ -138,7 +212,7 @@ def _npy_pair(path: Path, base: Path | None) -> Recognised:
     raise DataError(
         "this holds one array, and samples need labels beside them",
         who=path.name,
-        hint="name them x.npy and y.npy, or save both into one .npz",
+        hint="choose both files together, name them x.npy and y.npy, or save both into one .npz",
     )
 
 

@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from studio.engine.core.errors import DataError, StudioError
-from studio.engine.core.options import Option, Plain, choice, integer, integers, number
+from studio.engine.core.errors import DataError, ParameterError, StudioError
+from studio.engine.core.options import (
+    Option,
+    Plain,
+    choice,
+    integer,
+    integers,
+    number,
+    numbers,
+    spec,
+)
 from studio.engine.train.data.csv_rows import DELIMITERS
 from studio.engine.train.data.toy import MAX_POINTS
 from studio.engine.train.data_settings import OWN_FIELDS
@@ -15,6 +24,7 @@ from studio.engine.train.data_settings import OWN_FIELDS
 Origin: TypeAlias = Literal["bundled", "generated", "file"]
 
 AUTO = "auto"
+_NAMES = "class_names"
 _HEADERS: dict[str, Plain] = {"yes": True, "no": False}
 
 
@@ -60,6 +70,8 @@ class SourceForm:
             return option.default
         if name == "header":
             return "yes" if given else "no"
+        if name == _NAMES and isinstance(given, list | tuple):
+            return ", ".join(map(str, given))
         try:
             return option.check(given, self.source)
         except StudioError:
@@ -73,8 +85,39 @@ class SourceForm:
         found = option.check(value, self.source)
         made = {key: given for key, given in reference.items() if key != name}
         if found != option.default:
-            made[name] = _HEADERS[str(found)] if name == "header" else option.plain(found)
+            made[name] = _stored(option, found)
         return made
+
+
+def _stored(option: Option[Any], value: Any) -> Plain:
+    """A value of a form as a reference has it."""
+    if option.name == "header":
+        return _HEADERS[str(value)]
+    if option.name == _NAMES:
+        return list(_words(value))
+    return option.plain(value)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _text(doc: str) -> Option[str]:
+    def read(value: object, who: str) -> str:
+        if not isinstance(value, str):
+            raise ParameterError(f"expected a text, got {str(value)[:40]!r}", who=who)
+        return value.strip()
+
+    return spec(doc, "", read, str)
+
+
+def _class_names(doc: str) -> Option[str]:
+    def read(value: object, who: str) -> str:
+        if not isinstance(value, str):
+            raise ParameterError(f"expected names, got {str(value)[:40]!r}", who=who)
+        return ", ".join(_words(value))
+
+    return spec(doc, "", read, str)
 
 
 def _named(**options: Option[Any]) -> tuple[Option[Any], ...]:
@@ -83,6 +126,7 @@ def _named(**options: Option[Any]) -> tuple[Option[Any], ...]:
     return tuple(options.values())
 
 
+_NUMBERED = "Names of the classes 0, 1, 2 and so on, with commas between; numbers unless given."
 _TASK = "Whether labels are classes or numbers; automatic goes by what they look like."
 
 FORMS: dict[str, SourceForm] = {
@@ -128,11 +172,22 @@ FORMS: dict[str, SourceForm] = {
                 task=choice(_TASK, AUTO, "classes", "regression"),
                 shape=integers("Shape of a sample where a row holds a picture: height, width, "
                                "channels.", (), low=1),
+                class_names=_class_names("Labels in the order of the classes, with commas "
+                                         "between; sorted unless given."),
             ),
         ),
         SourceForm(
             "npz", "NumPy arrays", "file", "Samples and labels as arrays.",
-            _named(task=choice(_TASK, AUTO, "classes", "regression")),
+            _named(
+                x_key=_text("Name of the array of samples in an archive; the usual names unless "
+                            "given."),
+                y_key=_text("Name of the array of labels in an archive; the usual names unless "
+                            "given."),
+                task=choice(_TASK, AUTO, "classes", "regression"),
+                class_names=_class_names(_NUMBERED),
+                range=numbers("Lowest and highest raw value there can be; 0 and 255 for pictures "
+                              "of bytes unless given.", ()),
+            ),
         ),
         SourceForm(
             "images", "Folder of pictures", "file", "One folder of pictures per class.",
@@ -141,9 +196,14 @@ FORMS: dict[str, SourceForm] = {
                               (), low=1),
                 color_mode=choice("Colour of the samples; automatic is grey if every picture is.",
                                   AUTO, "grayscale", "rgb"),
+                class_names=_class_names("Folders in the order of the classes, with commas "
+                                         "between; sorted unless given."),
             ),
         ),
-        SourceForm("idx", "IDX files", "file", "The files of MNIST and its relatives."),
+        SourceForm(
+            "idx", "IDX files", "file", "The files of MNIST and its relatives.",
+            _named(class_names=_class_names(_NUMBERED)),
+        ),
     )
 }  # fmt: skip
 """Every source, those that need no file first."""

@@ -197,6 +197,8 @@ _WORDS = {
     "first_decay_steps": "first steps", "negative_slope": "slope below",
     "normalization": "normalisation", "initial_learning_rate": "first rate",
     "end_learning_rate": "last rate", "optimizer": "optimiser", "color_mode": "colour",
+    "x_key": "samples", "y_key": "labels", "class_names": "class names",
+    "range": "raw range",
 }  # fmt: skip
 
 

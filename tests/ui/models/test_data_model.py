@@ -10,6 +10,7 @@ import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
 from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.references import OPTIONS
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
@@ -19,6 +20,7 @@ from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models.data import DataModel
 from studio.ui.models.data_recognition import Recognised
 from studio.ui.models.data_samples import SampleBrowser, picture
+from studio.ui.models.data_sources import FORMS
 from tests.ui.models.data_files import BAD_TABLE, write_pictures, write_table
 from tests.ui.models.desk import Desk
 
@@ -285,3 +287,25 @@ def test_pictures_map_the_stated_range_to_black_and_white() -> None:
     assert picture(cells.astype(np.float32), None).tolist() == [[0, 128], [255, 64]]
     assert picture(np.zeros((2, 2, 4), np.uint8), (0.0, 255.0)).shape == (2, 2, 3)
     assert picture(np.full((2, 2, 1), 7.0), None).tolist() == [[0, 0], [0, 0]]
+
+
+def test_every_option_of_every_loader_can_be_set_in_the_window() -> None:
+    """What no form shows, columns excepted, nobody could use without editing the project's file."""
+    elsewhere = {"path", "x", "y", "images", "labels", "label", "drop"}
+    for source, options in OPTIONS.items():
+        shown = {option.name for option in FORMS[source].options}
+        assert set(options) - elsewhere <= shown, source
+
+
+def test_options_of_every_kind_are_stored_as_the_loaders_read_them() -> None:
+    form = FORMS["npz"]
+    made = form.with_value({"source": "npz"}, "class_names", " cat,  dog ,")
+    assert made["class_names"] == ["cat", "dog"]
+    assert form.value(made, "class_names") == "cat, dog"
+    assert "class_names" not in form.with_value(made, "class_names", "")
+    made = form.with_value(made, "range", [0, 15.5])
+    assert made["range"] == [0.0, 15.5]
+    with pytest.raises(ParameterError):
+        form.with_value(made, "x_key", 3)
+    with pytest.raises(ParameterError):
+        form.with_value(made, "class_names", ["a"])

@@ -10,7 +10,12 @@ from PIL import Image
 
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.references import open_dataset
-from studio.ui.models.data_recognition import moved_reference, recognise, stored_path
+from studio.ui.models.data_recognition import (
+    moved_reference,
+    recognise,
+    recognise_pair,
+    stored_path,
+)
 from tests.ui.models.data_files import write_idx, write_pictures, write_table
 
 
@@ -115,3 +120,45 @@ def test_paths_inside_the_project_are_relative_and_survive_a_move(tmp_path: Path
     moved = moved_reference(reference, home, other)
     assert open_dataset(moved, other).sha256 == open_dataset(reference, home).sha256
     assert moved_reference(moved, other, home) == reference
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("kind", ["npy", "fortran", "one-hot", "idx", "gzip"])
+def test_two_files_are_samples_and_labels_in_any_order(
+    tmp_path: Path, kind: str, swapped: bool
+) -> None:
+    samples = np.random.default_rng(0).integers(0, 255, (6, 4, 5)).astype(np.uint8)
+    labels = np.arange(6) % 3
+    if kind in ("idx", "gzip"):
+        packed = kind == "gzip"
+        one = write_idx(tmp_path / "first", samples, packed)
+        other = write_idx(tmp_path / "second", labels, packed)
+    else:
+        one, other = tmp_path / "first.npy", tmp_path / "the-labels.npy"
+        flat = samples.reshape(6, 20)
+        np.save(one, np.asfortranarray(flat) if kind == "fortran" else flat)
+        np.save(other, np.eye(3)[labels] if kind == "one-hot" else labels)
+    found = recognise_pair(*((other, one) if swapped else (one, other)), tmp_path)
+    dataset = open_dataset(found.reference, tmp_path)
+    np.testing.assert_array_equal(dataset.x.reshape(6, 20), samples.reshape(6, 20))
+    np.testing.assert_array_equal(dataset.y, labels)
+
+
+def test_two_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    np.save(tmp_path / "x.npy", np.zeros((3, 2)))
+    with pytest.raises(DataError, match="two files together"):
+        recognise_pair(table, tmp_path / "x.npy", tmp_path)
+    with pytest.raises(DataError):
+        recognise_pair(tmp_path / "x.npy", tmp_path / "gone.npy", tmp_path)
+
+
+def test_two_arrays_of_unusual_names_are_told_apart(tmp_path: Path) -> None:
+    np.savez(tmp_path / "odd.npz", answers=np.arange(5) % 2, table=np.ones((5, 3), np.float32))
+    reference, shape, classes = opened(tmp_path / "odd.npz", tmp_path)
+    assert (reference["x_key"], reference["y_key"]) == ("table", "answers")
+    assert (shape, classes) == ((5, 3), 2)
+    np.savez(tmp_path / "usual.npz", x=np.ones((5, 3)), y=np.arange(5) % 2)
+    assert "x_key" not in recognise(tmp_path / "usual.npz", tmp_path).reference
+    (tmp_path / "damaged.npz").write_bytes(b"PK\x03\x04 and nothing more")
+    assert recognise(tmp_path / "damaged.npz", tmp_path).reference["source"] == "npz"

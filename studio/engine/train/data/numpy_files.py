@@ -128,7 +128,7 @@ def _choose_keys(keys: Sequence[str], options: ArrayOptions, who: str) -> tuple[
     raise DataError(
         f"expected arrays {wanted}, got {shown}",
         who=who,
-        hint="name them with 'x_key' and 'y_key'",
+        hint="say which array holds the samples (x_key) and which the labels (y_key)",
     )
 
 

@@ -34,24 +34,27 @@ class Attaching:
         self._parent = parent
 
     def ask_file(self) -> None:
-        """Let the user choose a file."""
-        self._ask("Attach a data file", QFileDialog.FileMode.ExistingFile)
+        """Let the user choose a file, or samples and labels in two."""
+        self._ask("Attach a data file", QFileDialog.FileMode.ExistingFiles)
 
     def ask_folder(self) -> None:
         """Let the user choose a folder."""
         self._ask("Attach a folder of pictures", QFileDialog.FileMode.Directory)
 
-    def attach(self, path: Path) -> None:
-        """Bring a file or folder in."""
-        self._data.attach_path(path, self._attached, self._refused)
+    def attach(self, *paths: Path) -> None:
+        """Bring a file or folder in, or two files that belong together."""
+        first, *beside = paths
+        self._data.attach_path(first, self._attached, self._refused, beside)
 
     def _ask(self, title: str, mode: QFileDialog.FileMode) -> None:
         dialog = QFileDialog(self._parent, title, str(self._folder()))
         dialog.setObjectName("attach_dialog")
         dialog.setFileMode(mode)
-        if mode is QFileDialog.FileMode.ExistingFile:
+        if mode is QFileDialog.FileMode.ExistingFiles:
             dialog.setNameFilters(FILTER.split(";;"))
-        dialog.fileSelected.connect(lambda text: self.attach(Path(text)))
+            dialog.filesSelected.connect(lambda names: self.attach(*map(Path, names)))
+        else:
+            dialog.fileSelected.connect(lambda name: self.attach(Path(name)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
@@ -63,9 +66,9 @@ class Attaching:
         self._fail(error)
 
 
-def dropped_path(data: QMimeData) -> Path | None:
-    """The one file or folder somebody drags, if it is one."""
-    if not data.hasUrls() or len(data.urls()) != 1 or not data.urls()[0].isLocalFile():
-        return None
-    path = Path(data.urls()[0].toLocalFile())
-    return None if path.suffix.lower() == ".glassbox" else path
+def dropped_paths(data: QMimeData) -> tuple[Path, ...]:
+    """The file or folder somebody drags, or the two files; none where it is anything else."""
+    urls = data.urls() if data.hasUrls() else []
+    paths = tuple(Path(url.toLocalFile()) for url in urls if url.isLocalFile())
+    is_data = all(path.suffix.lower() != ".glassbox" for path in paths)
+    return paths if is_data and len(paths) == len(urls) and len(paths) in (1, 2) else ()

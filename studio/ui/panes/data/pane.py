@@ -35,7 +35,7 @@ from studio.ui.models.data_fields import (
 )
 from studio.ui.models.data_summary import DataSummary
 from studio.ui.models.studio import Studio
-from studio.ui.panes.data.attaching import Attaching, dropped_path
+from studio.ui.panes.data.attaching import Attaching, dropped_paths
 from studio.ui.panes.data.changes_view import ChangesView
 from studio.ui.panes.data.class_bars import ClassBars, PartsBar
 from studio.ui.panes.data.columns_editor import ColumnsEditor
@@ -66,8 +66,9 @@ class DataPane(PaneFrame):
         self._overlay = DropOverlay(self)
         self.set_body(self._scrolled())
         self._nothing = EmptyState(
-            "data", "No data yet", "Choose a set, or drop a table, an array file or a folder of "
-            "pictures here.", ("Choose data", self._choose_from_nothing), self,
+            "data", "No data yet", "Choose a set, or drop a table, an array file, samples and "
+            "labels in two files, or a folder of pictures here.",
+            ("Choose data", self._choose_from_nothing), self,
         )  # fmt: skip
         self._refresh_later = binding.refresh(
             self, self.refresh, studio.data.changed, when_visible=True
@@ -225,7 +226,7 @@ class DataPane(PaneFrame):
     # -- dropping -------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if dropped_path(event.mimeData()) is not None:
+        if dropped_paths(event.mimeData()):
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
             self._overlay.show_over(self)
@@ -233,7 +234,7 @@ class DataPane(PaneFrame):
             event.ignore()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        if dropped_path(event.mimeData()) is not None:
+        if dropped_paths(event.mimeData()):
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
 
@@ -242,11 +243,11 @@ class DataPane(PaneFrame):
 
     def dropEvent(self, event: QDropEvent) -> None:
         self._overlay.hide()
-        path = dropped_path(event.mimeData())
-        if path is not None:
+        paths = dropped_paths(event.mimeData())
+        if paths:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
-            self.attaching.attach(path)
+            self.attaching.attach(*paths)
 
 
 class DropOverlay(QWidget):

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QLabel,
+    QLineEdit,
     QListWidget,
     QMenu,
     QPushButton,
@@ -67,9 +68,9 @@ def drag_over(pane: DataPane, mime: QMimeData) -> bool:
     return event.isAccepted()
 
 
-def drop(pane: DataPane, path: Path) -> None:
+def drop(pane: DataPane, *paths: Path) -> None:
     mime = QMimeData()
-    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     assert drag_over(pane, mime)
     assert one(pane, QWidget, "drop_overlay")
     event = QDropEvent(
@@ -315,3 +316,55 @@ def test_the_next_project_is_followed(
     settled(studio, qtbot)
     qtbot.waitUntil(changed)
     assert pane.head.title.whole == "Moons"
+
+
+def typed(pane: DataPane, qtbot: QtBot, name: str, text: str) -> None:
+    """Type into a field of the form and leave it."""
+    field = one(pane, QLineEdit, f"field_{name}")
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_samples_and_labels_are_dropped_in_two_files(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "answers.npy", np.arange(12) % 3)
+    np.save(tmp_path / "measured.npy", np.ones((12, 4), np.float32))
+    drop(pane, tmp_path / "answers.npy", tmp_path / "measured.npy")
+    settled(studio, qtbot)
+    assert studio.data.data["x"] == str(tmp_path / "measured.npy")
+    qtbot.waitUntil(lambda: pane.head.title.whole == "measured.npy")
+    assert studio.data.dataset is not None
+    assert studio.data.dataset.x.shape == (12, 4)
+    qtbot.waitUntil(lambda: len(studio.data.dataset.class_names) == 3)
+    typed(pane, qtbot, "class_names", "low, middle ,high")
+    settled(studio, qtbot)
+    assert studio.data.data["class_names"] == ["low", "middle", "high"]
+    assert studio.data.dataset.class_names == ("low", "middle", "high")
+
+
+def test_three_files_are_not_dragged_in(pane: DataPane, tmp_path: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(tmp_path / f"{n}.npy")) for n in range(3)])
+    assert not drag_over(pane, mime)
+
+
+def test_arrays_of_an_archive_are_named_where_nobody_can_guess(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "odd.npz", a=np.ones((9, 3), np.float32), b=np.arange(9) % 2, c=np.ones(4))
+    drop(pane, tmp_path / "odd.npz")
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(pane.head.refusal.isVisible)
+    assert "x_key" in pane.head.refusal.text.text()
+    typed(pane, qtbot, "x_key", "a")
+    settled(studio, qtbot, "failed")
+    typed(pane, qtbot, "y_key", "b")
+    settled(studio, qtbot)
+    assert studio.data.dataset is not None
+    assert studio.data.dataset.x.shape == (9, 3)
+    studio.document.undo()
+    studio.document.undo()
+    assert "x_key" not in studio.data.data
