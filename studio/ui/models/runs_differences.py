@@ -37,7 +37,7 @@ def differences(runs: Sequence[RunRecord]) -> tuple[DifferenceRow, ...]:
         *_network(runs),
         *_rows("Data", [_data(run) for run in runs]),
         *_rows("Training", [_training(run) for run in runs]),
-        *_rows("Place", [{"device": run.device or None} for run in runs]),
+        *_rows("Place", [_place(run) for run in runs]),
         *_rows("Results", [_results(run) for run in runs]),
     ]
     return tuple(rows)
@@ -81,9 +81,14 @@ def _training(run: RunRecord) -> dict[str, Value]:
 
 
 def _data(run: RunRecord) -> dict[str, Value]:
+    known: dict[str, Value] = {"fingerprint": run.data_hash[:12] or None}
     if run.project is None or run.project.data is None:
-        return {}
-    return _flat(run.project.data.to_json())
+        return known
+    return {**_flat(run.project.data.to_json()), **known}
+
+
+def _place(run: RunRecord) -> dict[str, Value]:
+    return {"device": run.device or None, "version": run.version or None}
 
 
 def _results(run: RunRecord) -> dict[str, Value]:

@@ -92,6 +92,8 @@ class RunRecord:
         state: how it ended.
         reason: one sentence about that, or empty.
         device: where it was trained.
+        data_hash: fingerprint of the data, empty where it was not recorded.
+        version: of Glassbox that trained it, empty where it was not recorded.
         epochs: epochs done.
         steps: steps done.
         seconds: how long it took.
@@ -108,6 +110,8 @@ class RunRecord:
     state: RunState = "unfinished"
     reason: str = ""
     device: str = ""
+    data_hash: str = ""
+    version: str = ""
     epochs: int = 0
     steps: int = 0
     seconds: float | None = None
@@ -190,6 +194,8 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         _state(summary.get("state"), active),
         _text(summary.get("reason")),
         _text(summary.get("device")),
+        _text(summary.get("data_hash")),
+        _text(summary.get("version")),
         epochs,
         steps if isinstance(steps, int) else 0,
         float(seconds) if isinstance(seconds, int | float) else None,

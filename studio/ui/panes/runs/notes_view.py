@@ -97,4 +97,9 @@ def _facts(run: RunRecord) -> str:
         )
     place = [run.device, "" if run.seconds is None else numbers.duration(run.seconds)]
     lines.append(", ".join(part for part in place if part))
+    origin = [
+        f"data {run.data_hash[:12]}" if run.data_hash else "",
+        f"Glassbox {run.version}" if run.version else "",
+    ]
+    lines.append(", ".join(part for part in origin if part))
     return "\n".join(line for line in lines if line)

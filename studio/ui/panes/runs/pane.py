@@ -82,6 +82,9 @@ class RunsPane(PaneFrame):
         binding.connect(self, self._runs.deleted, self._deleted)
         binding.connect(self, self._bus.selected, self._selected_elsewhere)
         self.refresh()
+        self.pin_changed.connect(lambda _: self._selected_elsewhere(self._bus.selection, ""))
+        # The pane may be opened when a run is selected already.
+        self._selected_elsewhere(self._bus.selection, "")
 
     # -- for others -----------------------------------------------------------------------------
 

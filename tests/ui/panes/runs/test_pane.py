@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit, QMenu, QToolButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QInputDialog,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 
+from studio import __version__
 from studio.ui.models import entities
 from studio.ui.models.studio import Studio
 from studio.ui.panes.runs.cell_text import exact_text, shown_text
@@ -320,3 +328,43 @@ def test_cells_are_read_at_a_glance_and_copied_exactly(
 ) -> None:
     assert shown_text(kind, value) == shown  # type: ignore[arg-type]
     assert exact_text(kind, value) == exact  # type: ignore[arg-type]
+
+
+def test_a_pane_opened_late_shows_the_run_that_is_selected(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    name = three.table.entries.rows[1].name
+    trainings.studio.bus.select([entities.run(name)], source="plots")
+    late = RunsPane(trainings.studio)
+    qtbot.addWidget(late)
+    late.show()
+    assert late.table.chosen() == (name,)
+    late.close()
+
+
+def test_a_run_says_on_what_and_with_what_it_was_trained(
+    three: RunsPane, trainings: Trainings
+) -> None:
+    record = trainings.studio.runs.runs[0]
+    summary = trainings.studio.data.summary
+    assert summary is not None
+    assert record.data_hash == summary.sha256
+    assert record.version == __version__
+    choose(three, 0)
+    labels = [label.text() for label in three.notes.findChildren(QLabel)]
+    assert any(f"data {record.data_hash[:12]}, Glassbox {__version__}" in text for text in labels)
+
+
+def test_when_the_last_run_is_deleted_the_one_before_it_goes_on(
+    three: RunsPane, trainings: Trainings
+) -> None:
+    studio = trainings.studio
+    newest, second = (run.name for run in studio.runs.runs[:2])
+    assert studio.training.run is not None
+    assert studio.training.run.name == newest
+    studio.runs.delete(newest)
+    studio.actions.trigger("train.continue")
+    trainings.until_state("finished", "failed", "stopped")
+    assert studio.training.run is not None
+    assert studio.training.run.name == second
+    assert studio.training.state == "finished"
