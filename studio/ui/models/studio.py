@@ -123,7 +123,7 @@ class Studio:
             self.places.data,
             contexts=contexts,
             dataset=datasets.open,
-            said=self.notify,
+            said=self._training_said,
         )
         self.runs = RunList(self.training, scheduler, tasks, self.fail)
         self.evaluation = EvaluationModel(
@@ -273,6 +273,7 @@ class Studio:
 
     def _training_state_changed(self, state: State) -> None:
         """The device has made its kernels once steps run: the views show them."""
+        self.live.expect(state == "preparing" and self.live.trainer is None)
         trainer = self.training.trainer
         if trainer is None or state not in ("running", "paused"):
             return
@@ -296,6 +297,24 @@ class Studio:
         self.problems.provide_error("training", ending.error, self._ids())
         if ending.error is not None:
             self.fail(ending.error)
+        elif ending.unsaved is not None:
+            self._tell_unsaved(ending.unsaved)
+
+    def _training_said(self, text: str, is_warning: bool) -> None:
+        self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")
+
+    def _tell_unsaved(self, error: StudioError) -> None:
+        """The weights are in this window only: say so, and let it be tried again."""
+
+        def again() -> None:
+            self.training.save_again(self._saved, self._tell_unsaved)
+
+        text = f"The trained weights are in this window only: {error.message}"
+        self.notify(text, "error", ("Write them again", again), error.hint)
+
+    def _saved(self) -> None:
+        self.notify("The trained weights were written into the run's folder", "ok")
+        self.runs.refresh()
 
     def _network_closing(self, _trainer: Trainer) -> None:
         self.profiling.unfollow()
@@ -312,8 +331,9 @@ class Studio:
         return GL if self.preferences.text("backend") == "gl" else CPU
 
     def _run(self) -> RunFolder | None:
-        if self.training.run is not None:
-            return self.training.run
+        last = self.training.run
+        if last is not None and last.path.is_dir():
+            return last
         return None if self.document.path is None else latest_run(self.document.project())
 
     def _name_of(self, node_id: str) -> str:

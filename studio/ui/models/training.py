@@ -17,7 +17,7 @@ from studio.ui.models.compilation_result import OpenData, open_data
 from studio.ui.models.curves import RunCurves
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.scheduling import Debounce, Scheduler
-from studio.ui.models.tasks import TaskList
+from studio.ui.models.tasks import TaskHandle, TaskList
 from studio.ui.models.training_device import ContextFactory, Device
 from studio.ui.models.training_network import SharedNetwork
 from studio.ui.models.training_preparation import Plan, Prepared, runs_folder
@@ -80,7 +80,7 @@ class TrainingModel:
         data: folder of the user's data, for runs of projects without a file.
         contexts: makes the provider of an OpenGL context that the window shares.
         dataset: opens data sets, or has them open.
-        said: hears sentences for the user.
+        said: hears sentences for the user, and whether they are warnings.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class TrainingModel:
         *,
         contexts: ContextFactory = _no_context,
         dataset: OpenData = open_data,
-        said: Callable[[str], object] | None = None,
+        said: Callable[[str, bool], object] | None = None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[State]] = Signal()
@@ -324,6 +324,31 @@ class TrainingModel:
         """The folder of the last training lies elsewhere now."""
         self._with_session(lambda session: session.run_moved(run))
 
+    def save_again(
+        self, done: Callable[[], object], failed: Callable[[StudioError], object]
+    ) -> None:
+        """Write what of the last training could not be written into its run's folder.
+
+        Args:
+            done: hears that everything is there.
+            failed: hears why it is not.
+        """
+        network = self.network
+        if network is None:
+            return
+
+        def work(_: TaskHandle) -> None:
+            error = network.use(lambda _: network.trainer.save_again())
+            if error is not None:
+                raise error
+
+        def written(_: None) -> None:
+            if self._session is not None and self._session.network is network:
+                self._session.saved()
+            done()
+
+        self._tasks.start("Write the trained weights", work, written, failed)
+
     def set_learning_rate(self, rate: float) -> None:
         """Use another learning rate from the next step on.
 
@@ -444,5 +469,5 @@ def _nothing(_: None) -> None:
     """Nobody has to be told."""
 
 
-def _log_sentence(text: str) -> None:
-    _LOG.info("%s", text)
+def _log_sentence(text: str, is_warning: bool) -> None:
+    _LOG.log(logging.WARNING if is_warning else logging.INFO, "%s", text)

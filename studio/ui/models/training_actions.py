@@ -206,7 +206,9 @@ def bind_training(
 
     def newest() -> RunFolder | None:
         found = (run.folder for run in runs.runs if run.has_weights and not run.notes.archived)
-        return training.run or next(found, None)
+        last = training.run
+        # What was trained last may have been deleted since.
+        return last if last is not None and last.path.is_dir() else next(found, None)
 
     def go_on() -> None:
         run = newest()

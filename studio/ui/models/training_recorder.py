@@ -69,9 +69,10 @@ class EpochGap:
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence for the user."""
+    """A sentence for the user; ``is_warning`` where something is wrong."""
 
     text: str
+    is_warning: bool = False
 
 
 News: TypeAlias = "Begun | StepChunk | EpochEnded | EpochGap | Mark | Progress | Compiling | Said"
@@ -111,6 +112,7 @@ class TrainingRecorder(Callback):
         trainer.progress.connect(self._progressed)
         trainer.compiling.connect(self._compiling)
         trainer.said.connect(self._said)
+        trainer.warned.connect(self._warned)
         trainer.control.changed.connect(self._state_changed)
 
     def close(self) -> None:
@@ -188,6 +190,10 @@ class TrainingRecorder(Callback):
 
     def _said(self, text: str) -> None:
         self.news.append(Said(text))
+        self._told()
+
+    def _warned(self, text: str) -> None:
+        self.news.append(Said(text, is_warning=True))
         self._told()
 
     def _state_changed(self, state: ControlState) -> None:
@@ -269,4 +275,5 @@ class TrainingRecorder(Callback):
         except (OSError, StudioError) as error:
             reason = error.message if isinstance(error, StudioError) else error.strerror
             self._writer = None
-            self.news.append(Said(f"the steps of this run are no longer recorded: {reason}"))
+            text = f"the steps of this run are no longer recorded: {reason}"
+            self.news.append(Said(text, is_warning=True))

@@ -43,7 +43,7 @@ class TrainingSession:
         tasks: prepares in the background.
         device: opens the backend.
         dataset: opens data.
-        said: hears sentences for the user.
+        said: hears sentences for the user, and whether they are warnings.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TrainingSession:
         tasks: TaskList,
         device: Device,
         dataset: OpenData,
-        said: Callable[[str], object],
+        said: Callable[[str, bool], object],
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[State]] = Signal()
@@ -176,6 +176,12 @@ class TrainingSession:
         if self.prepared is not None and self.state not in BUSY:
             self.prepared = replace(self.prepared, run=run)
 
+    def saved(self) -> None:
+        """The weights are in the run's folder after all."""
+        if self.ending is not None:
+            self.ending = replace(self.ending, unsaved=None)
+            self.changed.emit()
+
     # -- closing --------------------------------------------------------------------------------
 
     def leave(self) -> Callable[[], None]:
@@ -261,10 +267,13 @@ class TrainingSession:
                 self._enter("running")
         elif isinstance(news, Mark):
             curves.mark(news)
+            if news.kind == "learning_rate":
+                # A training that stands still reports nothing else of it.
+                self.standing = replace(self.standing, learning_rate=news.value)
         elif isinstance(news, Compiling):
             self.compiling, self.doing = news, "compiling kernels"
         elif isinstance(news, Said):
-            self._said(news.text)
+            self._said(news.text, news.is_warning)
 
     def _take_progress(self, curves: RunCurves, news: Progress) -> None:
         each, size = self._pace.step_seconds, curves.size
@@ -296,7 +305,9 @@ class TrainingSession:
             return
         result = future.result()
         state: State = "stopped" if result.outcome == "stopped" else "finished"
-        self._finish(Ending(state, result.reason, None, result.last, made.curves.elapsed))
+        self._finish(
+            Ending(state, result.reason, None, result.last, made.curves.elapsed, result.unsaved)
+        )
 
     def _failed(self, error: StudioError) -> None:
         if not self._abandoned:

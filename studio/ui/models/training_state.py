@@ -103,6 +103,7 @@ class Ending:
         error: what went wrong.
         metrics: the numbers of the last epoch.
         seconds: seconds of training.
+        unsaved: why the weights are not in the run's folder, None where they are.
     """
 
     state: State
@@ -110,3 +111,4 @@ class Ending:
     error: StudioError | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    unsaved: StudioError | None = None

@@ -459,3 +459,59 @@ def test_an_edit_is_compared_once_it_rests(bench: TrainingBench) -> None:
         assert not bench.model.is_stale
     bench.scheduler.advance(1.0)
     assert bench.model.is_stale
+
+
+def test_a_training_whose_folder_is_lost_keeps_its_weights_and_is_written_later(
+    bench: TrainingBench,
+) -> None:
+    bench.model.start()
+    bench.model.pause()
+    bench.until_state("paused")
+    run = bench.model.run
+    assert run is not None
+    run.path.rename(run.path.with_name("elsewhere"))
+    bench.model.start()
+    bench.until_state("finished")
+    (ending,) = bench.endings
+    assert ending.error is None
+    assert ending.unsaved is not None
+    assert bench.model.has_weights
+    assert any("not recorded" in text for text in bench.said)
+    done: list[bool] = []
+    bench.model.save_again(lambda: done.append(True), bench.errors.append)
+    bench.until(lambda: bench.errors)
+    run.path.with_name("elsewhere").rename(run.path)
+    bench.model.save_again(lambda: done.append(True), bench.errors.append)
+    bench.until(lambda: done)
+    assert bench.model.ending is not None
+    assert bench.model.ending.unsaved is None
+    network, weights = bench.model.network, Checkpoint.load(run.checkpoint_path("final")).tensors
+    assert network is not None
+    trained = network.use(lambda found: found.weights())
+    assert equal_bytes(trained, {name: weights[name] for name in trained})
+    assert len(run.metrics()) == 3
+
+
+def test_data_that_is_removed_while_it_trains_is_not_needed(
+    tmp_path: Path, benches: list[TrainingBench]
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{y:.3f},{'ab'[x > y]}" for x, y in rng.standard_normal((60, 2)).tolist()]
+    table = tmp_path / "points.csv"
+    table.write_text("x,y,kind\n" + "\n".join(rows) + "\n")
+    data = {"source": "csv", "path": "points.csv"}
+    bench = TrainingBench(tmp_path, data=data, epochs=3)
+    benches.append(bench)
+    bench.model.start()
+    bench.model.pause()
+    bench.until_state("paused")
+    table.unlink()
+    bench.model.start()
+    bench.until_state("finished", "failed")
+    assert bench.model.state == "finished"
+    assert bench.model.run is not None
+    bench.model.resume_run(bench.model.run, 5)
+    bench.until_state("finished", "failed")
+    assert bench.model.state == "failed"
+    assert bench.model.error is not None
+    assert "points.csv" in str(bench.model.error)

@@ -50,7 +50,7 @@ class TrainingBench:
         self.document = Document.of_project(made)
         self.model = TrainingModel(
             lambda: self.document, self.scheduler, self.tasks, self.preferences, folder / "data",
-            said=self.said.append, contexts=contexts,
+            said=lambda text, _: self.said.append(text), contexts=contexts,
         )  # fmt: skip
         self.model.state_changed.connect(self._hear_state)
         self.model.ended.connect(self._hear_end)

@@ -78,6 +78,8 @@ class ProgressView(QWidget):
             return training.doing
         if training.state == "failed":
             return "" if training.error is None else training.error.message
+        if training.state == "pausing":
+            return "after the step that runs now"
         if not standing.epochs or not standing.epoch:
             return ""
         words = f"epoch {standing.epoch} of {standing.epochs}"
@@ -94,6 +96,17 @@ class ProgressView(QWidget):
         if training.state in ("finished", "stopped") and standing.elapsed:
             return rounded_time(standing.elapsed)
         return ""
+
+    @property
+    def pace(self) -> str:
+        """How fast it goes and how long it has, while it trains; for where there is room."""
+        training, standing = self._training, self._training.standing
+        if training.state not in ("running", "pausing", "paused"):
+            return ""
+        parts = [rounded_time(standing.elapsed)] if standing.elapsed else []
+        if standing.items_per_second and training.state == "running":
+            parts.insert(0, f"{numbers.quantity(standing.items_per_second)} samples/s")
+        return " · ".join(parts)
 
     @property
     def share(self) -> float | None:
@@ -163,6 +176,12 @@ class ProgressView(QWidget):
         wide = metrics.horizontalAdvance(word) + 1
         painter.drawText(QRectF(left, 0, wide, high), Qt.AlignmentFlag.AlignVCenter, word)
         left += wide + _GAP
+        pace = metrics.horizontalAdvance(self.pace) + 1
+        if self.pace and left + metrics.horizontalAdvance(self.text) + 2 * _GAP + pace <= right:
+            painter.setPen(theme.colour("text3"))
+            place = QRectF(right - pace, 0, pace, high)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.pace)
+            right -= pace + 2 * _GAP
         painter.setPen(theme.colour("error" if self._training.state == "failed" else "text2"))
         text = metrics.elidedText(self.text, Qt.TextElideMode.ElideRight, max(0.0, right - left))
         painter.drawText(QRectF(left, 0, right - left, high), Qt.AlignmentFlag.AlignVCenter, text)

@@ -120,6 +120,45 @@ def test_the_learning_rate_is_typed_while_it_trains(
     assert [value for _, value in curves.rate_marks("step")] == [pytest.approx(0.002)]
 
 
+def test_a_rate_set_while_it_stands_still_is_the_one_shown(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    training, field = trainings.studio.training, bar.learning_rate
+    click(qtbot, train_button(bar))
+    trainings.until(lambda: training.standing.steps > 0)
+    click(qtbot, step_button(bar, "pause"))
+    trainings.until_state("paused")
+    for typed in ("0.002", "0"):
+        bar.activateWindow()
+        field.setFocus()
+        field.selectAll()
+        qtbot.keyClicks(field, typed)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        bar.setFocus()
+        trainings.until(lambda t=typed: training.standing.learning_rate == pytest.approx(float(t)))
+        bar.show_possible()
+        assert field.value == pytest.approx(float(typed))
+    click(qtbot, step_button(bar, "step_batch"))
+    trainings.until_state("paused")
+    assert training.standing.learning_rate == 0.0
+    bar.show_possible()
+    assert field.value == 0.0
+
+
+def test_pace_and_elapsed_time_are_told(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    click(qtbot, train_button(bar))
+    trainings.until(lambda: "samples/s" in bar.progress.pace and "·" in bar.progress.pace)
+    click(qtbot, step_button(bar, "pause"))
+    trainings.until_state("paused")
+    assert "samples" not in bar.progress.pace
+    assert bar.progress.pace.endswith("s")
+    click(qtbot, step_button(bar, "stop"))
+    trainings.until_state("stopped")
+    assert bar.progress.pace == ""
+
+
 def test_an_invalid_graph_greys_the_button_with_the_reason_and_a_click_shows_problems(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
