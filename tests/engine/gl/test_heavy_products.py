@@ -182,6 +182,37 @@ def test_conv2d_and_its_gradients(backend: GlBackend, variant: str, name: str, h
     close(found["db"], dy.sum((0, 1, 2)))
 
 
+FEW = {
+    "one channel": ((3, 22, 21, 1), 8, Window((3, 3), (1, 1), (1, 1), (1, 1))),
+    "three channels, strides": ((2, 9, 12, 3), 16, Window((3, 3), (2, 2), (0, 0), (1, 1))),
+    "many filters": ((2, 7, 6, 2), 128, Window((2, 2))),
+}
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("name", FEW)
+def test_gradients_of_windows_with_few_cells(
+    backend: GlBackend, name: str, halo: bool, bias: bool
+) -> None:
+    shape, filters, window = FEW[name]
+    x, w = draw(*shape), draw(*window.size, shape[3], filters)
+    b = draw(filters) if bias else None
+    dy = draw(*conv(x, w, window).shape)
+    pads = dict.fromkeys("xy", ((0, 0), (1, 2), (1, 2), (0, 0))) if halo else {}
+    operands = {"w": w, "b": b, "x": x, "y": dy.shape}
+    given = {"y": dy, "w": w}
+    line = OneLine("GRADS_CONV2D", operands, given, ("x", "y"), pads, set=("x", "b")[: 1 + bias],
+                   **window.fields())  # fmt: skip
+    wanted = ("dx", "dw", "db")[: 2 + bias]
+    found = run_line(backend, line, *wanted, variant="few_taps", gpu=True)
+    dx, dw = conv_gradients(x, w, dy, window)
+    close(found["dx"], dx)
+    close(found["dw"], w + dw)
+    if bias:
+        close(found["db"], dy.sum((0, 1, 2)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", [f"tiles_{t.name}" for t in TILES] + ["registers_8x8"])
 def test_every_tile_multiplies_what_is_larger_than_it(backend: GlBackend, variant: str) -> None:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from studio.engine.gl.column_sums import column_sums
-from studio.engine.gl.products import Factor, Product, Products, product_variants
-from studio.engine.gl.specs import Case, Variant
+from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
+from studio.engine.gl.specs import Case, Pass, Variant
+from studio.engine.gl.tiles import TILES
 from studio.engine.gl.windows import geometry, pointwise
+
+_FEW_TAPS = 28
+"""Cells of a window, channels counted, of which an invocation keeps all sums."""
+_FEW_LOCAL = 256
+_FEW_STEPS = 8
+"""Positions an invocation sums at least, where there are that many."""
+_MOST_FEW_PARTS = 528
+_FEW_LANES = 32
+"""Invocations that share a sum over the parts."""
 
 
 def _conv2d(case: Case) -> Products:
@@ -25,8 +38,7 @@ def _conv2d(case: Case) -> Products:
 
 def _grads_conv2d(case: Case) -> Products:
     kh, kw, channels, filters = case.shape("w")
-    n, height, width, _ = case.shape("x")
-    _, out_h, out_w, _ = case.shape("y")
+    n, out_h, out_w, _ = case.shape("y")
     dy = case.layout("dy").vector_rows
     found: Products = ()
     if case.wants("w"):
@@ -44,21 +56,76 @@ def _grads_conv2d(case: Case) -> Products:
         )  # fmt: skip
     if case.wants("b"):
         found += column_sums(case, "dy", "db")
-    if case.wants("x"):
-        found += (
-            Product(
-                "grads_conv2d_dx", n * height * width, channels, kh * kw * filters,
-                Factor("dy", True, dy),
-                Factor("w", True, case.layout("w").vector_rows),
-                case.ref("dx"),
-                adds=case.adds("dx"),
-                defines=geometry(case),
-            ),
-        )  # fmt: skip
-    return found
+    return found + _grad_x(case)
+
+
+def _grad_x(case: Case) -> Products:
+    if not case.wants("x"):
+        return ()
+    kh, kw, channels, filters = case.shape("w")
+    n, height, width, _ = case.shape("x")
+    return (
+        Product(
+            "grads_conv2d_dx", n * height * width, channels, kh * kw * filters,
+            Factor("dy", True, case.layout("dy").vector_rows),
+            Factor("w", True, case.layout("w").vector_rows),
+            case.ref("dx"),
+            adds=case.adds("dx"),
+            defines=geometry(case),
+        ),
+    )  # fmt: skip
+
+
+def _has_few_taps(case: Case) -> bool:
+    """Whether all sums over one cell of windows fit into an invocation's registers."""
+    quads, rest = divmod(case.shape("w")[3], 4)
+    power_of_two = quads & (quads - 1) == 0
+    return (
+        case.wants("w")
+        and prod(case.shape("w")[:3]) <= _FEW_TAPS
+        and rest == 0
+        and 0 < quads <= _FEW_LOCAL // 8
+        and power_of_two
+        and case.layout("dy").vector_rows
+    )
+
+
+def _few_taps(case: Case) -> tuple[Pass, ...]:
+    filters = case.shape("w")[3]
+    positions = case.numel("y") // filters
+    at_once = _FEW_LOCAL * 4 // filters
+    parts = min(groups_for(positions, _FEW_STEPS * at_once), _MOST_FEW_PARTS)
+    chunk = groups_for(groups_for(positions, parts), at_once) * at_once
+    parts = groups_for(positions, chunk)
+    sums = case.numel("w") + (filters if case.wants("b") else 0)
+    lanes, local = _FEW_LANES, _FEW_LOCAL
+    defines = {**geometry(case), "HAS_DB": int(case.wants("b"))}
+    return (
+        Pass(
+            "grads_conv2d_few",
+            groups=(parts, 1, 1),
+            local=(_FEW_LOCAL, 1, 1),
+            vector=("dy",),
+            defines=defines,
+            launch=(parts, chunk),
+            scratch=parts * sums,
+        ),
+        Pass(
+            "grads_conv2d_few_fold",
+            groups=(groups_for(sums, local // lanes), 1, 1),
+            local=(local, 1, 1),
+            defines={**defines, "LANES": lanes},
+            launch=(parts, 0),
+            scratch=parts * sums,
+        ),
+        *planned(case, _grad_x(case), TILES),
+    )
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     "CONV2D": product_variants(_conv2d),
-    "GRADS_CONV2D": product_variants(_grads_conv2d),
+    "GRADS_CONV2D": (
+        *product_variants(_grads_conv2d),
+        Variant("few_taps", _few_taps, _has_few_taps, hardware=3),
+    ),
 }
