@@ -25,6 +25,7 @@ from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.certificate import Certificate, certify
+from studio.ui.models.certificate_file import forget_proof, write_proof
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.export_differences import changed_since
 from studio.ui.models.export_preview import Preview, preview_bytes, preview_file
@@ -96,6 +97,7 @@ class ExportResult:
         nbytes: its length.
         certificate: what comparing it found; None for a picture, or where that could not be done.
         doubt: why it could not be compared, if so.
+        proof: the file beside it that says what was found; None where there is none.
     """
 
     form: ExportForm
@@ -103,6 +105,7 @@ class ExportResult:
     nbytes: int
     certificate: Certificate | None = None
     doubt: StudioError | None = None
+    proof: Path | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -132,6 +135,7 @@ class ExportModel:
         memory: Path | None = None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
+        self.finished: Signal[[ExportResult]] = Signal()
         self.pictures: dict[str, Picture] = {}
         self.result: ExportResult | None = None
         self._task: TaskHandle | None = None
@@ -268,13 +272,16 @@ class ExportModel:
     ) -> ExportResult:
         def made(trained: Trained, project: Project) -> ExportResult:
             handle.progress(0.05, "writing")
+            forget_proof(path)
             export_file(trained, form.key, path)
-            nbytes = path.stat().st_size
+            found: Certificate | None = None
+            doubt: StudioError | None = None
             try:
-                certificate = certify(trained, project, form.key, path, handle.progress)
+                found = certify(trained, project, form.key, path, handle.progress)
             except FormatError as error:
-                return ExportResult(form, path, nbytes, None, error)
-            return ExportResult(form, path, nbytes, certificate)
+                doubt = error
+            proof = write_proof(path, form.key, found, doubt)
+            return ExportResult(form, path, path.stat().st_size, found, doubt, proof)
 
         handle.progress(0.0, "loading the weights")
         return self._with_trained(run, made)
@@ -294,6 +301,7 @@ class ExportModel:
         self._last[self._key()] = (result.form.key, str(result.path))
         self._remember()
         self.changed.emit()
+        self.finished.emit(result)
 
     def _tasks_changed(self) -> None:
         if self._task is not None and self._task.cancelled:

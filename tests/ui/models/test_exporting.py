@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from studio.graph_editor.model.edits.layers import add_layer, rename, set_option
 from studio.graph_editor.model.edits.sections import set_data, set_training
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.export_preview import LINES, Preview, hex_lines
-from studio.ui.models.exporting import FORMS, ExportModel, form_named
+from studio.ui.models.exporting import FORMS, ExportModel, ExportResult, form_named
+from studio.ui.models.tasks import TaskHandle
 from tests.ui.models.desk import Desk
 from tests.ui.models.trained_projects import train
 
@@ -90,6 +92,43 @@ def test_an_export_ends_with_the_proof_and_can_be_done_again(
     again.again()
     desk.settle()
     assert path.read_bytes() == first
+
+
+def test_the_finding_lies_beside_the_file_and_never_beside_another(
+    desk: ExportDesk, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.npz"
+    heard: list[ExportResult] = []
+
+    def hear(result: ExportResult) -> None:
+        heard.append(result)
+
+    desk.exports.finished.connect(hear)
+    desk.exports.export(form_named("npz"), path)
+    desk.settle()
+    proof = tmp_path / "model.npz.proof.json"
+    assert heard[0].proof == proof
+    said = json.loads(proof.read_text())
+    assert said["same"] is True
+    assert said["sha256"] == sha256(path.read_bytes()).hexdigest()
+    task = desk.exports.export(form_named("npz"), path)
+    assert task is not None
+    task.progress = stop_after_writing(task)  # type: ignore[method-assign]
+    desk.settle()
+    assert path.is_file()
+    assert not proof.exists(), "it would speak of the file before"
+
+
+def stop_after_writing(task: TaskHandle) -> Callable[..., None]:
+    """Cancels an export when the file is there and the comparison begins."""
+    told = task.progress
+
+    def progress(share: float | None, text: str = "") -> None:
+        if text == "exporting once more":
+            task.cancel()
+        told(share, text)
+
+    return progress
 
 
 def test_without_a_training_it_is_said_and_nothing_is_written(

@@ -56,6 +56,7 @@ class ExportDialog(QDialog):
         self._exports = studio.exporting
         self._data = studio.data
         self._tasks = studio.tasks
+        self._tell = studio.fail
         self._form: ExportForm = FORMS[0]
         self._previewing: TaskHandle | None = None
         self._asked = 0
@@ -289,6 +290,8 @@ class ExportDialog(QDialog):
     def _failed(self, error: StudioError) -> None:
         self._error = error
         self.refresh()
+        if not self.isVisible():
+            self._tell(error)
 
     def _replaced(self, _document: Document) -> None:
         self.close()

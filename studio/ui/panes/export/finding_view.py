@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
@@ -10,6 +12,7 @@ from studio.engine.core.errors import StudioError
 from studio.ui.kit import icons, numbers, theme
 from studio.ui.models.certificate import Certificate
 from studio.ui.models.exporting import ExportResult
+from studio.ui.models.notices import Severity
 
 _PICTURE = 64
 
@@ -71,19 +74,8 @@ class FindingView(QWidget):
 
     def show_result(self, result: ExportResult, sample: QImage | None) -> None:
         """Say what was written and found; ``sample`` is the first that is answered differently."""
-        written = f"{result.path} ({numbers.memory(result.nbytes)})"
-        found = result.certificate
-        if found is None and result.doubt is None:
-            self._show("ok", "ok", "Written", written)
-        elif found is None:
-            why = "" if result.doubt is None else result.doubt.message
-            self._show("warning", "warning", "Written, not compared", f"{written}\n{why}")
-        elif found.is_same:
-            self._show("ok", "ok", _capital(found.sentence), f"{written}\n{_same(found)}")
-        elif not found.is_checked:
-            self._show("warning", "warning", _capital(found.sentence), written)
-        else:
-            self._show("error", "error", _capital(found.sentence), f"{written}\n{_other(found)}")
+        said = finding_of(result)
+        self._show(said.severity, said.severity, said.sentence, said.details)
         self.sample.show_image(sample)
 
     def _show(self, icon: str, role: str, sentence: str, details: str) -> None:
@@ -104,6 +96,32 @@ class FindingView(QWidget):
         painter.setBrush(theme.mixed(self._role, "dock", 0.08))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
         painter.end()
+
+
+class Finding(NamedTuple):
+    """What is said of an export that is over."""
+
+    severity: Severity
+    sentence: str
+    details: str
+
+
+def finding_of(result: ExportResult) -> Finding:
+    """What was written and found, in words."""
+    written = f"{result.path} ({numbers.memory(result.nbytes)})"
+    if result.proof is not None:
+        written += f", this finding in {result.proof.name}"
+    found = result.certificate
+    if found is None and result.doubt is None:
+        return Finding("ok", "Written", written)
+    if found is None:
+        why = "" if result.doubt is None else result.doubt.message
+        return Finding("warning", "Written, not compared", f"{written}\n{why}")
+    if found.is_same:
+        return Finding("ok", _capital(found.sentence), f"{written}\n{_same(found)}")
+    if not found.is_checked:
+        return Finding("warning", _capital(found.sentence), written)
+    return Finding("error", _capital(found.sentence), f"{written}\n{_other(found)}")
 
 
 class SamplePicture(QWidget):

@@ -1,12 +1,18 @@
-"""Opens the export dialog, one at a time."""
+"""Opens the export dialog, one at a time, and says what came of an export where none is open."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
+from studio.ui.kit import binding
+from studio.ui.models.exporting import ExportResult
 from studio.ui.models.studio import Studio
-from studio.ui.panes.export.dialog import ExportDialog
+
+if TYPE_CHECKING:
+    from studio.ui.panes.export.dialog import ExportDialog
 
 
 class ExportOpener:
@@ -22,14 +28,31 @@ class ExportOpener:
         self._window = window
         self._dialog: ExportDialog | None = None
         studio.actions.bind("export.dialog", self.open)
+        binding.connect(window, studio.exporting.finished, self._finished)
 
     def open(self) -> None:
         """Show the dialog, the one that is open already if there is one."""
+        # The window opens sooner without it.
+        from studio.ui.panes.export.dialog import ExportDialog
+
         dialog = self._dialog
-        if dialog is None or not shiboken6.isValid(dialog) or not dialog.isVisible():
+        if dialog is None or not self._is_open():
             if dialog is not None and shiboken6.isValid(dialog):
                 dialog.deleteLater()
             dialog = self._dialog = ExportDialog(self._studio, self._window)
             dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+
+    def _is_open(self) -> bool:
+        dialog = self._dialog
+        return dialog is not None and shiboken6.isValid(dialog) and dialog.isVisible()
+
+    def _finished(self, result: ExportResult) -> None:
+        if self._is_open():
+            return
+        from studio.ui.panes.export.finding_view import finding_of
+
+        said = finding_of(result)
+        sentence = f"{result.path.name}: {said.sentence[:1].lower()}{said.sentence[1:]}"
+        self._studio.notify(sentence, said.severity, details=said.details)
