@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.exporting import Export, export_all
@@ -53,18 +53,26 @@ class Demo:
         self._window = window
         self._options = options
         self._leave = leave
+        self._refused: StudioError | None = None
 
     def open(self) -> None:
-        """Open the project; StudioError where it cannot be copied."""
+        """Open the project; where it cannot be copied, `begin` says so."""
         options = self._options
-        path = open_copy(PROJECT, options.out)
-        document = Document.of_project(Project.load(path).with_training(seed=options.seed))
+        try:
+            path = open_copy(PROJECT, options.out)
+            document = Document.of_project(Project.load(path).with_training(seed=options.seed))
+        except StudioError as error:
+            self._refused = error
+            return
         self._studio.replace(document)
         self._window.show_canvas()
         self._window.docks.switch("train")
 
     def begin(self) -> None:
         """Train; the rest follows by itself."""
+        if self._refused is not None:
+            self._failed(self._refused)
+            return
         self._studio.preferences.override("backend", self._options.backend)
         self._studio.training.ended.connect(self._ended)
         self._studio.training.start()
@@ -73,6 +81,8 @@ class Demo:
         self._studio.training.ended.disconnect(self._ended)
         network = self._studio.training.network
         if ending.state != "finished" or network is None:
+            if ending.error is not None:
+                _tell(f"glassbox: {ending.error}", sys.stderr)
             if ending.state == "failed" and self._options.close:
                 self._leave(FAILED)
             return
@@ -110,12 +120,14 @@ class Demo:
 
     def _failed(self, error: StudioError) -> None:
         self._studio.fail(error)
+        _tell(f"glassbox: {error}", sys.stderr)
         if self._options.close:
             self._leave(FAILED)
 
 
-def _tell(text: str) -> None:
+def _tell(text: str, stream: TextIO | None = None) -> None:
     """Write to the terminal the demo was started from, if it is still there."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        to = stream or sys.stdout
+        to.write(text + "\n")
+        to.flush()

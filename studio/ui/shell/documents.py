@@ -22,6 +22,7 @@ from studio.ui.shell.questions import Answer, ask
 
 PROJECT = ".glassbox"
 _FILTERS = (f"Projects (*{PROJECT})", "All files (*)")
+_MOST_LINES = 20
 _WEIGHTS = f"Weights ({' '.join(f'*{ending}' for ending in IMPORT_FORMATS)})"
 
 Then = Callable[[], object]
@@ -73,6 +74,31 @@ class Documents:
         """Open the unsaved work of a window that crashed."""
         self.leaving(lambda: self._guarded(lambda: self._restore(session)))
 
+    def compare_recovered(self, session: RecoverableSession) -> None:
+        """Show what unsaved work has other than the file, and let the user decide."""
+        lines = session.details
+        shown = [*lines[:_MOST_LINES], f"and {len(lines) - _MOST_LINES} more"]
+        base = "an empty project" if session.original is None else "the file"
+        answers = (
+            Answer("open", "Open"),
+            Answer("discard", "Discard", "destroy"),
+            Answer("close", "Close", "cancel"),
+        )
+
+        def answered(name: str) -> None:
+            if name == "open":
+                self.open_recovered(session)
+            elif name == "discard":
+                self._studio.recovery.discard(session)
+
+        ask(
+            self._window,
+            f"{session.title}: unsaved work compared with {base}",
+            "\n".join(lines if len(lines) <= _MOST_LINES else shown),
+            answers,
+            answered,
+        )
+
     def locate(self, file: RecentFile) -> None:
         """Let the user show where a missing project is now, and open it."""
         dialog = QFileDialog(self._window, f"Where is {file.title}?", str(self._folder()))
@@ -95,7 +121,7 @@ class Documents:
         document = self._studio.document
         if document.path is None or document.read_only:
             self.save_as(then)
-        elif self._guarded(lambda: self._write(None)):
+        elif self._written(None):
             then()
 
     def save_as(self, then: Then = lambda: None) -> None:
@@ -109,7 +135,7 @@ class Documents:
         dialog.setDefaultSuffix(PROJECT.removeprefix("."))
 
         def chosen(name: str) -> None:
-            if self._guarded(lambda: self._write(Path(name))):
+            if self._written(Path(name)):
                 then()
 
         dialog.fileSelected.connect(chosen)
@@ -235,14 +261,21 @@ class Documents:
         studio.recent.add(written, studio.document.title, thumbnail(studio.document.state))
         studio.notify(f"Saved {written.name}", "ok")
 
-    def _guarded(self, work: Then) -> bool:
-        """Do it; an error of the user's is shown. Whether it was done."""
+    def _written(self, path: Path | None) -> bool:
+        """Write it; where that fails, another place is offered. Whether it was written."""
+        try:
+            self._write(path)
+        except StudioError as error:
+            self._studio.notices.add_error(error, ("Save elsewhere…", self.save_as))
+            return False
+        return True
+
+    def _guarded(self, work: Then) -> None:
+        """Do it; an error of the user's is shown."""
         try:
             work()
         except StudioError as error:
             self._studio.fail(error)
-            return False
-        return True
 
     def _folder(self) -> Path:
         studio = self._studio

@@ -6,8 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser
+from PySide6.QtGui import QDesktopServices, QImage, QTextDocument
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QTextBrowser,
+    QWidget,
+)
 
 from studio.ui.shell import about
 from studio.ui.shell.topics import topic_of
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
     from studio.ui.shell.window import MainWindow
 
 _PATH = Qt.ItemDataRole.UserRole
+_PICTURE = 680
+"""Width of the widest picture."""
 
 
 class HelpViewer(QDialog):
@@ -35,7 +44,7 @@ class HelpViewer(QDialog):
         self._pages = QListWidget(self)
         self._pages.setAccessibleName("Pages")
         self._pages.setFixedWidth(200)
-        self._text = QTextBrowser(self)
+        self._text = _Page(folder, self)
         self._text.setAccessibleName("Text of the page")
         self._text.setOpenLinks(False)
         self._text.document().setDocumentMargin(24)
@@ -82,6 +91,28 @@ class HelpViewer(QDialog):
             QDesktopServices.openUrl(url)
         elif url.path():
             self.read(Path(url.path()))
+
+
+class _Page(QTextBrowser):
+    """A page with its pictures, made to fit.
+
+    Args:
+        folder: what the names of pictures count from.
+        parent: the viewer.
+    """
+
+    def __init__(self, folder: Path | None, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._folder = folder
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        url = QUrl(name)
+        if kind != QTextDocument.ResourceType.ImageResource.value or self._folder is None:
+            return super().loadResource(kind, url)
+        image = QImage(str(self._folder / url.path()))
+        # Pictures of the whole window are wider than the page: shown small, they stay sharp.
+        image.setDevicePixelRatio(max(1.0, image.width() / _PICTURE))
+        return image
 
 
 def title_of(path: Path) -> str:

@@ -50,7 +50,7 @@ PANES: tuple[PaneSpec, ...] = (
              "studio.graph_editor.view.palette_pane:PalettePane"),
     PaneSpec("outline", "Outline", "outline", "left", ("build", "profile"),
              "studio.graph_editor.view.outline_pane:OutlinePane"),
-    PaneSpec("inspector", "Inspector", "inspector", "right", ("build",),
+    PaneSpec("inspector", "Inspector", "inspector", "right", ("build", "profile"),
              "studio.ui.panes.inspector.pane:InspectorPane"),
     PaneSpec("listing", "Listing", "listing", "right", ("build", "profile"),
              "studio.instruction_view.view.listing_pane:ListingPane"),

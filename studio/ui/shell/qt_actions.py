@@ -18,6 +18,9 @@ _ROLES = {
     "help.about": QAction.MenuRole.AboutRole,
 }
 
+_EVERYWHERE = ("file.quit",)
+"""Their keys work in dialogs that leave the window free as well."""
+
 _GROUPS = ("open", "save", "doors", "close", "window")
 """Order of the groups in the first menu, whichever part declared them."""
 
@@ -134,7 +137,12 @@ class WindowActions:
             action.setChecked(self._registry.is_checked(spec.id))
         action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
         if spec.context == "window":
-            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            everywhere = spec.id in _EVERYWHERE
+            action.setShortcutContext(
+                Qt.ShortcutContext.ApplicationShortcut
+                if everywhere
+                else Qt.ShortcutContext.WindowShortcut
+            )
             self._window.addAction(action)
         else:
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -34,7 +34,7 @@ from studio.ui.shell.graph_picture import SIZE, GraphPicture
 _FIRST = "digits-cnn"
 _WIDTH = 1200
 _GAP = 12
-_KEYS = (("canvas.quick_add", "add a layer"), ("training.start", "train"),
+_KEYS = (("canvas.quick_add", "add a layer"), ("train.start", "train"),
          ("view.command_palette", "all commands"), ("help.keys", "all keys"))  # fmt: skip
 
 
@@ -238,6 +238,7 @@ class WelcomePage(QScrollArea):
         )
         row.setToolTip("\n".join(session.details))
         row.add_button("Open", lambda: self._documents.open_recovered(session))
+        row.add_button("Compare…", lambda: self._documents.compare_recovered(session))
         row.add_button("Discard", lambda: self._studio.recovery.discard(session))
         row.setObjectName(f"recovered.{session.title}")
         return row
@@ -248,17 +249,13 @@ class WelcomePage(QScrollArea):
         row.setContentsMargins(0, 16, 0, 0)
         row.setSpacing(8)
         for action_id, text in _KEYS:
-            if action_id not in self._studio.actions:
-                continue
-            keys = self._studio.actions.spec(action_id).keys
-            if keys:
-                cap = QLabel(shown_keys(keys[0]), line)
-                cap.setObjectName("key_cap")
-                row.addWidget(cap)
-                word = QLabel(text, line)
-                word.setProperty("role", "soft")
-                row.addWidget(word)
-                row.addSpacing(16)
+            cap = QLabel(shown_keys(self._studio.actions.spec(action_id).keys[0]), line)
+            cap.setObjectName("key_cap")
+            row.addWidget(cap)
+            word = QLabel(text, line)
+            word.setProperty("role", "soft")
+            row.addWidget(word)
+            row.addSpacing(16)
         row.addStretch(1)
         return line
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QToolBar, QWidget
+from PySide6.QtWidgets import QDialog, QMainWindow, QStackedWidget, QToolBar, QWidget
 
 from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
@@ -20,6 +20,7 @@ from studio.ui.shell.command_palette import CommandHistory
 from studio.ui.shell.docks import Docks
 from studio.ui.shell.documents import Documents
 from studio.ui.shell.exports import Exports
+from studio.ui.shell.focus_return import FocusReturn
 from studio.ui.shell.framing import Framing
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.leaving import Leaving
@@ -45,6 +46,7 @@ class MainWindow(QMainWindow):
 
     def __init__(self, studio: Studio, store: LayoutStore, *, reset_layout: bool = False) -> None:
         super().__init__()
+        FocusReturn(self)
         self.setObjectName("main_window")
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)
@@ -54,9 +56,9 @@ class MainWindow(QMainWindow):
         self.painted: Signal[[]] = Signal()
         self.studio = studio
         self._store = store
+        self._dropped: drops.DroppedData | None = None
         self._is_painted = False
         self._is_begun = False
-        self._dropped: drops.DroppedData | None = None
         self._may_close = False
         self._is_closing = False
         self.canvas: QWidget | None = None
@@ -233,6 +235,8 @@ class MainWindow(QMainWindow):
             return
         self.keep_place()
         self.docks.hide_floating()
+        for dialog in self.findChildren(QDialog):
+            dialog.close()
         super().closeEvent(event)
         self.closed.emit()
 

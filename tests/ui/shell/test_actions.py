@@ -16,6 +16,8 @@ from studio.ui.shell.command_palette import CommandHistory, search_commands
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 
+_WIDE = (Qt.ShortcutContext.WindowShortcut, Qt.ShortcutContext.ApplicationShortcut)
+
 
 def test_the_tables_of_all_parts_claim_no_key_twice(window: MainWindow) -> None:
     assert window.studio.actions.conflicts() == []
@@ -69,10 +71,10 @@ def test_no_key_is_ambiguous_among_the_actions_of_qt(window: MainWindow) -> None
     for widget in (window, *window.findChildren(QWidget)):
         if widget.actions():
             holders[widget] = widget.actions()
-    everywhere = [a for a in window.actions() if _context(a) is Qt.ShortcutContext.WindowShortcut]
+    everywhere = [a for a in window.actions() if _context(a) in _WIDE]
     for widget, own in holders.items():
         seen: dict[str, str] = {}
-        local = [a for a in own if _context(a) is not Qt.ShortcutContext.WindowShortcut]
+        local = [a for a in own if _context(a) not in _WIDE]
         around = [
             action
             for other, actions in holders.items()

@@ -169,6 +169,19 @@ def test_the_main_job_in_the_window(environment: dict[str, str], tmp_path: Path)
     assert any(project.runs_path.iterdir())
 
 
+def test_a_main_job_that_cannot_begin_says_why_and_ends(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "made"
+    out.mkdir()
+    (out / "digits-cnn").write_text("a file where the folder of the project would be")
+    process = run(environment, "demo", "--out", str(out), "--exit", "--backend", "cpu")
+    _, complaints = process.communicate(timeout=120)
+    assert process.returncode == 1, complaints
+    assert "cannot be copied" in complaints
+    assert "Traceback" not in complaints
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_ctrl_c_closes_the_window_in_order(environment: dict[str, str], tmp_path: Path) -> None:

@@ -9,13 +9,22 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QLabel,
+    QMessageBox,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.samples import sample_names
 from studio.ui.shell.graph_picture import GraphPicture
 from studio.ui.shell.welcome import Card
 from studio.ui.shell.window import MainWindow
+from tests.ui.shell.driving import answer, question
 
 # Edits a document in a process of its own, which ends without a word while that is unsaved.
 CRASH = """
@@ -48,6 +57,11 @@ def test_the_window_begins_with_nothing_but_the_page(window: MainWindow) -> None
     assert window.is_welcoming
     assert not any(window.docks.is_in_front(dock) for dock in window.docks.all.values())
     assert window.windowTitle() == "Glassbox"
+
+
+def test_the_page_names_four_keys_that_do_what_it_says(window: MainWindow) -> None:
+    caps = [label.text() for label in window.welcome.findChildren(QLabel, "key_cap")]
+    assert caps == ["Tab", "F5", "Ctrl+Shift+P", "?"]
 
 
 def test_every_sample_is_a_card_with_a_picture_of_its_graph(window: MainWindow) -> None:
@@ -147,6 +161,25 @@ def test_work_of_a_crashed_window_is_offered_and_opens_unsaved(
     assert document.dirty
     assert document.path == crashed
     assert crashed.read_bytes() == bytes_before
+
+
+def test_work_of_a_crashed_window_can_be_compared_first(
+    qtbot: QtBot, crashed: Path, another: Callable[[], MainWindow]
+) -> None:
+    window = another()
+    window.studio.recovery.look()
+    qtbot.waitUntil(lambda: window.welcome.findChild(QFrame, "recovered.iris") is not None)
+    qtbot.mouseClick(button(row(window, "recovered.iris"), "Compare…"), Qt.MouseButton.LeftButton)
+    asked = question(qtbot, window)
+    assert "compared with the file" in asked.text()
+    assert asked.informativeText() == "\n".join(window.studio.recovery.sessions[0].details)
+    assert "added" in asked.informativeText()
+    answer(qtbot, window, "close")
+    assert len(window.studio.recovery.sessions) == 1
+    qtbot.mouseClick(button(row(window, "recovered.iris"), "Compare…"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(window.findChildren(QMessageBox, "question")) == 1)
+    answer(qtbot, window, "open")
+    assert window.studio.document.dirty
 
 
 def test_work_of_a_crashed_window_can_be_discarded(
