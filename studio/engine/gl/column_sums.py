@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 from studio.engine.gl.dispatch import groups_for
@@ -13,6 +14,14 @@ THREADS = {True: 64, False: 32768}
 """Invocations worth having on a software renderer and on a GPU."""
 FEWEST = 8
 """Rows an invocation sums at least, where there are that many."""
+SHARED_LOCAL = 256
+"""Invocations of a work group that joins its sums in shared memory."""
+_WIDEST = 32
+"""Columns side by side in such a work group at most; the rest take more rows at once."""
+_ALONE = 16
+"""Rows an invocation sums at most where one work group makes a whole sum."""
+_GROUPS = 528
+"""Work groups worth having on a GPU."""
 
 
 def fold_lanes(parts: int) -> tuple[int, int]:
@@ -37,6 +46,8 @@ def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
     """
     cols = case.numel(target)
     rows = prod(case.shape(source)) // max(cols, 1)
+    if not case.traits.is_software:
+        return _shared_column_sums(case, source, target, rows, cols)
     parts = parts_of(case, rows, cols)
     first = Pass(
         "column_sums",
@@ -47,6 +58,73 @@ def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
         scratch=parts * cols,
     )
     return (first, fold(case, target, cols, parts, parts * cols))
+
+
+@dataclass(frozen=True)
+class ColumnGrid:
+    """How work groups lie over a matrix of rows and columns on a GPU.
+
+    Attributes:
+        width: neighbouring columns of an invocation.
+        span: invocations side by side in a work group, a power of two.
+        blocks: work groups side by side.
+        parts: work groups below each other, each with every so many rows.
+    """
+
+    width: int
+    span: int
+    blocks: int
+    parts: int
+
+    @property
+    def groups(self) -> int:
+        """Work groups in all."""
+        return self.blocks * self.parts
+
+
+def column_grid(rows: int, cols: int, *, vector: bool) -> ColumnGrid:
+    """The grid for sums over so many rows of so many columns.
+
+    Args:
+        rows: length of the sums.
+        cols: their number.
+        vector: whether four columns are one access.
+    """
+    width = 4 if vector else 1
+    units = groups_for(cols, width)
+    span = 1
+    while span < min(units, _WIDEST // width):
+        span *= 2
+    blocks = groups_for(units, span)
+    at_once = SHARED_LOCAL // span
+    wanted = groups_for(rows, at_once * FEWEST)
+    parts = 1 if rows <= at_once * _ALONE else min(wanted, groups_for(_GROUPS, blocks))
+    return ColumnGrid(width, span, blocks, max(parts, 1))
+
+
+def _shared_column_sums(
+    case: Case, source: str, target: str, rows: int, cols: int
+) -> tuple[Pass, ...]:
+    """Sums joined in shared memory; short ones take one pass."""
+    vector = case.layout(source).vector_rows and case.shape(source)[-1] == cols
+    grid = column_grid(rows, cols, vector=vector)
+    room = grid.parts * cols if grid.parts > 1 else 0
+    bind = {"source": case.ref(source)}
+    if grid.parts == 1:
+        bind["y"] = case.ref(target)
+    first = Pass(
+        "column_parts",
+        groups=(grid.groups, 1, 1),
+        local=(SHARED_LOCAL, 1, 1),
+        bind=bind,
+        adds=frozenset({"y"} if case.adds(target) else ()),
+        vector=("source",) if vector else (),
+        defines={"COLS": cols, "WIDTH": grid.width, "SPAN": grid.span},
+        launch=(grid.parts, rows),
+        scratch=room,
+        partial=grid.parts > 1,
+    )
+    return (first, fold(case, target, cols, grid.parts, room)) if room else (first,)
 
 
 SUM: Mapping[str, str] = {"JOINS_SUM": "1", "FINISH(v)": "(v)"}

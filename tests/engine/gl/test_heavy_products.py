@@ -213,6 +213,19 @@ def test_gradients_of_windows_with_few_cells(
         close(found["db"], dy.sum((0, 1, 2)))
 
 
+@pytest.mark.parametrize("cols", [10, 12, 40])
+@pytest.mark.parametrize("rows", [3, 700, 5000])
+def test_bias_gradients_are_sums_over_all_rows(backend: GlBackend, rows: int, cols: int) -> None:
+    x, w, b, dy = draw(rows, 4), draw(cols, 4), draw(cols), draw(rows, cols) + 3.0
+    operands = {"w": w, "b": b, "x": x, "y": (rows, cols)}
+    for fields in ({"set": ("b",)}, {}):
+        line = OneLine("GRADS_LINEAR", operands, {"y": dy, "b": b}, ("x", "y"),
+                       skip=("x", "w"), **fields)  # fmt: skip
+        found = run_line(backend, line, "db", gpu=True)["db"]
+        wanted = dy.sum(0) + (0 if fields else b)
+        np.testing.assert_allclose(found, wanted, rtol=3e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", [f"tiles_{t.name}" for t in TILES] + ["registers_8x8"])
 def test_every_tile_multiplies_what_is_larger_than_it(backend: GlBackend, variant: str) -> None:
