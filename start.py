@@ -436,12 +436,13 @@ def missing_from_system(level: str) -> dict[str, tuple[str, ...]]:
     """What this level needs and the system lacks, each with the packages that may hold it."""
     if not LINUX or level == "terminal":
         return {}
-    missing = {name: held for name, held in LIBRARIES.items() if not loads(name)}
+    checks: list[tuple[dict[str, tuple[str, ...]], Callable[[str], object]]]
+    checks = [(LIBRARIES, loads)]
     if level == "tests":
-        missing |= {name: held for name, held in TEST_LIBRARIES.items() if not loads(name)}
-        missing |= {name: held for name, held in TEST_PROGRAMS.items() if not shutil.which(name)}
-        missing |= {name: held for name, held in TEST_FONTS.items() if not has_font(name)}
-    return missing
+        checks += [(TEST_LIBRARIES, loads), (TEST_PROGRAMS, shutil.which), (TEST_FONTS, has_font)]
+    return {
+        name: made for table, found in checks for name, made in table.items() if not found(name)
+    }
 
 
 def loads(library: str) -> bool:
