@@ -10,11 +10,13 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import Row, machine, measure, table
+from benchmarks.spot_checks import spot_error
+from benchmarks.timing import Row, machine, measure, save, table
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.activation import Relu
@@ -27,6 +29,8 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
 
 _STEPS = 20
+WORST = 1e-5
+"""How far a result may be off, as a share of the largest one looked at."""
 
 
 def matmul(n: int) -> Program:
@@ -67,13 +71,22 @@ def chain(length: int) -> Program:
 
 
 def timed(backend: Backend, program: Program, batch: int, work: str, label: int) -> Row:
-    """The time of one run of a program."""
+    """The time of one run of a program, whose results are compared with float64 at some places.
+
+    Raises SystemExit where they are wrong: a fast wrong kernel is no kernel.
+    """
     session = backend.open_session()
     executable = backend.compile(program, session, batch)
     rng = np.random.default_rng(0)
+    given = []
     for tensor in program.inputs:
         shape = program.tensors[tensor].type.bind(batch).shape
-        executable.feed(tensor, rng.standard_normal(shape, dtype=np.float32))
+        given.append(rng.standard_normal(shape, dtype=np.float32))
+        executable.feed(tensor, given[-1])
+    executable.run(1)
+    error = spot_error(program, given, executable.fetch(Ref(program.outputs[0])).result())
+    if not error < WORST:
+        raise SystemExit(f"{work} {label}: results are off by {error:.1e} of the largest")
 
     def block() -> float:
         executable.finish()
@@ -106,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Single operations beside PyTorch.")
     parser.add_argument("--backend", choices=("cpu", "gl"), default="cpu")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args(arguments)
     on_gpu = options.backend == "gl"
@@ -121,9 +135,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         torch.set_num_threads(options.threads)
         found += kernels_torch.rows("cuda" if on_gpu else "cpu", sizes, elements)
-    print("\n".join(f"- {k}: {v}" for k, v in {**machine(), "device": device}.items()))
+    facts = {**machine(), "device": device}
+    found.sort(key=lambda row: (row.work, row.batch))
+    print("\n".join(f"- {key}: {value}" for key, value in facts.items()))
     print()
-    print(table(sorted(found, key=lambda r: (r.work, r.batch))))
+    print(table(found))
+    if options.json is not None:
+        save(options.json, found, facts)
     return 0
 
 

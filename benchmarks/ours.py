@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from studio.engine.layers.pooling import GlobalAveragePooling2D, MaxPooling2D
 from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import SparseCategoricalCrossentropy
 from studio.engine.optim.optimizers import SGD, Adam
-from studio.engine.runtime.backend import Backend
+from studio.engine.runtime.backend import Backend, Executable
 from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from studio.engine.train.samples import Samples
@@ -84,9 +85,11 @@ def graph_of(work: Workload) -> LayerGraph:
     return graph
 
 
-def network_of(work: Workload, batch: int, backend: Backend) -> tuple[Network, Samples]:
-    """A network with the shared starting weights and one batch of samples."""
-    x, y = data(work, batch)
+def network_of(
+    work: Workload, batch: int, backend: Backend, rows: int = 0
+) -> tuple[Network, Samples]:
+    """A network with the shared starting weights and one batch of samples, or so many rows."""
+    x, y = data(work, rows or batch)
     samples = Samples((x,), (y,))
     task = Task(
         work.id,
@@ -115,15 +118,38 @@ def write_start(network: Network, work: Workload) -> None:
         network.session.write(tensor.name, np.ascontiguousarray(value))
 
 
-def train_rows(work: Workload, batch: int, backend: Backend, steps: int) -> list[Row]:
-    """Step time of one workload, the loss read at the end of each block."""
-    network, samples = network_of(work, batch, backend)
+@contextmanager
+def ready_to_train(
+    work: Workload, batch: int, backend: Backend, rows: int = 0
+) -> Iterator[tuple[Network, Executable]]:
+    """A network whose training program is compiled, with its data on the device.
+
+    Args:
+        work: the workload.
+        batch: rows of a step.
+        backend: the device.
+        rows: samples in the data set; those of one batch by default.
+    """
+    network, samples = network_of(work, batch, backend, rows)
     with network:
         feed = Feed(network, "train", samples, batch, 0, 1 << 30)
-        network.session.write("train/order", np.arange(batch, dtype=np.int32))
-        network.session.write("train/rates", _rates(network, work))
-        feed.position(Stretch(0, 0, batch, steps), step=0, epoch=0, record=0)
-        executable = network.executable("train", batch)
+        order = np.random.default_rng(0).permutation(len(samples)) if rows else np.arange(batch)
+        network.session.write("train/order", order.astype(np.int32))
+        length = network.program("train").tensors.named("train/rates").shape[0]
+        rate = 1e-3 if work.optimizer == "adam" else 0.01
+        network.session.write("train/rates", np.full(length, rate, np.float32))
+        feed.position(Stretch(0, 0, batch, 1), step=0, epoch=0, record=0)
+        yield network, network.executable("train", batch)
+
+
+def train_rows(
+    work: Workload, batch: int, backend: Backend, steps: int, rows: int = 0
+) -> list[Row]:
+    """Step time of one workload, the loss read at the end of each block.
+
+    The memory is that of the step: what is allocated without the data set.
+    """
+    with ready_to_train(work, batch, backend, rows) as (network, executable):
         done = 0
 
         def block() -> float:
@@ -138,19 +164,15 @@ def train_rows(work: Workload, batch: int, backend: Backend, steps: int) -> list
         ring = network.session.read("train/ring").result()
         memory = backend.memory()
         loss = float(ring[(done - 1) % len(ring)][0])
-        held = (memory.persistent_bytes + memory.transient_bytes) / 2**20
+        sets = sum(a.nbytes for a in data(work, rows or batch))
+        held = (memory.persistent_bytes + memory.transient_bytes - sets) / 2**20
         return [Row(work.id, batch, f"Glassbox {backend.name}", found, loss, held)]
 
 
 def first_losses(work: Workload, batch: int, backend: Backend, steps: int) -> list[float]:
     """Losses of the first steps from the shared start."""
-    network, samples = network_of(work, batch, backend)
-    with network:
-        feed = Feed(network, "train", samples, batch, 0, 1 << 30)
-        network.session.write("train/order", np.arange(batch, dtype=np.int32))
-        network.session.write("train/rates", _rates(network, work))
-        feed.position(Stretch(0, 0, batch, steps), step=0, epoch=0, record=0)
-        network.executable("train", batch).run(steps)
+    with ready_to_train(work, batch, backend) as (network, executable):
+        executable.run(steps)
         ring = network.session.read("train/ring").result()
         return [float(v) for v in ring[:steps, 0]]
 
@@ -171,8 +193,3 @@ def infer_rows(work: Workload, batch: int, backend: Backend, steps: int) -> list
             return time.perf_counter() - begun
 
         return [Row(work.id, batch, f"Glassbox {backend.name}", measure(block, steps))]
-
-
-def _rates(network: Network, work: Workload) -> np.ndarray:
-    length = network.program("train").tensors.named("train/rates").shape[0]
-    return np.full(length, 1e-3 if work.optimizer == "adam" else 0.01, np.float32)

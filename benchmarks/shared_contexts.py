@@ -39,7 +39,6 @@ from studio.engine.isa.ops.move import Concat, Copy
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock, Tap
 from studio.engine.runtime.live_sheet import Pick, Sheet
-from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.loop import CHUNK_SECONDS
 
 PIXELS = 512
@@ -325,14 +324,8 @@ def costs(
 ) -> list[Cost]:
     """Step times alone and with somebody looking, in turns, medians of each."""
     work = WORKLOADS[word]
-    network, samples = ours.network_of(work, batch, backend)
     found: list[Cost] = []
-    with network:
-        feed = Feed(network, "train", samples, batch, 0, 1 << 30)
-        network.session.write("train/order", np.arange(batch, dtype=np.int32))
-        network.session.write("train/rates", ours._rates(network, work))
-        feed.position(Stretch(0, 0, batch, 1), step=0, epoch=0, record=0)
-        executable = network.executable("train", batch)
+    with ours.ready_to_train(work, batch, backend) as (network, executable):
         name = largest_activation(network.program("train"))
 
         def block() -> float:

@@ -58,12 +58,15 @@ def machine() -> dict[str, str]:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Rows as a Markdown table, the ratio to the first PyTorch row of the same work beside."""
+    """Rows as a Markdown table, the ratio to the first PyTorch row of the same work beside.
+
+    The memory of a step has a column where it is known of any row.
+    """
     rows = list(rows)
-    lines = [
-        "| work | batch | system | ms/step (best-worst) | ratio to PyTorch eager |",
-        "|---|---|---|---|---|",
-    ]
+    weighed = any(row.memory_mib for row in rows)
+    heads = ["work", "batch", "system", "ms/step (best-worst)", "ratio to PyTorch eager"]
+    heads += ["MiB of a step"] if weighed else []
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in rows:
         peers = [
             r for r in rows if (r.work, r.batch, r.system) == (row.work, row.batch, "PyTorch eager")
@@ -73,6 +76,7 @@ def table(rows: Iterable[Row]) -> str:
         lines.append(
             f"| {row.work} | {row.batch} | {row.system} | {t.median_ms:.3f} "
             f"({t.best_ms:.3f}-{t.worst_ms:.3f}) | {ratio} |"
+            + (f" {row.memory_mib:.0f} |" if row.memory_mib else " |" if weighed else "")
         )
     return "\n".join(lines)
 
