@@ -259,7 +259,10 @@ class LineTable(QTableView):
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        """Home and End lead to the first and last line, not along one."""
+        """Home and End lead to the first and last line, not along one; the caret begins above."""
+        is_end = action is QAbstractItemView.CursorAction.MoveEnd
+        if self._listing.caret < 0 and self._shown and not is_end:
+            return self._table.index(0, max(self.currentIndex().column(), 0))
         ends = {
             QAbstractItemView.CursorAction.MoveHome: 0,
             QAbstractItemView.CursorAction.MoveEnd: len(self._shown) - 1,

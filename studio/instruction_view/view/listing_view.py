@@ -13,6 +13,9 @@ from studio.instruction_view.view.line_table import ROW, LineTable
 from studio.instruction_view.view.listing_links import ListingLinks
 from studio.ui.kit import binding, theme
 
+_MOST_PLACES = 200
+"""Places Back remembers."""
+
 
 class ListingView(LineTable):
     """Shows a listing.
@@ -57,6 +60,11 @@ class ListingView(LineTable):
         """Bring a line into the middle third unless it is in sight; Back returns."""
         if place >= 0 and not self.is_row_visible(place):
             self.remember()
+            self._scroll_to(place)
+
+    def _scroll_to(self, place: int) -> None:
+        """Bring a line into the middle third unless it is in sight."""
+        if not self.is_row_visible(place):
             height = self.viewport().height()
             top = place * ROW - self.verticalScrollBar().value()
             aim = height // 3 if top < 0 else 2 * height // 3 - ROW
@@ -68,6 +76,7 @@ class ListingView(LineTable):
         now = (self.verticalScrollBar().value(), "" if caret is None else caret.key)
         if not self._history or self._history[-1] != now:
             self._history.append(now)
+            del self._history[:-_MOST_PLACES]
 
     def can_go_back(self) -> bool:
         """Whether there is a place to return to."""
@@ -91,7 +100,8 @@ class ListingView(LineTable):
         place = self._listing.open_to(row)
         if place >= 0:
             self._listing.set_caret(place, operand)
-            self.show_place(place)
+            # One jump is one step back: where it began is remembered already.
+            self._scroll_to(place)
             self.choose_caret()
 
     def choose_caret(self) -> None:
@@ -199,15 +209,15 @@ class ListingView(LineTable):
             self._settle_selection(())
             place = self._listing.arrangement.place_of(row)
             if place >= 0:
-                self._listing.set_caret(place)
                 self.show_place(place)
+                self._listing.set_caret(place)
         self._repaint()
 
     def _show_row(self, row: int) -> None:
         place = self._listing.open_to(row)
         if place >= 0:
-            self._listing.set_caret(place)
             self.show_place(place)
+            self._listing.set_caret(place)
 
     # -- pointer --------------------------------------------------------------------------------
 

@@ -90,6 +90,7 @@ class PathBar(QWidget):
     def _chevron(self) -> QLabel:
         label = QLabel("›", self)  # noqa: RUF001
         label.setProperty("role", "faint")
+        label.setContentsMargins(4, 0, 4, 0)
         return label
 
     def _bind(self) -> None:

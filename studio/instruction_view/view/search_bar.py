@@ -109,14 +109,16 @@ class SearchBar(QWidget):
         self._field.style().polish(self._field)
 
     def eventFilter(self, watched: QWidget, event: QEvent) -> bool:  # type: ignore[override]
-        """Escape closes the field; the arrows walk the matches."""
+        """Escape closes the field; the arrows and F3 walk the matches."""
         if event.type() is QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             if event.key() == Qt.Key.Key_Escape:
                 self.closed.emit()
                 return True
-            steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
-            if event.key() in steps and self.purpose == "find":
-                self.stepped.emit(steps[Qt.Key(event.key())])
+            steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_F3: 1}
+            step = steps.get(Qt.Key(event.key()), 0)
+            if step and self.purpose == "find":
+                held = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+                self.stepped.emit(-1 if held else step)
                 return True
         return super().eventFilter(watched, event)
 

@@ -50,7 +50,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
              "Go to the line found before, or the one before that belongs to the selection.",
              "Shift+F3", group="go"),
     _listing("back", "Back in the listing", "Return to where the listing was before it jumped.",
-             "Alt+Left", aliases=("return",), group="go"),
+             "Alt+Left", "Esc", aliases=("return",), group="go"),
     _listing("producer", "Go to the producer", "Go to the instruction that writes the register.",
              "P", aliases=("definition", "writer"), group="register"),
     _listing("uses", "List uses", "List every instruction that touches the register.", "X",

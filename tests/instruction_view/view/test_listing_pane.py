@@ -25,6 +25,8 @@ from tests.instruction_view.view.listing_hands import (
 
 # -- the table ------------------------------------------------------------------------------------
 
+NONE = Qt.KeyboardModifier.NoModifier
+
 
 def test_the_table_holds_the_compiler_s_own_lines(studio: Studio, pane: ListingPane) -> None:
     shown = studio.compilation.shown
@@ -272,6 +274,52 @@ def test_goto_takes_registers_names_and_says_what_is_wrong(
     assert rows.mnemonic(line.row) == "SOFTMAX_CE"
     assert pane.search.isHidden()
     assert studio.bus.selection.primary == entities.tensor("digit/output")
+
+
+def test_one_jump_is_one_step_back(studio: Studio, pane: ListingPane) -> None:
+    bar = pane.view.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    click_line(pane, len(pane.view.lines) - 2)
+    before = (bar.value(), pane.listing.caret)
+    assert studio.actions.trigger("listing.goto")
+    QTest.keyClicks(pane.search.field, "0")
+    QTest.keyClick(pane.search.field, Qt.Key.Key_Return)
+    assert pane.listing.caret == 0
+    assert pane.view.is_row_visible(0)
+    assert studio.actions.trigger("listing.back")
+    assert (bar.value(), pane.listing.caret) == before
+    assert not pane.view.can_go_back()
+
+
+def test_back_returns_the_caret_a_selection_elsewhere_has_moved(
+    studio: Studio, pane: ListingPane
+) -> None:
+    rows = pane.listing.rows
+    assert rows is not None
+    click_line(pane, 2)
+    studio.bus.select([entities.instruction(rows.key(len(rows) - 3))], source="canvas")
+    assert pane.listing.caret == len(rows) - 3
+    assert studio.actions.trigger("listing.back")
+    assert pane.listing.caret == 2
+
+
+def test_f3_walks_the_matches_from_the_field_too(studio: Studio, pane: ListingPane) -> None:
+    assert studio.actions.trigger("listing.find")
+    QTest.keyClicks(pane.search.field, "relu")
+    rows = []
+    for held in (NONE, NONE, Qt.KeyboardModifier.ShiftModifier):
+        QTest.keyClick(pane.search.field, Qt.Key.Key_F3, held)
+        assert pane.listing.caret_line is not None
+        rows.append(pane.listing.caret_line.row)
+    first, second = pane.listing.matches[:2]
+    assert rows == [first, second, first]
+
+
+def test_the_caret_begins_in_the_first_line(studio: Studio, pane: ListingPane) -> None:
+    for place in (0, 1):
+        QTest.keyClick(pane.view, Qt.Key.Key_Down)
+        assert pane.listing.caret == place
+        assert studio.bus.selection.primary == pane.links.entity_at(pane.view.lines[place])
 
 
 def test_uses_are_listed_pinned_and_followed(studio: Studio, pane: ListingPane) -> None:
