@@ -138,6 +138,13 @@ class EvaluationModel:
         )
 
     @property
+    def newest(self) -> tuple[str, str] | None:
+        """Name and title of the newest run that has weights to test."""
+        found = (run for run in self._runs.runs if run.has_weights and not run.notes.archived)
+        run = next(found, None)
+        return None if run is None else (run.name, run.title)
+
+    @property
     def is_stale(self) -> bool:
         """Whether the network has been trained on since it was measured."""
         results = self.results

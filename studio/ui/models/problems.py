@@ -184,7 +184,9 @@ class ProblemList:
 
 def of_error(source: Source, error: StudioError, ids: Mapping[str, str]) -> ProblemItem:
     """An error as a problem; it lies in the layer it names, if it names one."""
-    node_id = next((ids[name] for name in (error.who, error.origin) if name in ids), None)
+    named = (error.who, error.origin, *error.origin.removeprefix("layer ").split(", "))
+    known = {**{node_id: node_id for node_id in ids.values()}, **ids}
+    node_id = next((known[name] for name in named if name in known), None)
     return ProblemItem(
         f"{source}:{error.code}:{error.who}:{error.message}",
         "error",

@@ -296,9 +296,18 @@ class Studio:
         self.live.ended(resting)
         self.problems.provide_error("training", ending.error, self._ids())
         if ending.error is not None:
-            self.fail(ending.error)
+            self._tell_failure(ending.error)
         elif ending.unsaved is not None:
             self._tell_unsaved(ending.unsaved)
+
+    def _tell_failure(self, error: StudioError) -> None:
+        """Why the training failed, with a way to the layer it failed in."""
+        found = (item for item in self.problems.items if item.source == "training")
+        culprit = next((item for item in found if item.entity is not None), None)
+        if culprit is None:
+            self.fail(error)
+        elif error.code != "cancelled":
+            self.notices.add_error(error, ("Show culprit", lambda: self.problems.go_to(culprit)))
 
     def _training_said(self, text: str, is_warning: bool) -> None:
         self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.places import Places
@@ -105,3 +106,56 @@ def test_the_kernels_of_the_device_are_shown_once_it_runs(bench: Bench, tmp_path
     assert all(run.groups for index in shown.rows.entries for run in shown.kernels.of(index))
     studio.training.stop()
     bench.until(lambda: not studio.training.is_busy)
+
+
+def test_numbers_that_are_none_lead_to_the_layer_they_come_from(
+    bench: Bench, tmp_path: Path
+) -> None:
+    studio = bench.studio
+    studio.open(open_copy("digits-mlp", tmp_path))
+    bench.until(lambda: studio.compilation.result)
+    too_much = {"type": "SGD", "config": {"learning_rate": 1e30}}
+    state = set_training(studio.document.state, {"epochs": 2, "optimizer": too_much})
+    studio.document.apply("rate", state)
+    studio.training.start()
+    bench.until(lambda: studio.training.state == "failed")
+    notice = studio.notices.all[-1]
+    assert notice.severity == "error"
+    assert notice.action is not None
+    label, show = notice.action
+    assert label == "Show culprit"
+    show()
+    primary = studio.bus.selection.primary
+    assert primary is not None
+    assert primary.kind == "node"
+    assert studio.document.state.nodes[primary.key].name in f"{notice.text} {notice.details}"
+    # What was recorded of it before can be tested, what holds no weights is not offered.
+    newest, run = studio.evaluation.newest, studio.training.run
+    assert run is not None
+    assert newest is None or newest[0] != run.name
+
+
+def test_weights_that_are_only_in_the_window_are_told_until_they_are_written(
+    bench: Bench, tmp_path: Path
+) -> None:
+    studio = bench.studio
+    studio.open(open_copy("spirals", tmp_path))
+    bench.until(lambda: studio.compilation.result)
+    state = set_training(studio.document.state, {"epochs": 2, "early_stopping": None})
+    studio.document.apply("epochs", state)
+    studio.training.step_batch()
+    bench.until(lambda: studio.training.state == "paused" and studio.training.standing.steps)
+    run = studio.training.run
+    assert run is not None
+    away = run.path.rename(run.path.with_name("away"))
+    studio.training.start()
+    bench.until(lambda: studio.training.state == "finished")
+    told = studio.notices.all[-1]
+    assert told.severity == "error"
+    assert told.text.startswith("The trained weights are in this window only")
+    assert told.action is not None
+    away.rename(run.path)
+    told.action[1]()
+    bench.until(lambda: studio.notices.all[-1].severity == "ok")
+    assert run.best_result() is not None
+    bench.until(lambda: any(r.name == run.name and r.has_weights for r in studio.runs.runs))

@@ -110,7 +110,7 @@ class TestingPane(PaneFrame):
     def _say_why(self) -> None:
         """Say why there is nothing, and offer what there is to do about it."""
         evaluation, say = self._evaluation, self._nothing.say
-        recorded = evaluation.testable
+        recorded = evaluation.newest
         if evaluation.status == "failed" and evaluation.error is not None:
             say("The test failed", evaluation.error.message, ("Try again", evaluation.measure))
         elif self._training.is_busy and not evaluation.why_not():
@@ -119,8 +119,8 @@ class TestingPane(PaneFrame):
                 "It is tested when the training has ended; you can test it as it is now.",
                 ("Test it now", evaluation.measure),
             )
-        elif recorded:
-            name, title = recorded[0]
+        elif recorded is not None:
+            name, title = recorded
             say(
                 "No network is open",
                 f"The run of {title} can be tested.",
