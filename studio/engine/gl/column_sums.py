@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from studio.engine.gl.dispatch import groups_for
@@ -20,7 +20,7 @@ _WIDEST = 32
 """Columns side by side in such a work group at most; the rest take more rows at once."""
 _ALONE = 16
 """Rows an invocation sums at most where one work group makes a whole sum."""
-_GROUPS = 528
+MOST_GROUPS = 528
 """Work groups worth having on a GPU."""
 
 
@@ -82,13 +82,17 @@ class ColumnGrid:
         return self.blocks * self.parts
 
 
-def column_grid(rows: int, cols: int, *, vector: bool) -> ColumnGrid:
+def column_grid(
+    rows: int, cols: int, *, vector: bool, fewest: int = FEWEST, most: int = MOST_GROUPS
+) -> ColumnGrid:
     """The grid for sums over so many rows of so many columns.
 
     Args:
         rows: length of the sums.
         cols: their number.
         vector: whether four columns are one access.
+        fewest: rows an invocation sums at least, where there are that many.
+        most: work groups at most.
     """
     width = 4 if vector else 1
     units = groups_for(cols, width)
@@ -97,8 +101,7 @@ def column_grid(rows: int, cols: int, *, vector: bool) -> ColumnGrid:
         span *= 2
     blocks = groups_for(units, span)
     at_once = SHARED_LOCAL // span
-    wanted = groups_for(rows, at_once * FEWEST)
-    parts = 1 if rows <= at_once * _ALONE else min(wanted, groups_for(_GROUPS, blocks))
+    parts = min(groups_for(rows, at_once * fewest), groups_for(most, blocks))
     return ColumnGrid(width, span, blocks, max(parts, 1))
 
 
@@ -108,6 +111,8 @@ def _shared_column_sums(
     """Sums joined in shared memory; short ones take one pass."""
     vector = case.layout(source).vector_rows and case.shape(source)[-1] == cols
     grid = column_grid(rows, cols, vector=vector)
+    if rows <= _ALONE * SHARED_LOCAL // grid.span:
+        grid = replace(grid, parts=1)
     room = grid.parts * cols if grid.parts > 1 else 0
     bind = {"source": case.ref(source)}
     if grid.parts == 1:

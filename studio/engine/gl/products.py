@@ -77,7 +77,9 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         tiles: those to choose from; all of one engine.
     """
     size = (product.rows, product.cols, product.depth, product.batches)
-    tile, parts = best_tile(*size, affordable(product, tiles), software=case.traits.is_software)
+    fit = affordable(product, tiles)
+    tuned = case.traits.choices.tile(case, product, fit)
+    tile, parts = tuned or best_tile(*size, fit, software=case.traits.is_software)
     chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
     parts = max(groups_for(product.depth, chunk), 1)
     room = parts * product.batches * product.rows * product.cols if parts > 1 else 0
@@ -103,10 +105,17 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
 
 
 def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:
-    """Tiles whose text stays small for this product; the smallest in any case."""
+    """Tiles whose text stays small for this product; the smallest in any case.
+
+    Narrow ones are for results they cover from side to side: else rows would be read repeatedly.
+    """
     vectors = (product.left.vector, product.right.vector)
     most = MOST_LOADS - (BUSY_LOADS if product.busy else 0)
-    found = tuple(t for t in tiles if t.shared or t.loads(*vectors) <= most)
+    found = tuple(
+        t
+        for t in tiles
+        if (t.shared or t.loads(*vectors) <= most) and not (t.narrow and t.cols < product.cols)
+    )
     return found or tiles[-1:]
 
 

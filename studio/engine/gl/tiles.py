@@ -43,6 +43,11 @@ class Tile:
         return (self.rows // self.per_row) * (self.cols // self.per_col)
 
     @property
+    def narrow(self) -> bool:
+        """Whether it is for results of few columns."""
+        return self.shared and self.cols * 4 <= self.rows
+
+    @property
     def lanes(self) -> int:
         """Tiles one work group makes."""
         return 1 if self.shared else REGISTER_LANES
@@ -76,8 +81,14 @@ TILES = (
     Tile("64x64", 64, 64, 16, 4, 4, True, 0.50, 4),
     Tile("32x64", 32, 64, 16, 4, 4, True, 0.42, 8),
     Tile("32x32", 32, 32, 16, 4, 4, True, 0.35, 12),
+    Tile("128x32", 128, 32, 16, 8, 4, True, 0.50, 5),
+    Tile("128x16", 128, 16, 16, 8, 4, True, 0.45, 6),
+    Tile("64x16", 64, 16, 16, 4, 4, True, 0.35, 8),
 )
-"""Shared-memory tiles for GPUs, the largest first; rates and residents are estimates."""
+"""Shared-memory tiles for GPUs, the largest first, then narrow ones for results of few columns.
+
+Rates and residents are estimates. Quads of rows and of columns are powers of two.
+"""
 
 REGISTER_TILES = (
     Tile("8x8", 8, 8, 4, 8, 8, False, 1.0),

@@ -39,7 +39,14 @@ def operands(x: Array, shape: tuple[int, ...], affine: bool) -> dict[str, Array 
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize(
     ("mnemonic", "shape"),
-    [("BATCHNORM2D", (5, 6, 7, 4)), ("BATCHNORM2D", (33, 3)), ("BATCHNORM", (9, 2, 3))],
+    [
+        ("BATCHNORM2D", (5, 6, 7, 4)),
+        ("BATCHNORM2D", (33, 3)),
+        ("BATCHNORM2D", (3, 19, 21, 40)),
+        ("BATCHNORM2D", (2500, 2)),
+        ("BATCHNORM", (9, 2, 3)),
+        ("BATCHNORM", (70, 4, 8)),
+    ],
 )
 def test_training_uses_and_keeps_the_statistics_of_the_batch(
     backend: GlBackend, mnemonic: str, shape: tuple[int, ...], affine: bool, gpu: bool

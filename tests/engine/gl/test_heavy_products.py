@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from studio.engine.core.tensor import Ref
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.products import Factor, Product, affordable
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -240,8 +242,21 @@ def test_tiles_keep_to_what_opengl_promises() -> None:
         shared = 2 * 4 * tile.depth * (tile.rows + tile.cols) if tile.shared else 0
         assert shared <= 32768
         assert tile.rows % tile.per_row == tile.cols % tile.per_col == 0
-        # The turned order of quads stays inside a tile only from 32 rows or columns on.
-        assert not tile.shared or (min(tile.rows, tile.cols) >= 32 and tile.depth == 16)
+        # The turned order of quads stays inside a tile for powers of two.
+        sizes = (tile.rows, tile.cols) if tile.shared else ()
+        assert all(size >= 4 and size & (size - 1) == 0 for size in sizes)
+        assert not tile.shared or tile.depth == 16
+
+
+def test_narrow_tiles_are_kept_for_results_of_few_columns() -> None:
+    def names(cols: int) -> set[str]:
+        factors = (Factor("x", True, True), Factor("w", True, True))
+        found = Product("linear", 4096, cols, 64, *factors, Ref(0))
+        return {tile.name for tile in affordable(found, TILES) if tile.narrow}
+
+    assert names(16) == {"128x32", "128x16", "64x16"}
+    assert names(17) == {"128x32"}
+    assert not names(64)
 
 
 def test_large_products_take_large_tiles_and_small_ones_are_cut_along_the_depth() -> None:
@@ -249,6 +264,8 @@ def test_large_products_take_large_tiles_and_small_ones_are_cut_along_the_depth(
     tile, parts = best_tile(32, 32, 65536, 1, TILES, software=False)
     assert tile.name == "32x32"
     assert parts >= 64
+    for rows in (131072, 32768):
+        assert best_tile(rows, 16, 144, 1, TILES, software=False)[0].name == "128x16"
     assert best_tile(512, 512, 512, 1, REGISTER_TILES, software=True)[0].name == "8x8"
     assert best_tile(1, 10, 128, 1, REGISTER_TILES, software=True)[1] == 1
 

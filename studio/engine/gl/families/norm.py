@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.column_sums import LOCAL, fold_lanes, parts_of
+from studio.engine.gl.column_sums import LOCAL, SHARED_LOCAL, column_grid, parts_of
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Variant
+
+_FEWEST = 4
+"""Rows an invocation sums at least on a GPU, where there are that many."""
+_MOST = 264
+"""Parts on a GPU at most."""
+_FOLD_LANES = 32
+"""Invocations of a GPU that share a column's parts."""
 
 
 def _shape(case: Case) -> tuple[int, int]:
@@ -28,39 +36,71 @@ def _width(case: Case, *names: str) -> int:
     return 4 if all(case.layout(name).vector_rows for name in names) else 1
 
 
-def _column_pass(case: Case, kernel: str, parts: int, room: int, **more: Mapping[str, Ref]) -> Pass:
-    _, cols = _shape(case)
-    return Pass(
-        kernel,
-        groups=(groups_for(parts * cols, LOCAL), 1, 1),
-        defines={"COLS": cols},
-        launch=(parts, 0),
-        scratch=room,
-        bind=more.get("bind", {}),
-    )
+@dataclass(frozen=True)
+class _Parts:
+    """How the rows are cut up.
+
+    Attributes:
+        kernel: ends the name of the kernel that sums parts.
+        count: how many.
+        at_once: rows a part takes in turn.
+        first: grid and macros of that kernel.
+    """
+
+    kernel: str
+    count: int
+    at_once: int
+    first: Pass
 
 
-def _fold_pass(case: Case, kernel: str, parts: int, room: int) -> Pass:
+def _parts(case: Case, *names: str) -> _Parts:
     rows, cols = _shape(case)
-    lanes, local = (1, LOCAL) if case.traits.is_software else fold_lanes(parts)
+    if case.traits.is_software:
+        parts = parts_of(case, rows, cols)
+        groups = groups_for(parts * cols, LOCAL)
+        return _Parts("parts", parts, 1, Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
+    width = _width(case, *names)
+    grid = column_grid(rows, cols, vector=width == 4, fewest=_FEWEST, most=_MOST)
+    first = Pass(
+        "",
+        groups=(grid.groups, 1, 1),
+        local=(SHARED_LOCAL, 1, 1),
+        vector=names if width == 4 else (),
+        defines={"COLS": cols, "WIDTH": width, "SPAN": grid.span},
+    )
+    return _Parts("columns", grid.parts, SHARED_LOCAL // grid.span, first)
+
+
+def _column_pass(parts: _Parts, kernel: str, room: int, bind: Mapping[str, Ref]) -> Pass:
+    name = f"{kernel}_{parts.kernel}"
+    return replace(parts.first, kernel=name, launch=(parts.count, 0), scratch=room, bind=bind)
+
+
+def _fold_pass(case: Case, kernel: str, parts: _Parts, room: int) -> Pass:
+    rows, cols = _shape(case)
+    lanes, local = (1, LOCAL) if case.traits.is_software else (_FOLD_LANES, SHARED_LOCAL)
     return Pass(
         kernel,
         groups=(groups_for(cols, local // lanes), 1, 1),
         local=(local, 1, 1),
-        defines={"COLS": cols, "LANES": lanes},
-        launch=(parts, rows),
+        defines={"COLS": cols, "LANES": lanes, "AT_ONCE": parts.at_once},
+        launch=(parts.count, rows),
         scratch=room,
     )
 
 
 def _element_pass(case: Case, kernel: str, parts: int, room: int, *names: str) -> Pass:
     _, cols = _shape(case)
-    width = _width(case, *names)
+    columns = [name for name in ("gamma", "beta") if case.has(name)]
+    bind = _statistics(case)
+    layouts = [case.layout_of(ref) for ref in bind.values()]
+    fours = all(layout.vector_rows for layout in layouts)
+    width = _width(case, *names, *columns) if fours else 1
     return Pass(
         kernel,
         groups=(groups_for(case.numel("x"), LOCAL * width), 1, 1),
-        bind=_statistics(case),
-        vector=names if width == 4 else (),
+        bind=bind,
+        vector=(*names, *columns, *bind) if width == 4 else (),
         defines={"COLS": cols, "WIDTH": width},
         launch=(parts, 0),
         scratch=room,
@@ -71,28 +111,26 @@ def _batchnorm(case: Case) -> tuple[Pass, ...]:
     elements = _element_pass(case, "batchnorm", 0, 0, "x", "y")
     if case.ins.value("frozen"):
         return (elements,)
-    rows, cols = _shape(case)
-    parts = parts_of(case, rows, cols)
-    room = 2 * parts * cols
+    parts = _parts(case, "x")
+    room = 2 * parts.count * _shape(case)[1]
     return (
-        _column_pass(case, "batchnorm_parts", parts, room),
+        _column_pass(parts, "batchnorm", room, {}),
         _fold_pass(case, "batchnorm_statistics", parts, room),
         elements,
     )
 
 
 def _grads_batchnorm(case: Case) -> tuple[Pass, ...]:
-    rows, cols = _shape(case)
-    parts = parts_of(case, rows, cols)
+    parts = _parts(case, "x", "dy")
     sums = not case.ins.value("frozen") or case.wants("gamma") or case.wants("beta")
-    room = 2 * (parts + 1) * cols if sums else 0
+    room = 2 * (parts.count + 1) * _shape(case)[1] if sums else 0
     passes: list[Pass] = []
     if sums:
-        bind = _statistics(case)
-        passes.append(_column_pass(case, "grads_batchnorm_parts", parts, room, bind=bind))
+        passes.append(_column_pass(parts, "grads_batchnorm", room, _statistics(case)))
         passes.append(_fold_pass(case, "grads_batchnorm_totals", parts, room))
     if case.wants("x"):
-        passes.append(_element_pass(case, "grads_batchnorm_dx", parts, room, "x", "dy", "dx"))
+        dx = _element_pass(case, "grads_batchnorm_dx", parts.count, room, "x", "dy", "dx")
+        passes.append(dx)
     return tuple(passes)
 
 

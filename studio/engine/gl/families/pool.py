@@ -25,6 +25,7 @@ def _fours(case: Case) -> bool:
 
 
 def _windows(case: Case) -> tuple[int, int]:
+    """Rows and columns of a window."""
     return case.ins.value("window_h"), case.ins.value("window_w")
 
 
@@ -34,11 +35,10 @@ def _inner(case: Case) -> bool:
     _, height, width, _ = case.shape("x")
     _, rows, cols, _ = case.shape("y")
     window_h, window_w = _windows(case)
-    return (
-        ins.value("pad_h") == ins.value("pad_w") == 0
-        and (rows - 1) * ins.value("stride_h") + window_h <= height
-        and (cols - 1) * ins.value("stride_w") + window_w <= width
-    )
+    reach_h = (rows - 1) * ins.value("stride_h") + window_h
+    reach_w = (cols - 1) * ins.value("stride_w") + window_w
+    padded = bool(ins.value("pad_h") or ins.value("pad_w"))
+    return not padded and bool(reach_h <= height and reach_w <= width)
 
 
 def _maxpool_fours(case: Case) -> tuple[Pass, ...]:
@@ -56,8 +56,8 @@ def _side_by_side(case: Case) -> bool:
     """Whether every cell of x lies in one window at most, and in order."""
     ins = case.ins
     steps = ins.value("stride_h"), ins.value("stride_w")
-    unpadded = ins.value("pad_h") == ins.value("pad_w") == 0
-    return _fours(case) and unpadded and steps == _windows(case)
+    padded = bool(ins.value("pad_h") or ins.value("pad_w"))
+    return _fours(case) and not padded and bool(steps == _windows(case))
 
 
 def _grads_windows(case: Case) -> tuple[Pass, ...]:

@@ -21,7 +21,9 @@ void main() {
     if (c < COLS) {
         for (int part = lane; part < parts; part += LANES) {
             int at = part * COLS + c;
-            float count = float((rows - part + parts - 1) / parts);
+            // Parts take AT_ONCE rows in turn.
+            int left = rows % (AT_ONCE * parts) - part * AT_ONCE;
+            float count = float(rows / (AT_ONCE * parts) * AT_ONCE + clamp(left, 0, AT_ONCE));
             state = joined(state, vec3(count, scratch[at], scratch[parts * COLS + at]));
         }
     }

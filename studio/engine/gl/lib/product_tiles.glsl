@@ -32,8 +32,9 @@ ivec2 right_place(int block) {
                               : ivec2(block % RIGHT_QUADS, block / RIGHT_QUADS);
 }
 
-// Blocks of four depths are turned against each other so that their rows meet other banks.
-int turned(int quad, int depth_quad) { return quad ^ (depth_quad % 4 * 2); }
+// Blocks of four depths are turned against each other so that their rows meet other banks; `quads`,
+// a power of two, is how many quads there are.
+int turned(int quad, int depth_quad, int quads) { return quad ^ (depth_quad % 4 * 2 & quads - 1); }
 
 void prepare(Work work) {
     for (int f = 0; f < FETCHES; ++f) {
@@ -66,11 +67,11 @@ void keep(int half_tile) {
         int block = int(gl_LocalInvocationIndex) + f * GROUP_SIZE;
         if (block < LEFT_BLOCKS) {
             ivec2 place = left_place(block);
-            int at = (half_tile * TILE_K + place.y * 4) * LEFT_QUADS + turned(place.x, place.y);
+            int at = (half_tile * TILE_K + place.y * 4) * LEFT_QUADS + turned(place.x, place.y, LEFT_QUADS);
             for (int e = 0; e < 4; ++e) left_tile[at + e * LEFT_QUADS] = held[f][e];
         } else if (block < BLOCKS) {
             ivec2 place = right_place(block - LEFT_BLOCKS);
-            int at = (half_tile * TILE_K + place.y * 4) * RIGHT_QUADS + turned(place.x, place.y);
+            int at = (half_tile * TILE_K + place.y * 4) * RIGHT_QUADS + turned(place.x, place.y, RIGHT_QUADS);
             for (int e = 0; e < 4; ++e) right_tile[at + e * RIGHT_QUADS] = held[f][e];
         }
     }
@@ -96,10 +97,10 @@ void main() {
             vec4 left[PER_M / 4], right[PER_N / 4];
             int depth = half_tile * TILE_K + d;
             for (int p = 0; p < PER_M / 4; ++p) {
-                left[p] = left_tile[depth * LEFT_QUADS + turned(ty + p * THREADS_M, d / 4)];
+                left[p] = left_tile[depth * LEFT_QUADS + turned(ty + p * THREADS_M, d / 4, LEFT_QUADS)];
             }
             for (int q = 0; q < PER_N / 4; ++q) {
-                right[q] = right_tile[depth * RIGHT_QUADS + turned(tx + q * THREADS_N, d / 4)];
+                right[q] = right_tile[depth * RIGHT_QUADS + turned(tx + q * THREADS_N, d / 4, RIGHT_QUADS)];
             }
             for (int m = 0; m < PER_M; ++m) {
                 for (int q = 0; q < PER_N / 4; ++q) {
