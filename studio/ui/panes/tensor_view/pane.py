@@ -9,12 +9,10 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QHideEvent, QShowE
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
-    QHBoxLayout,
     QInputDialog,
     QLineEdit,
     QMenu,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +33,7 @@ from studio.ui.models.tensor_view_choice import TensorChoice, renamed
 from studio.ui.models.tensor_view_colours import CHOICES
 from studio.ui.models.tensor_view_picture import exact_number
 from studio.ui.models.tensor_view_words import pick_text, statistics_text
+from studio.ui.panes.tensor_view.arrangement import Arrangement
 from studio.ui.panes.tensor_view.histogram_view import HistogramView
 from studio.ui.panes.tensor_view.sheet_view import SheetView
 from studio.ui.panes.tensor_view.slice_controls import SliceControls
@@ -101,10 +100,6 @@ class TensorViewPane(PaneFrame):
     # -- building -------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        shown = QWidget(self)
-        column = QVBoxLayout(shown)
-        column.setContentsMargins(8, 6, 8, 6)
-        column.setSpacing(6)
         self._chooser.setObjectName("tensor_chooser")
         self._chooser.setAccessibleName("Tensor to show")
         self._chooser.setLineEdit(self._typing)
@@ -118,11 +113,6 @@ class TensorViewPane(PaneFrame):
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self._chooser.setCompleter(completer)
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self._chooser, 1)
-        column.addLayout(row)
-        column.addWidget(self._sheet, 1)
         for label, name in (
             (self._status, "tensor_status"),
             (self._statistics, "tensor_statistics"),
@@ -133,12 +123,8 @@ class TensorViewPane(PaneFrame):
         self._statistics.setProperty("role", "soft")
         self._pick.setFont(theme.font("mono"))
         self._pick.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        column.addWidget(self._status)
-        column.addWidget(self._histogram)
-        column.addWidget(self._statistics)
-        column.addWidget(self._pick)
-        column.addWidget(self._slices)
-        self.set_body(shown)
+        below = (self._status, self._histogram, self._statistics, self._pick, self._slices)
+        self.set_body(Arrangement(self._chooser, self._sheet, below, self))
         self.setFocusProxy(self._sheet)
         for tool in self._tools_made():
             self.add_tool(tool)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QInputDialog, QSlider
 
@@ -325,3 +326,19 @@ def test_everything_has_a_name_for_those_who_do_not_see(pane: TensorViewPane) ->
     for widget in (pane.sheet, pane.histogram, pane.slices.field, pane._chooser, *pane.tools):
         assert widget.accessibleName()
         assert widget.objectName()
+
+
+@pytest.mark.parametrize(("wide", "high"), [(1000, 160), (1000, 230), (420, 620), (420, 200)])
+def test_nothing_lies_over_anything_else_however_low_the_pane_is(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, wide: int, high: int
+) -> None:
+    show(qtbot, studio, pane, np.arange(4 * 3 * 5 * 6, dtype=np.float32).reshape(4, 3, 5, 6))
+    pane.resize(wide, high)
+    settle(qtbot, pane)
+    parts = (pane.sheet, pane.histogram, pane.slices)
+    areas = [QRect(each.mapTo(pane, QPoint(0, 0)), each.size()) for each in parts]
+    for one, other in itertools.combinations(areas, 2):
+        assert not one.intersects(other)
+    if wide > 600:
+        # What is looked at is whole; what it is about may be scrolled to.
+        assert pane.rect().contains(areas[0])
