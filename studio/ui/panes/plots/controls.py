@@ -21,6 +21,7 @@ from studio.ui.models.series_axes import AXES, AXIS_TEXT
 from studio.ui.models.smoothing import position_of, weight_at
 
 _NOTCHES = 100
+_SLIDER = (48, 96)
 _SWITCHES = (("plots.log_y", "Log y"), ("plots.outliers", "Clip"), ("plots.follow", ""))
 
 
@@ -45,14 +46,16 @@ class PlotControls(QWidget):
         for axis in AXES:
             self._axis.addItem(AXIS_TEXT[axis], axis)
         self._axis.activated.connect(self._chosen)
-        name = QLabel("Smoothing", self)
-        name.setProperty("role", "faint")
-        name.setFont(theme.font("small"))
+        self._name = QLabel("Smoothing", self)
+        self._name.setProperty("role", "faint")
+        self._name.setFont(theme.font("small"))
         self._slider = QSlider(Qt.Orientation.Horizontal, self)
         self._slider.setObjectName("plot_smoothing")
         self._slider.setAccessibleName("Smoothing")
         self._slider.setRange(0, _NOTCHES)
-        self._slider.setFixedSize(96, theme.HIT)
+        self._slider.setFixedHeight(theme.HIT)
+        self._slider.setMinimumWidth(_SLIDER[0])
+        self._slider.setMaximumWidth(_SLIDER[1])
         self._slider.setToolTip(
             "How much of the average is kept at each step; the raw curve lies faintly behind"
         )
@@ -60,18 +63,23 @@ class PlotControls(QWidget):
         self._value = QLabel(self)
         self._value.setFont(theme.font("numbers"))
         self._value.setMinimumWidth(40)
-        name.setBuddy(self._slider)
+        self._name.setBuddy(self._slider)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         row.addWidget(self._axis)
         row.addSpacing(4)
-        for widget in (name, self._slider, self._value):
+        for widget in (self._name, self._slider, self._value):
             row.addWidget(widget)
         self._switches = {action: self._switch(action, word) for action, word in _SWITCHES}
         for button in self._switches.values():
             row.addWidget(button)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def fit(self, room: int) -> None:
+        """Leave out what explains itself where there is little room, so that no word is cut."""
+        self._set_short(short=False)
+        self._set_short(short=self.minimumSizeHint().width() > room)
 
     def refresh(self) -> None:
         """Show the state of what is drawn."""
@@ -101,7 +109,7 @@ class PlotControls(QWidget):
         button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
         button.setCheckable(True)
         button.setText(word)
-        button.setMinimumSize(QSize(theme.HIT, theme.HIT))
+        button.setMinimumHeight(theme.HIT)
         button.setFont(theme.font("small"))
         if icons.has(action_id):
             icons.keep(button, action_id)
@@ -109,6 +117,16 @@ class PlotControls(QWidget):
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.clicked.connect(lambda: self._trigger(action_id))
         return button
+
+    def _set_short(self, *, short: bool) -> None:
+        """Without the slider's name, and with a picture only on the switch that has one."""
+        self._name.setVisible(not short)
+        style = Qt.ToolButtonStyle
+        for action_id, button in self._switches.items():
+            if icons.has(action_id):
+                look = style.ToolButtonIconOnly if short else style.ToolButtonTextBesideIcon
+                button.setToolButtonStyle(look)
+        self.layout().invalidate()
 
     def _trigger(self, action_id: str) -> None:
         self._actions.trigger(action_id)

@@ -191,6 +191,7 @@ class PlotsPane(PaneFrame):
         """Legend and controls on one line, or on two where that is too narrow."""
         for widget in (self._legend, self._controls):
             self._head.removeWidget(widget)
+        self._controls.fit(self.width() - 16)
         if self.width() >= _ONE_ROW:
             self._head.addWidget(self._legend, 0, 0)
             self._head.addWidget(self._controls, 0, 1, Qt.AlignmentFlag.AlignTop)

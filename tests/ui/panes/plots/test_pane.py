@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QSlider
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QSlider, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import theme
@@ -412,3 +412,20 @@ def test_labels_keep_apart_and_inside(wanted: list[float]) -> None:
     assert [found.index(v) for v in sorted(found)] == sorted(
         range(len(wanted)), key=lambda i: (wanted[i], found[i])
     )
+
+
+@pytest.mark.parametrize("wide", [330, 420, 560, 1100])
+def test_no_word_of_the_controls_is_cut_in_a_narrow_pane(
+    trained: PlotsPane, qtbot: QtBot, wide: int
+) -> None:
+    # A dock may be made narrower than its pane would like.
+    trained.setMinimumSize(200, 96)
+    trained.resize(wide, 360)
+    QApplication.processEvents()
+    controls = trained.controls
+    buttons = [each for each in controls.findChildren(QToolButton) if each.isVisible()]
+    assert len(buttons) == 3
+    assert all(each.width() >= each.sizeHint().width() for each in buttons)
+    assert controls.mapTo(trained, controls.rect().bottomRight()).x() <= trained.width()
+    named = [each.text() for each in controls.findChildren(QLabel) if each.isVisible()]
+    assert ("Smoothing" in named) == (wide > 420)
