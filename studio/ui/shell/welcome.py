@@ -24,6 +24,7 @@ from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.document import Document
 from studio.samples import sample_names, sample_root
 from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.keys import shown_keys
 from studio.ui.models.recent import RecentFile
 from studio.ui.models.recovery_sessions import RecoverableSession
@@ -108,7 +109,9 @@ class WelcomePage(QScrollArea):
         body.setObjectName("welcome_body")
         outer = QHBoxLayout(body)
         outer.setContentsMargins(32, 32, 32, 32)
+        outer.setSpacing(0)
         column = QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
         outer.addStretch(1)
         inner = QWidget(body)
@@ -278,12 +281,13 @@ class _Row(QFrame):
         """Add the two lines."""
         words = QVBoxLayout()
         words.setSpacing(0)
-        name = QLabel(title, self)
-        name.setProperty("role", "faint" if faint else "")
-        line = QLabel(below, self)
-        line.setProperty("role", "faint" if faint else "soft")
-        words.addWidget(name)
-        words.addWidget(line)
+        # A deep folder would widen the whole page.
+        middle = Qt.TextElideMode.ElideMiddle
+        for text, role in ((title, ""), (below, "soft")):
+            label = ElidedLabel(self, middle)
+            label.set_text(text)
+            label.setProperty("role", "faint" if faint else role)
+            words.addWidget(label)
         self._line.addLayout(words, 1)
         self.setAccessibleName(f"{title}, {below}")
 

@@ -207,3 +207,20 @@ def test_cards_use_the_room_there_is_and_none_is_cut(
         return bool(rights) and max(rights) < page.viewport().width()
 
     qtbot.waitUntil(inside)
+
+
+@pytest.mark.parametrize("width", [1024, 1400])
+def test_a_deep_folder_does_not_widen_the_page(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, width: int
+) -> None:
+    deep = tmp_path.joinpath(*("a folder with a long name" for _ in range(7)))
+    window.studio.recent.add(deep / "iris.glassbox", "iris <b>&amp; others")
+    window.resize(width, 700)
+    name = "recent.iris <b>&amp; others"
+    qtbot.waitUntil(lambda: window.welcome.findChild(QFrame, name) is not None)
+    page = window.welcome
+    qtbot.waitUntil(lambda: page.viewport().width() > width - 40)
+    assert page.horizontalScrollBar().maximum() == 0
+    shown = row(window, name)
+    assert "iris <b>&amp; others" in [each.text() for each in shown.findChildren(QLabel)]
+    assert str(deep) in shown.accessibleName()
