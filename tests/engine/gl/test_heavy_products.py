@@ -194,15 +194,19 @@ FEW = {
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("halo", [False, True])
 @pytest.mark.parametrize("name", FEW)
-def test_gradients_of_windows_with_few_cells(
-    backend: GlBackend, name: str, halo: bool, bias: bool
-) -> None:
+def test_windows_with_few_cells(backend: GlBackend, name: str, halo: bool, bias: bool) -> None:
     shape, filters, window = FEW[name]
     x, w = draw(*shape), draw(*window.size, shape[3], filters)
     b = draw(filters) if bias else None
-    dy = draw(*conv(x, w, window).shape)
+    y = conv(x, w, window) + (0.0 if b is None else b)
+    dy = draw(*y.shape)
     pads = dict.fromkeys("xy", ((0, 0), (1, 2), (1, 2), (0, 0))) if halo else {}
     operands = {"w": w, "b": b, "x": x, "y": dy.shape}
+    line = OneLine("CONV2D", operands, None, ("x", "y"), pads, **window.fields())
+    line.follow("RELU")
+    found = run_line(backend, line, "y", "z", variant="few_taps", gpu=True)
+    close(found["y"], y)
+    close(found["z"], np.maximum(y, 0.0))
     given = {"y": dy, "w": w}
     line = OneLine("GRADS_CONV2D", operands, given, ("x", "y"), pads, set=("x", "b")[: 1 + bias],
                    **window.fields())  # fmt: skip

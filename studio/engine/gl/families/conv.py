@@ -13,7 +13,10 @@ from studio.engine.gl.windows import geometry, pointwise
 
 _FEW_TAPS = 28
 """Cells of a window, channels counted, of which an invocation keeps all sums."""
+_FEW_CHANNELS = 4
 _FEW_LOCAL = 256
+_POSITIONS = 4
+"""Positions an invocation goes over with the weights it has read."""
 _FEW_STEPS = 8
 """Positions an invocation sums at least, where there are that many."""
 _MOST_FEW_PARTS = 528
@@ -76,21 +79,36 @@ def _grad_x(case: Case) -> Products:
     )  # fmt: skip
 
 
-def _has_few_taps(case: Case) -> bool:
-    """Whether all sums over one cell of windows fit into an invocation's registers."""
+def _has_few_taps(case: Case, result: str = "y") -> bool:
+    """Whether a filter's numbers for one window fit into an invocation's registers, four times."""
     quads, rest = divmod(case.shape("w")[3], 4)
     power_of_two = quads & (quads - 1) == 0
     return (
-        case.wants("w")
-        and prod(case.shape("w")[:3]) <= _FEW_TAPS
+        prod(case.shape("w")[:3]) <= _FEW_TAPS
+        and case.shape("w")[2] <= _FEW_CHANNELS
         and rest == 0
         and 0 < quads <= _FEW_LOCAL // 8
         and power_of_two
-        and case.layout("dy").vector_rows
+        and case.layout(result).vector_rows
     )
 
 
-def _few_taps(case: Case) -> tuple[Pass, ...]:
+def _conv2d_few(case: Case) -> tuple[Pass, ...]:
+    filters = case.shape("w")[3]
+    positions = case.numel("y") // filters
+    each = _FEW_LOCAL * 4 // filters * _POSITIONS
+    return (
+        Pass(
+            "conv2d_few",
+            groups=(groups_for(positions, each), 1, 1),
+            local=(_FEW_LOCAL, 1, 1),
+            vector=("w", "b", "y"),
+            defines={**geometry(case), "STEPS": _POSITIONS},
+        ),
+    )
+
+
+def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
     filters = case.shape("w")[3]
     positions = case.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
@@ -123,9 +141,17 @@ def _few_taps(case: Case) -> tuple[Pass, ...]:
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "CONV2D": product_variants(_conv2d),
+    "CONV2D": (
+        *product_variants(_conv2d),
+        Variant("few_taps", _conv2d_few, _has_few_taps, hardware=3),
+    ),
     "GRADS_CONV2D": (
         *product_variants(_grads_conv2d),
-        Variant("few_taps", _few_taps, _has_few_taps, hardware=3),
+        Variant(
+            "few_taps",
+            _grads_conv2d_few,
+            lambda case: case.wants("w") and _has_few_taps(case, "dy"),
+            hardware=3,
+        ),
     ),
 }
