@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.kit import theme
+from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models.places import Places
 from studio.ui.models.theme import Theme
@@ -115,11 +116,13 @@ def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterat
     """The models of a window, with folders of their own and the dark palette."""
     from studio.ui.models.studio import Studio
 
+    collector = Collector()
     made = Studio(scheduler, Places.below(tmp_path / "places"))
     made.theme.choose("dark")
     theme.install(qapp, made.theme)
     yield made
     made.close()
+    collector.close()
 
 
 def focused(widget: QWidget) -> QWidget:

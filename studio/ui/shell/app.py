@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from studio import __version__
 from studio.engine.core.errors import StudioError
 from studio.ui.kit import theme
+from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.places import Places
@@ -107,6 +108,7 @@ class Session:
         self._app = app
         self._options = options
         self._trial = trial
+        self._collector = Collector()
         self._scheduler = QtScheduler()
         self.studio = Studio(self._scheduler, places, self._context)
         self._set_look()
@@ -145,6 +147,7 @@ class Session:
         self.studio.close()
         self._guard.close()
         self._scheduler.close()
+        self._collector.close()
 
     def _painted(self) -> None:
         """The window is on the screen."""
@@ -196,6 +199,7 @@ class Session:
     def _watch_when_ready(self) -> None:
         # What a start takes is known; a stall is one of the window at work.
         if self.window.is_ready:
+            self._collector.settle()
             self._watch()
         else:
             self._scheduler.call_later(0.5, self._watch_when_ready)

@@ -148,6 +148,8 @@ def join_right(window: QMainWindow, docks: Mapping[str, Dock]) -> list[tuple[Doc
         and not dock.isHidden()
         and window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
     ]
+    # The uppermost stays in front; those behind others are wherever they were last in sight.
+    right.sort(key=lambda dock: (dock.visibleRegion().isEmpty(), dock.y()))
     joined: list[tuple[Dock, Dock]] = []
     for dock in right[1:]:
         if dock not in window.tabifiedDockWidgets(right[0]):

@@ -19,7 +19,7 @@ _SCALE = 2.0
 _MOST_PIXELS = 8192
 
 
-def drawn(studio: Studio, canvas: QWidget | None) -> tuple[GraphScene, QRectF]:
+def _drawn(studio: Studio, canvas: QWidget | None) -> tuple[GraphScene, QRectF]:
     """The graph drawn for itself, and the room it takes.
 
     What is selected, pointed at or dragged is the window's affair, and so is its theme.
@@ -38,13 +38,14 @@ def drawn(studio: Studio, canvas: QWidget | None) -> tuple[GraphScene, QRectF]:
     scene.set_wire_style(studio.preferences.text("wire_style"))
     room = scene.itemsBoundingRect()
     if room.isEmpty():
+        scene.deleteLater()
         raise DataError("there is nothing on the canvas to draw", who="picture")
     return scene, room.marginsAdded(QMarginsF(_MARGIN, _MARGIN, _MARGIN, _MARGIN))
 
 
 def svg(studio: Studio, canvas: QWidget | None) -> bytes:
     """The graph as SVG."""
-    scene, area = drawn(studio, canvas)
+    scene, area = _drawn(studio, canvas)
     page = QRectF(0, 0, area.width(), area.height())
     buffer = QBuffer()
     generator = QSvgGenerator()
@@ -56,12 +57,13 @@ def svg(studio: Studio, canvas: QWidget | None) -> bytes:
     painter.fillRect(page, scene.colours.canvas)
     scene.render(painter, page, area)
     painter.end()
+    scene.deleteLater()
     return bytes(buffer.data().data())
 
 
 def png(studio: Studio, canvas: QWidget | None) -> bytes:
     """The graph as PNG, twice as large as at 100 % unless it is very large."""
-    scene, area = drawn(studio, canvas)
+    scene, area = _drawn(studio, canvas)
     scale = min(_SCALE, _MOST_PIXELS / max(area.width(), area.height()))
     size = (area.size() * scale).toSize().expandedTo(QSize(1, 1))
     image = QImage(size, QImage.Format.Format_RGB32)
@@ -70,6 +72,7 @@ def png(studio: Studio, canvas: QWidget | None) -> bytes:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     scene.render(painter, QRectF(image.rect()), area)
     painter.end()
+    scene.deleteLater()
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, "PNG")  # type: ignore[call-overload]

@@ -43,7 +43,9 @@ class HelpViewer(QDialog):
         self._title = ""
         self._pages = QListWidget(self)
         self._pages.setAccessibleName("Pages")
-        self._pages.setFixedWidth(200)
+        self._pages.setFixedWidth(240)
+        self._pages.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._pages.setTextElideMode(Qt.TextElideMode.ElideRight)
         self._text = _Page(folder, self)
         self._text.setAccessibleName("Text of the page")
         self._text.setOpenLinks(False)
@@ -52,6 +54,7 @@ class HelpViewer(QDialog):
         for path in sorted(folder.glob("*.md") if folder is not None else ()):
             item = QListWidgetItem(title_of(path), self._pages)
             item.setData(_PATH, str(path))
+            item.setToolTip(item.text())
         self._pages.currentItemChanged.connect(self._chosen)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

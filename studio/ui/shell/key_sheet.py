@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -121,16 +122,26 @@ def _fits(typed: str, spec: ActionSpec) -> bool:
     return any(fuzzy.match(typed, name) is not None for name in (spec.text, *spec.aliases))
 
 
+def named_apart(specs: Sequence[ActionSpec]) -> list[str]:
+    """What the sheet calls actions: their texts, with the sub-menu where two have the same."""
+    often = Counter(spec.text for spec in specs)
+    names = []
+    for spec in specs:
+        _, below, menu = spec.menu.rpartition("/")
+        names.append(f"{menu}: {spec.text}" if below and often[spec.text] > 1 else spec.text)
+    return names
+
+
 def _grid(specs: Sequence[ActionSpec], parent: QWidget) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(24)
     grid.setVerticalSpacing(4)
     rows = -(-len(specs) // _COLUMNS)
-    for place, spec in enumerate(specs):
+    for place, (spec, name) in enumerate(zip(specs, named_apart(specs), strict=True)):
         column, row = divmod(place, rows)
         line = QHBoxLayout()
         line.setSpacing(8)
-        text = QLabel(spec.text, parent)
+        text = QLabel(name, parent)
         text.setToolTip(spec.tip)
         line.addWidget(text, 1)
         for keys in spec.keys:

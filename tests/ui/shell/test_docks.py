@@ -215,10 +215,15 @@ def test_a_pane_that_floated_on_a_lost_screen_is_docked(
     dock.setFloating(True)
     # As Qt records it of a screen to the right, which is not there at the next start.
     dock.setGeometry(5000, 300, 400, 300)
+    QApplication.processEvents()
+    assert not arrangement.on_a_screen(dock.frameGeometry())
     second = another()
     second.show_canvas()
     again = second.docks["inspector"]
-    assert arrangement.on_a_screen(again.frameGeometry()) or not again.isFloating()
+    assert again.isVisible()
+    area = again.frameGeometry() if again.isFloating() else second.frameGeometry()
+    assert arrangement.on_a_screen(area)
+    assert second.docks.is_in_front(again)
 
 
 def test_a_window_that_was_on_a_lost_screen_comes_back_in_sight(
@@ -259,6 +264,27 @@ def test_the_window_fits_a_small_screen_with_the_right_side_in_tabs(
     opened.resize(1500, 900)
     apart = [d for d in right[1:] if d not in opened.tabifiedDockWidgets(right[0])]
     assert apart
+
+
+@pytest.mark.parametrize("workspace", WORKSPACES)
+def test_the_uppermost_of_the_right_side_stays_in_front_on_a_small_screen(
+    qtbot: QtBot, opened: MainWindow, workspace: str
+) -> None:
+    opened.docks.switch(workspace)
+    wide = [opened.docks[name] for name in in_front(opened)]
+    area = Qt.DockWidgetArea.RightDockWidgetArea
+    uppermost = min((d for d in wide if opened.dockWidgetArea(d) is area), key=lambda d: d.y())
+    opened.resize(LEAST)
+    qtbot.waitUntil(lambda: opened.docks.is_in_front(uppermost))
+    qtbot.waitUntil(lambda: opened.is_ready)
+
+
+def test_the_profile_workspace_lets_the_slow_layer_be_changed(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.docks.switch("profile")
+    assert {"profiler", "inspector", "listing"} <= in_front(opened)
+    qtbot.waitUntil(lambda: opened.is_ready)
 
 
 def test_rough_treatment_loses_nothing(qtbot: QtBot, opened: MainWindow) -> None:
