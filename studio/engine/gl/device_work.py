@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.specs import Traits
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class DeviceWork:
         pool: lends buffers.
         programs: compiles kernels, each text once.
         wanted_variants: variant by mnemonic where a measurement chose one.
+        choices: what was measured on this device, asked before the shipped tables.
         sessions: those open.
         executables: those open.
     """
@@ -38,6 +40,7 @@ class DeviceWork:
     pool: BufferPool
     programs: ProgramCache
     wanted_variants: Mapping[str, str] = field(default_factory=dict)
+    choices: Choices = SHIPPED
     sessions: weakref.WeakSet[GlSession] = field(default_factory=weakref.WeakSet)
     executables: weakref.WeakSet[GlExecutable] = field(default_factory=weakref.WeakSet)
 
@@ -49,6 +52,7 @@ class DeviceWork:
             is_software=info.is_software,
             # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
             storage_blocks=8,
+            choices=self.choices,
         )
 
     def compiled(self, source: KernelSource) -> int:

@@ -9,6 +9,7 @@ from math import prod
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
+from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.dispatch import Groups
 from studio.engine.gl.layout import Layout
 from studio.engine.isa.instruction import Instruction, Twin
@@ -22,10 +23,12 @@ class Traits:
     Attributes:
         is_software: a CPU does the work; barriers and shared memory are dear there.
         storage_blocks: storage buffers one kernel may use.
+        choices: what is known better than the shipped tables.
     """
 
     is_software: bool = False
     storage_blocks: int = 8
+    choices: Choices = SHIPPED
 
 
 @dataclass(frozen=True)
@@ -169,13 +172,16 @@ def all_variants() -> Mapping[str, tuple[Variant, ...]]:
 
 
 def choose(case: Case, wanted: str = "") -> Variant:
-    """The variant for a case: the wanted one, or the best for this kind of device that applies.
+    """The variant for a case: the wanted one, the tuned one, or the best for this kind of device.
+
+    One that does not apply is passed over.
 
     Raises:
         BackendError: no kernel runs this instruction, or none fits these shapes.
     """
     mnemonic = case.ins.mnemonic
     variants = [v for v in all_variants().get(mnemonic, ()) if v.applies(case)]
+    wanted = wanted or case.traits.choices.variant(case)
     named = [v for v in variants if v.name == wanted]
     if named:
         return named[0]
