@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from studio.engine.train.task import Task
-from studio.ui.models.evaluation_measures import Array, class_shares, has_logits
+from studio.ui.models.evaluation_measures import Array, class_shares, has_logits, names_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,7 @@ class Answer:
 
 def answer(task: Task, names: tuple[str, ...], rows: Array, outputs: Array) -> Answer:
     """The answer in a network's outputs."""
-    if task.class_names:
-        logits = has_logits(task.losses)
-        values = class_shares(outputs, len(task.class_names), logits=logits)
-    else:
-        values = outputs.reshape(len(outputs), -1).astype(np.float64)
-    return Answer(names, rows, task.class_names, values)
+    if not task.class_names:
+        return Answer(names, rows, (), outputs.reshape(len(outputs), -1).astype(np.float64))
+    values = class_shares(outputs, len(task.class_names), logits=has_logits(task.losses))
+    return Answer(names, rows, names_of(task.class_names, values.shape[1]), values)

@@ -105,6 +105,11 @@ def class_shares(outputs: Array, classes: int, *, logits: bool) -> Floats:
     return made
 
 
+def names_of(classes: tuple[str, ...], outputs: int) -> tuple[str, ...]:
+    """The classes, and names for outputs that stand for none of them."""
+    return (*classes, *(f"output {number}" for number in range(len(classes), outputs)))
+
+
 def has_logits(losses: Sequence[Loss]) -> bool:
     """Whether the outputs a loss takes are logits."""
     return any(bool(getattr(loss, "from_logits", False)) for loss in losses)
@@ -115,6 +120,7 @@ def classify(
 ) -> Classification:
     """Measure a network that tells classes apart."""
     shares = class_shares(outputs, len(names), logits=logits)
+    names = names_of(names, shares.shape[1])
     right = truth.astype(np.int64).reshape(-1)
     rows = np.arange(len(right))
     # What is no number is the likeliest of nothing; argmax would take it for the largest.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
-from studio.ui.models.evaluation_measures import Floats, class_shares, has_logits
+from studio.ui.models.evaluation_measures import Floats, class_shares, has_logits, names_of
 
 CELLS = 96
 _MARGIN = 0.08
@@ -59,7 +59,7 @@ def ask_plane(trained: Trained, progress: Callable[[int, int], None] | None = No
         (float(low[1]), float(high[1])),
         values.reshape(CELLS, CELLS, -1),
         (names[0], names[1]) if len(names) == 2 else ("x", "y"),
-        task.class_names,
+        names_of(task.class_names, values.shape[1]) if task.class_names else (),
     )
 
 
