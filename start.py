@@ -51,12 +51,11 @@ LIBRARIES = {
     "libxcb-xkb.so.1": ("libxcb-xkb1",),
     "libxkbcommon-x11.so.0": ("libxkbcommon-x11-0",),
 }
-# What tests need besides: Mesa, which draws without a card, and a display without a screen.
+# What tests need besides: Mesa, which draws without a card, a display without a screen, and the font
+# of the pictures that the window is compared with.
 TEST_LIBRARIES = {"libEGL_mesa.so.0": ("libegl-mesa0",), "libGLX_mesa.so.0": ("libglx-mesa0",)}
-TEST_PROGRAMS = {"Xvfb": ("xvfb",)}
-# The font of the pictures that the window is compared with.
-TEST_FONTS = {"DejaVuSans.ttf": ("fonts-dejavu-core",)}
-FONT_FOLDERS = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"))
+TEST_TOOLS = {"Xvfb": ("xvfb",), "DejaVuSans.ttf": ("fonts-dejavu-core",)}
+FONTS = Path("/usr/share/fonts")
 # How much of the system is known to be there, each level holding those before it.
 LEVELS = ("terminal", "studio", "tests")
 
@@ -436,13 +435,15 @@ def missing_from_system(level: str) -> dict[str, tuple[str, ...]]:
     """What this level needs and the system lacks, each with the packages that may hold it."""
     if not LINUX or level == "terminal":
         return {}
-    checks: list[tuple[dict[str, tuple[str, ...]], Callable[[str], object]]]
-    checks = [(LIBRARIES, loads)]
-    if level == "tests":
-        checks += [(TEST_LIBRARIES, loads), (TEST_PROGRAMS, shutil.which), (TEST_FONTS, has_font)]
-    return {
-        name: made for table, found in checks for name, made in table.items() if not found(name)
-    }
+    wanted = LIBRARIES | TEST_LIBRARIES | TEST_TOOLS if level == "tests" else LIBRARIES
+    return {name: held for name, held in wanted.items() if not is_there(name)}
+
+
+def is_there(name: str) -> bool:
+    """True when a library, a program or a font is installed."""
+    if ".so." in name:
+        return loads(name)
+    return any(FONTS.rglob(name)) if name.endswith(".ttf") else bool(shutil.which(name))
 
 
 def loads(library: str) -> bool:
@@ -452,11 +453,6 @@ def loads(library: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def has_font(name: str) -> bool:
-    """True when a font file of that name is installed for everybody."""
-    return any(True for folder in FONT_FOLDERS for _ in folder.rglob(name))
 
 
 def root_prefix() -> list[str] | None:

@@ -193,7 +193,7 @@ def test_tests_need_the_font_of_the_pictures(
 ) -> None:
     bare_debian(start, monkeypatch)
     monkeypatch.setattr(start, "loads", lambda library: True)
-    monkeypatch.setattr(start, "FONT_FOLDERS", (tmp_path, tmp_path / "none"))
+    monkeypatch.setattr(start, "FONTS", tmp_path)
     assert start.missing_from_system("studio") == {}
     assert start.missing_from_system("tests") == {"DejaVuSans.ttf": ("fonts-dejavu-core",)}
     font = tmp_path / "truetype" / "dejavu" / "DejaVuSans.ttf"

@@ -17,7 +17,7 @@ NOW = 1_767_258_000.0
 SCREEN = "5120x2880x24"
 """Room for a window of 1600 by 1000 at 200 %."""
 
-FONT_FOLDERS = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"))
+FONTS = Path("/usr/share/fonts")
 FONT_FILES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf",
               "DejaVuSansMono-Bold.ttf")  # fmt: skip
 FONT_PACKAGE = "fonts-dejavu-core"
@@ -50,8 +50,7 @@ _FOREIGN = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_S
 
 def font_file(name: str) -> Path | None:
     """Where a font of the system lies."""
-    found = (path for folder in FONT_FOLDERS for path in folder.rglob(name))
-    return next(found, None)
+    return next(FONTS.rglob(name), None)
 
 
 def missing_fonts() -> str:
