@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from studio.ui.models.profiling_table import KernelRow, matches
 
 Value: TypeAlias = "str | float | int | None"
@@ -25,6 +27,7 @@ class Column:
         form: how a value is written.
         value: of a row; None where there is none to say.
         shown: it is there until the user hides it.
+        roomy: it is there too where the table is wide enough, until the user chooses columns.
         width: in characters.
     """
 
@@ -35,6 +38,7 @@ class Column:
     value: Callable[[KernelRow], Value]
     shown: bool = False
     width: int = 8
+    roomy: bool = False
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -46,7 +50,7 @@ COLUMNS: tuple[Column, ...] = (
            lambda r: r.kernel, width=20),
     Column("section", "Section", "Section of the program.", "text", lambda r: r.section, width=9),
     Column("recent", "Latest", "Time of the latest 64 measured steps; the line begins at zero.",
-           "line", lambda r: r.mean_us, width=9),
+           "line", lambda r: r.mean_us, width=9, roomy=True),
     Column("calls", "Calls", "How often it was measured.", "count", lambda r: r.calls, width=7),
     Column("total", "Total ms", "Time of all measured calls.", "time_ms", lambda r: r.total_ms),
     Column("mean", "Mean µs", "Mean time of a call.", "time_us", lambda r: r.mean_us, shown=True,
@@ -58,7 +62,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("share", "Share", "Part of the time of all kernels.", "share", lambda r: r.share,
            shown=True, width=7),
     Column("wasted", "Wasted µs", "Time of a step beyond what the device's peaks allow.",
-           "time_us", lambda r: r.wasted_us, width=9),
+           "time_us", lambda r: r.wasted_us, width=9, roomy=True),
     Column("bytes", "Bytes", "Bytes a call reads and writes, by the instruction's own formula.",
            "bytes", lambda r: r.traffic_bytes),
     Column("flops", "FLOP", "Operations of a call, by the instruction's own formula.", "number",
@@ -99,27 +103,40 @@ class RowFilter:
         text: words that all must stand in a row's names.
         section: one section of the program, or empty for all.
         chosen: ids of the rows picked on the roofline; None for all.
+        percentile: rows that took less time than this per cent of all rows are hidden.
     """
 
     text: str = ""
     section: str = ""
     chosen: Collection[str] | None = field(default=None)
+    percentile: int = 0
 
     @property
     def is_open(self) -> bool:
         """Whether every row passes."""
-        return not self.text.strip() and not self.section and self.chosen is None
+        named = bool(self.text.strip() or self.section)
+        return not named and self.chosen is None and self.percentile <= 0
 
     def apply(self, rows: Iterable[KernelRow]) -> tuple[KernelRow, ...]:
         """The rows that pass, in the order given."""
-        words = self.text.casefold().split()
+        words, rows = self.text.casefold().split(), tuple(rows)
+        least = _percentile(rows, self.percentile)
         return tuple(
             row
             for row in rows
-            if matches(row, words)
+            if row.total_ms >= least
+            and matches(row, words)
             and (not self.section or self.section in row.section.split(", "))
             and (self.chosen is None or row.id in self.chosen)
         )
+
+
+def _percentile(rows: Sequence[KernelRow], percentile: int) -> float:
+    """The time that a share of the rows stay below."""
+    if not rows or percentile <= 0:
+        return 0.0
+    times = [row.total_ms for row in rows]
+    return float(np.percentile(times, min(percentile, 100), method="higher"))
 
 
 def csv_text(rows: Sequence[KernelRow]) -> str:

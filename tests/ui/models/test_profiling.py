@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -317,6 +318,43 @@ def test_a_trace_holds_every_measured_kernel_on_one_clock(measured: Measurement)
     assert all(end <= later["ts"] for end, later in zip(ends, steps[1:], strict=False))
 
 
+def test_a_trace_keeps_to_the_trace_event_format(measured: Measurement) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    trace = json.loads(measured.trace(), parse_constant=refuse)
+    assert trace["displayTimeUnit"] in ("ms", "ns")
+    tracks: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    named = set()
+    for event in trace["traceEvents"]:
+        assert {"ph", "pid", "tid", "name", "args"} <= set(event)
+        assert isinstance(event["name"], str)
+        assert event["name"]
+        assert isinstance(event["args"], dict)
+        track = event["pid"], event["tid"]
+        assert all(type(number) is int for number in track)
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name")
+            named.add(track if event["name"] == "thread_name" else track[:1])
+            continue
+        assert event["ph"] == "X"
+        assert event["cat"]
+        assert math.isfinite(event["ts"])
+        assert event["ts"] >= 0
+        assert event["dur"] >= 0
+        tracks.setdefault(track, []).append((event["ts"], event["ts"] + event["dur"]))
+    assert set(tracks) <= named
+    # Complete events of one track lie beside each other or in each other, to the nanosecond.
+    for spans in tracks.values():
+        spans.sort(key=lambda span: (span[0], -span[1]))
+        open_ends: list[float] = []
+        for begin, end in spans:
+            while open_ends and open_ends[-1] <= begin + 1e-3:
+                open_ends.pop()
+            assert not open_ends or end <= open_ends[-1] + 1e-3
+            open_ends.append(end)
+
+
 def test_files_are_written_in_the_background(bench: Bench, measured: Measurement, tmp_path: Path):
     written: list[Path] = []
     bench.model.export_trace(tmp_path / "trace.json", written.append)
@@ -362,6 +400,18 @@ def test_a_filter_takes_text_section_and_a_choice() -> None:
     chosen = RowFilter(chosen={rows[1].id}).apply(rows)
     assert chosen == (rows[1],)
     assert not RowFilter(chosen=set()).is_open
+
+
+@pytest.mark.parametrize(("percentile", "kept"), [(0, 4), (1, 3), (40, 2), (80, 1), (100, 1)])
+def test_a_percentile_hides_the_fast_kernels(percentile: int, kept: int) -> None:
+    rows = _rows()
+    found = RowFilter(percentile=percentile).apply(rows)
+    slowest = sorted(rows, key=lambda row: -row.total_ms)[:kept]
+    assert {row.id for row in found} == {row.id for row in slowest}
+    assert RowFilter(percentile=percentile).is_open == (percentile == 0)
+    # The others count for the percentile, whatever else is filtered.
+    assert RowFilter(percentile=percentile, text="no such kernel").apply(rows) == ()
+    assert RowFilter(percentile=percentile).apply(()) == ()
 
 
 def _rows() -> tuple:

@@ -46,6 +46,7 @@ _PAD = 7
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEAST_NAME = 11
+_MORE_LAYERS = 14
 _PLACES = {column.id: place for place, column in enumerate(COLUMNS)}
 _BARS = {"share": "accent", "peak": "ok"}
 
@@ -93,8 +94,9 @@ class KernelTable(QTableView):
         self._marked: frozenset[int] = frozenset()
         self._primary: frozenset[int] = frozenset()
         self._own_change = False
+        self._has_chosen = False
         self._prepare_header()
-        self.sortByColumn(_PLACES["mean"], Qt.SortOrder.DescendingOrder)
+        self.sortByColumn(_PLACES["share"], Qt.SortOrder.DescendingOrder)
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         self.doubleClicked.connect(self._open)
         contexts.register("table", self)
@@ -112,8 +114,31 @@ class KernelTable(QTableView):
         """Show a column, or hide it; the last one stays."""
         if not shown and self.shown_columns() == (column_id,):
             return
+        self._has_chosen = True
         self.setColumnHidden(_PLACES[column_id], not shown)
         self._fill()
+
+    def sort_by(self, column_id: str) -> None:
+        """Sort by a column, names upwards and numbers downwards; it is shown then."""
+        if column_id not in self.shown_columns():
+            self.show_column(column_id)
+        way = Qt.SortOrder
+        is_text = COLUMNS[_PLACES[column_id]].form == "text"
+        self.sortByColumn(
+            _PLACES[column_id], way.AscendingOrder if is_text else way.DescendingOrder
+        )
+
+    def sort_menu(self, parent: QWidget) -> QMenu:
+        """The columns to sort by."""
+        menu = QMenu("Sort by", parent)
+        for column in COLUMNS:
+            action = menu.addAction(column.title)
+            action.setObjectName(f"sort.{column.id}")
+            action.setToolTip(column.tip)
+            action.setCheckable(True)
+            action.setChecked(column.id == self.kernels.order[0])
+            action.triggered.connect(lambda _=False, name=column.id: self.sort_by(name))
+        return menu
 
     def column_menu(self, parent: QWidget) -> QMenu:
         """The columns to choose from."""
@@ -148,6 +173,7 @@ class KernelTable(QTableView):
 
     def _fill(self) -> None:
         """Give what is left of the width to the first column of names that is shown."""
+        self._show_roomy()
         names = [
             name for name in ("instruction", "kernel", "layer") if name in self.shown_columns()
         ]
@@ -161,6 +187,23 @@ class KernelTable(QTableView):
         )
         figure = self.fontMetrics().horizontalAdvance("0")
         self.setColumnWidth(wide, max(_LEAST_NAME * figure, self.viewport().width() - others))
+
+    def _show_roomy(self) -> None:
+        """Show more columns where there is room for them, until the user chooses some."""
+        if self._has_chosen:
+            return
+        figure = self.fontMetrics().horizontalAdvance("0")
+        usual = (column for column in COLUMNS if column.shown)
+        room = self.viewport().width() - sum(figure * c.width + 12 for c in usual)
+        for place, column in enumerate(COLUMNS):
+            if column.roomy:
+                wide = figure * column.width + 12
+                self.setColumnHidden(place, wide > room)
+                room -= 0 if self.isColumnHidden(place) else wide
+        # Fused kernels work for several layers.
+        layer = _PLACES["layer"]
+        more = min(max(0, room // 3), figure * _MORE_LAYERS)
+        self.setColumnWidth(layer, figure * COLUMNS[layer].width + 12 + more)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
+    QSlider,
     QTabWidget,
     QToolButton,
     QVBoxLayout,
@@ -32,6 +33,7 @@ from studio.ui.models.profiling_columns import RowFilter
 from studio.ui.models.profiling_table import GROUPINGS, Grouping, KernelRow
 from studio.ui.models.selection import Selection
 from studio.ui.models.studio import Studio
+from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.roofline_view import RooflineView
 from studio.ui.panes.profiler.step_bar_view import StepBarView
@@ -41,6 +43,7 @@ VIEW = "profiler"
 
 Button = TypeVar("Button", QPushButton, QToolButton)
 
+_SLIDER = 64
 _ALL_SECTIONS = "all sections"
 _SECTIONS = ("data", "forward", "loss", "backward", "update", "metrics")
 
@@ -62,6 +65,7 @@ class ProfilerPane(PaneFrame):
         self._steps = ElidedLabel(self)
         self._bar = StepBarView(self)
         self._table = KernelTable(self)
+        self._card = KernelCard(self)
         self._roofline = RooflineView(self)
         self._nothing = EmptyState("profiler", "No step measured", parent=self)
         self._build()
@@ -153,6 +157,7 @@ class ProfilerPane(PaneFrame):
         self._words.setClearButtonEnabled(True)
         self._words.textChanged.connect(self._filter_changed)
         self._section = self._choice("kernel_section", (_ALL_SECTIONS, *_SECTIONS), "Section")
+        self._slowest = self._percentile_slider()
         self._open_filter = QPushButton(self)
         self._open_filter.setObjectName("clear_roofline_choice")
         self._open_filter.setProperty("flat", "true")
@@ -160,6 +165,7 @@ class ProfilerPane(PaneFrame):
         row = QHBoxLayout()
         row.setSpacing(4)
         row.addWidget(self._words, 1)
+        row.addWidget(self._slowest)
         row.addWidget(self._section)
         made = QWidget(self)
         column = QVBoxLayout(made)
@@ -168,7 +174,19 @@ class ProfilerPane(PaneFrame):
         column.addLayout(row)
         column.addWidget(self._open_filter, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._table, 1)
+        column.addWidget(self._card)
         return made
+
+    def _percentile_slider(self) -> QSlider:
+        slider = QSlider(Qt.Orientation.Horizontal, self)
+        slider.setObjectName("kernel_percentile")
+        slider.setAccessibleName("Hide fast kernels")
+        slider.setToolTip("Hide kernels that took less time than this per cent of all: 0")
+        slider.setRange(0, 100)
+        slider.setPageStep(10)
+        slider.setFixedWidth(_SLIDER)
+        slider.valueChanged.connect(self._filter_changed)
+        return slider
 
     def _choice(self, name: str, entries: tuple[str, ...], tip: str) -> QComboBox:
         box = QComboBox(self)
@@ -191,6 +209,7 @@ class ProfilerPane(PaneFrame):
             self,
         )  # fmt: skip
         menu.addMenu(self._grouping_menu(menu))
+        menu.addMenu(self._table.sort_menu(menu))
         columns = self._table.column_menu(menu)
         columns.setTitle("Columns")
         menu.addMenu(columns)
@@ -253,6 +272,7 @@ class ProfilerPane(PaneFrame):
         )
         self._show_subject()
         self._table.set_rows(self._filter.apply(rows))
+        self._card.take(rows)
         self._roofline.show_rows(replace(self._filter, chosen=None).apply(rows), model.peaks)
         if not self.pinned:
             self._mark(follow=False)
@@ -332,6 +352,10 @@ class ProfilerPane(PaneFrame):
         section = self._section.currentText()
         self._filter.text = self._words.text()
         self._filter.section = "" if section == _ALL_SECTIONS else section
+        self._filter.percentile = self._slowest.value()
+        self._slowest.setToolTip(
+            f"Hide kernels that took less time than this per cent of all: {self._slowest.value()}"
+        )
         self._refresh()
 
     def group_by(self, grouping: Grouping) -> None:
@@ -360,6 +384,7 @@ class ProfilerPane(PaneFrame):
         found = self._profiling.measurement
         if found is None or not rows:
             return
+        self._card.pin(rows[0])
         chosen = [entity for row in rows for entity in found.entities_of(row)]
         self._bus.select(chosen, found.entities_of(rows[0])[0], VIEW)
 

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QPushButton, QToolButton
+from PySide6.QtGui import QGuiApplication, QTextDocumentFragment
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSlider,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.devices import open_backend
@@ -17,6 +25,8 @@ from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.profiling_columns import COLUMNS
 from studio.ui.models.studio import Studio
+from studio.ui.panes.profiler.cell_text import shown_text
+from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.pane import ProfilerPane
 
 LEFT = Qt.MouseButton.LeftButton
@@ -230,6 +240,74 @@ def test_the_usual_columns_fit_a_narrow_pane(measured: ProfilerPane) -> None:
     table = measured.table
     assert table.horizontalScrollBar().maximum() == 0
     assert table.shown_columns() == ("instruction", "layer", "mean", "share", "peak")
+
+
+def test_a_wide_pane_shows_waste_and_history_until_columns_are_chosen(
+    measured: ProfilerPane, qtbot: QtBot
+) -> None:
+    table = measured.table
+    measured.resize(900, 760)
+    qtbot.waitUntil(lambda: {"recent", "wasted"} <= set(table.shown_columns()))
+    assert table.horizontalScrollBar().maximum() == 0
+    measured.resize(360, 760)
+    qtbot.waitUntil(lambda: not {"recent", "wasted"} & set(table.shown_columns()))
+    table.show_column("bytes")
+    measured.resize(900, 760)
+    qtbot.waitUntil(lambda: table.viewport().width() > 800)
+    assert "wasted" not in table.shown_columns()
+
+
+def test_the_menu_sorts_by_what_is_wasted(measured: ProfilerPane, studio: Studio) -> None:
+    table = measured.table
+    assert table.kernels.order == ("share", True)
+    menu = table.sort_menu(measured)
+    next(a for a in menu.actions() if a.objectName() == "sort.wasted").trigger()
+    assert table.kernels.order == ("wasted", True)
+    assert "wasted" in table.shown_columns()
+    wasted = [row.wasted_us for row in table.kernels.rows if row.wasted_us is not None]
+    assert wasted
+    assert wasted == sorted(wasted, reverse=True)
+    table.sort_by("layer")
+    assert table.kernels.order == ("layer", False)
+    menu.deleteLater()
+
+
+def test_the_slider_leaves_the_slowest_kernels(measured: ProfilerPane, qtbot: QtBot) -> None:
+    slider = measured.findChild(QSlider, "kernel_percentile")
+    assert slider is not None
+    every = measured.table.kernels.rows
+    slider.setFocus()
+    qtbot.keyClick(slider, Qt.Key.Key_End)
+    assert measured.table.kernels.rows == (max(every, key=lambda row: row.total_ms),)
+    assert slider.toolTip().endswith("100")
+    qtbot.keyClick(slider, Qt.Key.Key_Home)
+    assert len(measured.table.kernels.rows) == len(every)
+
+
+def test_a_click_pins_a_card_that_stays_until_it_is_closed(
+    measured: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    card, text = measured.findChild(KernelCard), measured.findChild(QLabel, "kernel_card.text")
+    assert card is not None
+    assert text is not None
+    assert card.isHidden()
+    click_row(qtbot, measured, 1)
+    row = measured.table.kernels.rows[1]
+    assert card.row == row
+    assert card.isVisible()
+    plain = "".join(QTextDocumentFragment.fromHtml(text.text()).toPlainText().split())
+    for column in COLUMNS:
+        if column.form != "line":
+            assert "".join(shown_text(column, row).split()) in plain
+    studio.bus.clear()
+    measured.group_by("section")
+    assert card.isHidden()
+    measured.group_by("kernel and layer")
+    click_row(qtbot, measured, 0)
+    close = card.findChild(QToolButton, "kernel_card.close")
+    assert close is not None
+    qtbot.mouseClick(close, LEFT)
+    assert card.isHidden()
 
 
 def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> None:
