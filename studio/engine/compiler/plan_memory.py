@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from studio.engine.compiler.lifetimes import Span, lifetimes
+from studio.engine.compiler.lifetimes import Span, inner_gradients, lifetimes
 from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
@@ -124,7 +124,8 @@ def plan_memory(
 
     Raises BackendError naming the tensor where one is above the device's limit.
     """
-    spans = lifetimes(program)
+    registers = target.fuses_gradients and not keep_all
+    spans = lifetimes(program, inner_gradients(program) if registers else ())
     if keep_all:
         end = max(len(program) - 1, 0)
         spans = dict.fromkeys(spans, Span(0, end))
