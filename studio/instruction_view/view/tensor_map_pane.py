@@ -57,7 +57,6 @@ class TensorMapPane(PaneFrame):
         self.table = TensorTable(self.links, self)
         contexts.register("table", self.table)
         self._build()
-        self.table.installEventFilter(self)
         binding.connect(self, studio.compilation.changed, self._take_program)
         binding.connect(self, studio.compilation.stale_changed, self._show_note)
         binding.connect(self, studio.annotations.changed, self._take_names)
@@ -102,7 +101,7 @@ class TensorMapPane(PaneFrame):
             self._split.setSizes([_PICTURE_SHARE, 100 - _PICTURE_SHARE])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy the rows chosen."""
+        """Copy the rows chosen, from the picture too."""
         if event.matches(QKeySequence.StandardKey.Copy):
             QGuiApplication.clipboard().setText(self.table.copied())
             return

@@ -12,13 +12,21 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QPoint,
     QSize,
     QSortFilterProxyModel,
     Qt,
 )
 from PySide6.QtCore import Signal as QtSignal
-from PySide6.QtGui import QFontMetricsF, QHelpEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QGuiApplication,
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
 from studio.engine.core.tensor import Ref
 from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
@@ -40,6 +48,7 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 _CHIP = 8
 _PADDING = 16
+_NAME = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "name")
 _BYTES = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "bytes")
 
 
@@ -190,6 +199,7 @@ class TensorTable(QTableView):
         self._links = links
         self._settling = False
         self._has_seen: bool | None = None
+        self._chosen_columns: set[int] = set()
         self._rows = TensorTableModel(links, self)
         self._ordered = _Ordered(self._rows, self)
         self.setModel(self._ordered)
@@ -221,6 +231,8 @@ class TensorTable(QTableView):
         header = self.horizontalHeader()
         header.setObjectName("tensor_map.header")
         header.setSectionsMovable(True)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._show_columns)
         header.setHighlightSections(False)
 
     # -- what is shown --------------------------------------------------------------------------
@@ -248,7 +260,7 @@ class TensorTable(QTableView):
         if bool(seen) != self._has_seen:
             self._has_seen = bool(seen)
             for place, column in enumerate(TENSOR_COLUMNS):
-                if column.is_live:
+                if column.is_live and place not in self._chosen_columns:
                     self.setColumnHidden(place, not seen)
 
     def annotate(self, annotations: Annotations) -> None:
@@ -310,6 +322,30 @@ class TensorTable(QTableView):
             lines.append("\t".join(cells))
         return "\n".join([*lines, ""])
 
+    def choose_column(self, place: int, *, is_shown: bool) -> None:
+        """Show or hide a column at the user's wish."""
+        self._chosen_columns.add(place)
+        self.setColumnHidden(place, not is_shown)
+
+    def column_menu(self) -> QMenu:
+        """The columns to choose from; that of names stays."""
+        menu = QMenu(self)
+        menu.setObjectName("tensor_map.columns")
+        menu.setToolTipsVisible(True)
+        for place, column in enumerate(TENSOR_COLUMNS):
+            action = menu.addAction(column.title)
+            action.setObjectName(f"tensor_map.column.{column.key}")
+            action.setToolTip(column.tip)
+            action.setCheckable(True)
+            action.setChecked(not self.isColumnHidden(place))
+            action.setEnabled(place != _NAME)
+            action.toggled.connect(lambda on, each=place: self.choose_column(each, is_shown=on))
+        menu.aboutToHide.connect(menu.deleteLater)
+        return menu
+
+    def _show_columns(self, at: QPoint) -> None:
+        self.column_menu().popup(self.horizontalHeader().mapToGlobal(at))
+
     def _row(self, index: QModelIndex) -> TensorRow:
         return self._rows.found[self._ordered.mapToSource(index).row()]
 
@@ -336,6 +372,21 @@ class TensorTable(QTableView):
 
     def _opened(self, index: QModelIndex) -> None:
         self._links.reveal(self._row(index).ref)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy whole rows, where Qt would copy one cell."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.copied())
+            return
+        super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters lead to the next name that begins so, whatever column the caret is in."""
+        current = self.currentIndex()
+        row = max(current.row(), 0)
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(self._ordered.index(row, _NAME), flags.NoUpdate)
+        super().keyboardSearch(search)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Light the register under the pointer."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -229,6 +229,38 @@ def test_a_copied_table_has_exact_bytes(pane: TensorMapPane) -> None:
     place = lines[0].split("\t").index("Bytes")
     for line, row in zip(lines[1:], pane.table.shown, strict=True):
         assert line.split("\t")[place] == ("" if row.nbytes is None else str(row.nbytes))
+
+
+def test_ctrl_c_copies_whole_rows(pane: TensorMapPane) -> None:
+    first = pane.table.row_of(tensor_ref(pane, "conv1/kernel")).row()
+    pane.table.selectRow(first)
+    QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, *lines = QGuiApplication.clipboard().text().splitlines()
+    assert head.split("\t")[:2] == ["Register", "Name"]
+    assert [line.split("\t")[1] for line in lines] == [pane.table.shown[first].key]
+
+
+def test_letters_lead_to_names_whatever_column_the_caret_is_in(
+    studio: Studio, pane: TensorMapPane
+) -> None:
+    pane.table.setCurrentIndex(pane.table.model().index(0, 0))
+    QTest.keyClicks(pane.table, "digit/k")
+    assert pane.table.shown[pane.table.currentIndex().row()].key.startswith("digit/k")
+    assert studio.bus.selection.primary is not None
+    assert studio.bus.selection.primary.key.startswith("digit/k")
+
+
+def test_columns_are_chosen_from_the_heading(pane: TensorMapPane) -> None:
+    keys = [column.key for column in TENSOR_COLUMNS]
+    menu = pane.table.column_menu()
+    actions = {action.objectName(): action for action in menu.actions()}
+    assert not actions["tensor_map.column.name"].isEnabled()
+    actions["tensor_map.column.dtype"].trigger()
+    assert pane.table.isColumnHidden(keys.index("dtype"))
+    actions["tensor_map.column.least"].trigger()
+    pane.take_seen()
+    assert not pane.table.isColumnHidden(keys.index("least"))
+    menu.deleteLater()
 
 
 def test_an_edit_draws_the_new_plan(
