@@ -34,6 +34,7 @@ UNFINISHED = VENV / "glassbox-unfinished"
 NOTES = ROOT / ".setup"
 WINDOWS = sys.platform == "win32"
 LINUX = sys.platform.startswith("linux")
+FONTS = Path("/usr/share/fonts")
 
 # Shared libraries of Linux that PySide6 and moderngl load but do not bring, and the packages of
 # Debian and Ubuntu that hold them. Where names differ between releases, the newer stands first.
@@ -51,11 +52,9 @@ LIBRARIES = {
     "libxcb-xkb.so.1": ("libxcb-xkb1",),
     "libxkbcommon-x11.so.0": ("libxkbcommon-x11-0",),
 }
-# What tests need besides: Mesa, which draws without a card, a display without a screen, and the font
-# of the pictures that the window is compared with.
+# What tests need besides: Mesa, which draws without a card, a display without a screen, a font.
 TEST_LIBRARIES = {"libEGL_mesa.so.0": ("libegl-mesa0",), "libGLX_mesa.so.0": ("libglx-mesa0",)}
 TEST_TOOLS = {"Xvfb": ("xvfb",), "DejaVuSans.ttf": ("fonts-dejavu-core",)}
-FONTS = Path("/usr/share/fonts")
 # How much of the system is known to be there, each level holding those before it.
 LEVELS = ("terminal", "studio", "tests")
 
@@ -440,10 +439,9 @@ def missing_from_system(level: str) -> dict[str, tuple[str, ...]]:
 
 
 def is_there(name: str) -> bool:
-    """True when a library, a program or a font is installed."""
-    if ".so." in name:
-        return loads(name)
-    return any(FONTS.rglob(name)) if name.endswith(".ttf") else bool(shutil.which(name))
+    """True when a library, a font or a program is installed."""
+    found = loads if ".so." in name else shutil.which
+    return any(FONTS.rglob(name)) if name.endswith(".ttf") else bool(found(name))
 
 
 def loads(library: str) -> bool:
