@@ -126,7 +126,7 @@ class PlotControls(QWidget):
             if icons.has(action_id):
                 look = style.ToolButtonIconOnly if short else style.ToolButtonTextBesideIcon
                 button.setToolButtonStyle(look)
-        self.layout().invalidate()
+        self.updateGeometry()
 
     def _trigger(self, action_id: str) -> None:
         self._actions.trigger(action_id)
