@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 _LEAST_PICTURE = 140
@@ -33,7 +33,10 @@ class Arrangement(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.is_beside = False
         self._chooser, self._picture = chooser, picture
+        self._least = picture.minimumHeight()
         body = QWidget(self)
+        body.setBackgroundRole(QPalette.ColorRole.Base)
+        self.viewport().setBackgroundRole(QPalette.ColorRole.Base)
         self._rest = QWidget(body)
         self._rest.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         column = QVBoxLayout(self._rest)
@@ -58,8 +61,8 @@ class Arrangement(QScrollArea):
         # Beside the numbers the whole picture is in sight, however far those reach down.
         margins = self._grid.contentsMargins()
         room = event.size().height() - margins.top() - margins.bottom()
-        most = max(room, self._picture.minimumHeight()) if beside else _UNBOUNDED
-        self._picture.setMaximumHeight(most)
+        self._picture.setMinimumHeight(max(room, self._least) if beside else self._least)
+        self._picture.setMaximumHeight(max(room, self._least) if beside else _UNBOUNDED)
 
     def _place(self) -> None:
         grid, beside = self._grid, self.is_beside
