@@ -36,6 +36,7 @@ class ProblemsPane(PaneFrame):
         self._list.itemDoubleClicked.connect(self._go_to)
         self._list.currentItemChanged.connect(self._unfold)
         self._list.installEventFilter(self)
+        self._list.viewport().installEventFilter(self)
         contexts.register("table", self._list)
         self.set_body(self._list)
         self._nothing = EmptyState(
@@ -147,7 +148,8 @@ class ProblemsPane(PaneFrame):
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._list.currentItem():
                 self._go_to(self._list.currentItem())
                 return True
-        elif event.type() == QEvent.Type.Resize:
+        elif event.type() == QEvent.Type.Resize and watched is self._list.viewport():
+            # The list hears of its size before its viewport has the new one.
             for place in range(self._list.count()):
                 self._give_room(self._list.item(place), self.row_at(place))
         return super().eventFilter(watched, event)

@@ -150,3 +150,22 @@ def test_a_long_sentence_is_whole_once_it_is_chosen(
     qtbot.waitUntil(lambda: pane.list.visualItemRect(pane.list.item(0)).height() > folded)
     row = pane.row_at(0)
     assert row.height() >= row.height_for(row.width())
+
+
+def test_rows_are_as_high_as_their_text_however_the_pane_is_resized(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot
+) -> None:
+    break_kernel(studio)
+    qtbot.waitUntil(lambda: not pane.is_empty)
+    pane.list.setCurrentRow(0)
+    heights = []
+    for width in (600, 140, 1200):
+        pane.resize(width, 300)
+        qtbot.waitUntil(
+            lambda: (
+                pane.list.sizeHintForRow(0)
+                == pane.row_at(0).height_for(pane.list.viewport().width())
+            )
+        )
+        heights.append(pane.list.visualItemRect(pane.list.item(0)).height())
+    assert heights[2] <= heights[0] < heights[1]
