@@ -12,7 +12,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -181,11 +181,12 @@ class RunFolder:
         return removed
 
     def _files(self) -> list[Path]:
-        if not self.checkpoints.is_dir():
-            return []
+        found: list[Path] = []
+        with suppress(OSError):
+            found = list(self.checkpoints.iterdir())
         return [
             entry
-            for entry in self.checkpoints.iterdir()
+            for entry in found
             if entry.suffix == ".safetensors" and _CHECKPOINT.match(entry.stem)
         ]
 
@@ -216,9 +217,13 @@ def _make_unique(root: Path, stamp: str) -> Path:
             return path
 
 
-def _newest(paths: object) -> Path | None:
-    found = list(paths) if not isinstance(paths, list) else paths  # type: ignore[call-overload]
-    return max(found, key=lambda p: (p.stat().st_mtime_ns, p.name), default=None)
+def _newest(paths: Iterable[Path]) -> Path | None:
+    found: list[tuple[int, str, Path]] = []
+    for path in paths:
+        # A training that is under way removes old ones.
+        with suppress(OSError):
+            found.append((path.stat().st_mtime_ns, path.name, path))
+    return max(found)[2] if found else None
 
 
 def _metrics_record(line: bytes, who: str) -> dict[str, float]:

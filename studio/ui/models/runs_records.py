@@ -243,7 +243,7 @@ def write_notes(folder: RunFolder, notes: RunNotes) -> None:
 def _last_epoch(folder: RunFolder) -> tuple[dict[str, float], int]:
     try:
         records = folder.metrics()
-    except StudioError as error:
+    except (StudioError, OSError) as error:
         _LOG.warning("the metrics of a run are left out: %s", error)
         return {}, 0
     if not records:

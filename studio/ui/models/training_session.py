@@ -78,6 +78,7 @@ class TrainingSession:
         self._lock = Lock()
         self._entered = False
         self._abandoned = False
+        self._made: Prepared | None = None
         self._ready = Event()
         self._pause_wanted = False
         self._stop_wanted = False
@@ -108,7 +109,7 @@ class TrainingSession:
                 self._entered = True
             try:
                 before()
-                self.prepared = prepare(plan, self._device, self._dataset, self._relay.ask, step)
+                self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
             finally:
                 self._ready.set()
 
@@ -194,7 +195,7 @@ class TrainingSession:
     def _close(self) -> None:
         if self._entered:
             self._ready.wait()
-        prepared = self.prepared
+        prepared = self._made
         if prepared is not None:
             (self.network or SharedNetwork(prepared.trainer)).close()
             prepared.recorder.close()
@@ -208,7 +209,8 @@ class TrainingSession:
 
     def _launch(self, _: None) -> None:
         """Everything is there: run."""
-        made = self.prepared
+        # Not before: what the window shows must not change while it is being shown.
+        made = self.prepared = self._made
         if made is None or self._abandoned:
             return
         self.network = SharedNetwork(made.trainer)

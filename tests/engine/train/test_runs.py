@@ -168,3 +168,20 @@ def test_a_damaged_summary_reads_as_none(saved: Project) -> None:
     run = RunFolder.create(saved)
     (run.path / "summary.json").write_text(json.dumps([1])[:-1])
     assert run.summary() == {}
+
+
+def test_checkpoints_that_vanish_while_they_are_listed_are_passed_over(
+    saved: Project, cpu: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = RunFolder.create(saved)
+    with Trainer(Task.of_project(saved), cpu, run=run) as trainer:
+        trainer.run()
+    (run.checkpoints / "final.safetensors").unlink()
+    gone = run.checkpoints / "epoch-0004.safetensors"
+    found = run._files()
+    assert gone in found
+    gone.unlink()
+    monkeypatch.setattr(RunFolder, "_files", lambda _: found)
+    last = run.last_checkpoint()
+    assert last is not None
+    assert last.stem == "epoch-0003"

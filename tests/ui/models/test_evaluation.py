@@ -137,32 +137,6 @@ def test_one_output_for_two_classes_is_two_shares(tmp_path: Path, benches: list[
 
 
 @pytest.mark.parametrize("loss", [MeanSquaredError(), MeanAbsoluteError()], ids=["mse", "mae"])
-def test_outputs_that_stand_for_no_class_have_names_of_their_own(
-    tmp_path: Path, benches: list[TestBench]
-) -> None:
-    graph = LayerGraph("too many")
-    graph.outputs = (graph.add(Dense(12, "softmax"), graph.add(Input((4,)))),)
-    iris = TestBench(tmp_path, graph, {"source": "iris"}, epochs=1)
-    benches.append(iris)
-    iris.test()
-    results, subject = iris.evaluation.results, iris.evaluation.subject
-    assert results is not None
-    assert subject is not None
-    outcome = results.outcome
-    assert isinstance(outcome, Classification)
-    assert outcome.names[:3] == subject.classes
-    assert outcome.names[3:] == tuple(f"output {n}" for n in range(3, 12))
-    counts = outcome.confusion()
-    assert counts.shape == (12, 12)
-    assert counts.sum() == len(results)
-    iris.evaluation.ask_sample(0)
-    iris.asked()
-    answer = iris.evaluation.answer
-    assert answer is not None
-    assert answer.classes == outcome.names
-    assert answer.best[0] == outcome.names[outcome.predicted[0]]
-
-
 def test_numbers_are_measured_by_their_errors(
     loss: MeanSquaredError, tmp_path: Path, benches: list[TestBench], rng: np.random.Generator
 ) -> None:
@@ -199,6 +173,32 @@ def test_numbers_are_measured_by_their_errors(
     assert bench.evaluation.answer is not None
     assert bench.evaluation.answer.values[0, 0] == pytest.approx(1.25, abs=0.1)
     assert bench.evaluation.answer.best == ()
+
+
+def test_outputs_that_stand_for_no_class_have_names_of_their_own(
+    tmp_path: Path, benches: list[TestBench]
+) -> None:
+    graph = LayerGraph("too many")
+    graph.outputs = (graph.add(Dense(12, "softmax"), graph.add(Input((4,)))),)
+    iris = TestBench(tmp_path, graph, {"source": "iris"}, epochs=1)
+    benches.append(iris)
+    iris.test()
+    results, subject = iris.evaluation.results, iris.evaluation.subject
+    assert results is not None
+    assert subject is not None
+    outcome = results.outcome
+    assert isinstance(outcome, Classification)
+    assert outcome.names[:3] == subject.classes
+    assert outcome.names[3:] == tuple(f"output {n}" for n in range(3, 12))
+    counts = outcome.confusion()
+    assert counts.shape == (12, 12)
+    assert counts.sum() == len(results)
+    iris.evaluation.ask_sample(0)
+    iris.asked()
+    answer = iris.evaluation.answer
+    assert answer is not None
+    assert answer.classes == outcome.names
+    assert answer.best[0] == outcome.names[outcome.predicted[0]]
 
 
 def test_what_is_no_number_is_the_likeliest_of_nothing() -> None:

@@ -515,3 +515,15 @@ def test_data_that_is_removed_while_it_trains_is_not_needed(
     assert bench.model.state == "failed"
     assert bench.model.error is not None
     assert "points.csv" in str(bench.model.error)
+
+
+def test_what_is_prepared_is_shown_only_when_the_window_hears_of_it(bench: TrainingBench) -> None:
+    bench.model.start()
+    session = bench.model._session
+    assert session is not None
+    assert session._ready.wait(30)
+    # The window's clock stands still: whatever the background has made, nothing may change.
+    assert bench.model.run is None
+    assert bench.model.curves is None
+    bench.until_state("finished")
+    assert bench.model.run is not None
