@@ -107,7 +107,10 @@ JOINT: tuple[Pass, ...] = (
     Pass(
         "set_first_gradients", 1, lambda p, _: set_first_gradients(p), "first writers set gradients"
     ),
-    Pass("fuse_epilogues", 2, lambda p, c: fuse_epilogues(p, c.keep), "activations into products"),
+    Pass(
+        "fuse_epilogues", 2, lambda p, c: fuse_epilogues(p, c.keep, sums=c.target.fuses_sums),
+        "activations into products",
+    ),
     Pass(
         "fuse_gradients", 2, lambda p, c: fuse_gradients(p, c.target, c.keep),
         "gradients of activations into products",

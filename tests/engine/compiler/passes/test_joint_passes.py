@@ -134,11 +134,52 @@ def test_an_activation_further_down_is_brought_up() -> None:
     assert [i.mnemonic for i in after] == ["FUSE", "CONV2D", "RELU", "END", "CONV2D"]
 
 
+def test_a_sum_with_what_is_ready_joins_its_producer() -> None:
+    after = compile_program(resnet(), GL)
+    forward = lines_of(after, "forward")
+    begin = max(k for k, line in enumerate(forward) if line.startswith("FUSE"))
+    words = [line.split()[0] for line in forward[begin:][:5]]
+    assert words == ["FUSE", "BATCHNORM2D", "ADD", "RELU", "END"]
+    assert not any("ADD" in words for words in words_in_groups(compile_program(resnet(), CPU)))
+
+
+def words_in_groups(made: Program) -> list[list[str]]:
+    """Mnemonics of every epilogue of the forward section."""
+    text = " ".join(ins.mnemonic for ins in made.section("forward"))
+    parts = [part.split(" END")[0].split() for part in text.split("FUSE ")[1:]]
+    return [part for part in parts if part[0] != "ADD"]
+
+
+def test_a_sum_with_what_comes_later_waits_for_it() -> None:
+    net = Net("later", "infer")
+    a = net.dense("a", net.input(3), 4)
+    b = net.dense("b", net.emit("tanh", Tanh, x=a), 4)
+    after = fuse_epilogues(net.finish(net.emit("sum", Add, x1=a, x2=b)), sums=True)
+    verify(after)
+    assert [i.mnemonic for i in after] == [
+        "FUSE", "LINEAR", "TANH", "END", "FUSE", "LINEAR", "ADD", "END",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 4)])
+def test_a_sum_over_repeats_stays_alone(shape: tuple[int, ...]) -> None:
+    net = Net("repeats", "infer")
+    y = net.emit("sum", Add, x1=net.dense("a", net.input(3), 4), x2=net.param("b", *shape))
+    assert [i.mnemonic for i in fuse_epilogues(net.finish(y), sums=True)] == ["LINEAR", "ADD"]
+
+
+def test_a_result_added_to_itself_stays_alone() -> None:
+    net = Net("twice", "infer")
+    a = net.dense("a", net.input(3), 4)
+    made = net.finish(net.emit("sum", Add, x1=a, x2=a))
+    assert [i.mnemonic for i in fuse_epilogues(made, sums=True)] == ["LINEAR", "ADD"]
+
+
 # fuse_elementwise
 
 
 def test_a_sum_and_its_activation_become_a_chain_both_ways() -> None:
-    after = compile_program(resnet(), GL, disabled=["fuse_gradients"])
+    after = compile_program(resnet(), GL, disabled=["fuse_epilogues", "fuse_gradients"])
     forward = lines_of(after, "forward")
     begin = forward.index("FUSE {kind=chain}")
     assert [line.split()[0] for line in forward[begin:][:4]] == ["FUSE", "ADD", "RELU", "END"]
