@@ -49,7 +49,9 @@ def facts(window: MainWindow) -> list[tuple[str, str]]:
 
 
 def show(window: MainWindow) -> QDialog:
-    """Open the box."""
+    """Open the box; the window goes on working beside it."""
+    for before in window.findChildren(QDialog, "about"):
+        before.close()
     box = QDialog(window)
     box.setObjectName("about")
     box.setWindowTitle("About Glassbox")
@@ -69,5 +71,6 @@ def show(window: MainWindow) -> QDialog:
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, box)
     buttons.rejected.connect(box.reject)
     column.addWidget(buttons)
-    box.open()
+    box.show()
+    box.activateWindow()
     return box

@@ -149,6 +149,10 @@ class Documents:
             return ""
         return "nothing has changed since the project was saved"
 
+    def why_not_save_as(self) -> str:
+        """Why it cannot be written anywhere; empty when it can."""
+        return self._studio.document.read_only
+
     # -- weights of other programs ------------------------------------------------------------
 
     def why_not_import(self) -> str:

@@ -57,6 +57,10 @@ def places(studio: Studio) -> Iterator[Place]:
             tensor.name, "tensor", "tensor", entities.tensor(tensor.name), "tensor_map", 2.0
         )
     provenance = shown.provenance
+    for key, alias in studio.annotations.found.aliases.items():
+        if provenance.has_tensor(key):
+            entity = entities.Entity("tensor", key)
+            yield Place(alias, f"your name of {key}", "tensor", entity, "tensor_map", 3.0)
     for index, instruction in enumerate(shown.program):
         key = provenance.key_of(index)
         owner = ", ".join(name for name, _ in provenance.nodes_of(index))

@@ -155,8 +155,11 @@ def _grid(specs: Sequence[ActionSpec], parent: QWidget) -> QGridLayout:
 
 
 def show(window: MainWindow) -> KeySheet:
-    """Open the sheet for the view that has the keyboard."""
+    """Open the sheet for the view that has the keyboard; the window goes on working beside it."""
     context = contexts.context_of(QApplication.focusWidget())
+    for before in window.findChildren(KeySheet):
+        before.close()
     sheet = KeySheet(window.studio.actions, context, window)
-    sheet.open()
+    sheet.show()
+    sheet.activateWindow()
     return sheet

@@ -36,7 +36,7 @@ def _bind_files(window: MainWindow) -> None:
     registry.bind("file.open", documents.open)
     registry.bind("file.home", window.show_welcome)
     registry.bind("file.save", documents.save, documents.why_not_save)
-    registry.bind("file.save_as", documents.save_as)
+    registry.bind("file.save_as", documents.save_as, documents.why_not_save_as)
     registry.bind("file.revert", documents.revert, documents.why_not_revert)
     registry.bind("file.import", documents.import_weights, documents.why_not_import)
     registry.bind("file.close", lambda: _close_project(window), lambda: _nothing_open(window))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -83,6 +83,21 @@ def test_a_project_without_a_file_asks_where(
     assert target.is_file()
     assert window.studio.document.path == target
     assert not window.studio.document.dirty
+
+
+def test_a_newer_file_is_looked_at_and_never_written(
+    qtbot: QtBot, window: MainWindow, project: Path
+) -> None:
+    newer = project.with_name("newer.glassbox")
+    newer.write_text(project.read_text().replace('"version": 1', '"version": 99', 1))
+    window.documents.open_path(newer)
+    assert "(read-only)" in window.windowTitle()
+    assert "newer Glassbox" in window.studio.notices.all[-1].text
+    why = window.studio.actions.why_not("file.save_as")
+    assert why == window.studio.document.read_only
+    press("Ctrl+Shift+S")
+    assert window.findChild(QFileDialog, "save_dialog") is None
+    assert "newer Glassbox" in window.status.findChild(QLabel, "hint").text()
 
 
 def test_saving_elsewhere_goes_on_with_that_file(

@@ -17,7 +17,7 @@ DIALOGS = (
     "help.about", "help.guide", "view.command_palette", "view.go_to", "window.tasks",
     "window.notices", "data.attach", "data.attach_path",
 )  # fmt: skip
-LEFT_FREE = ("file.preferences", "export.dialog", "help.guide")
+LEFT_FREE = ("file.preferences", "export.dialog", "help.guide", "help.keys", "help.about")
 """Dialogs beside which the window goes on working."""
 
 
@@ -65,7 +65,8 @@ def test_the_key_works_after_a_dialog_was_left(
 def test_the_key_works_in_a_dialog_that_leaves_the_window_free(
     qtbot: QtBot, opened: MainWindow, action: str
 ) -> None:
-    open_by(qtbot, opened, action)
+    dialog = open_by(qtbot, opened, action)
+    assert not dialog.isModal()
     quit_by_key(qtbot, opened)
     assert not any(w.isVisible() for w in QApplication.topLevelWidgets())
     qtbot.waitUntil(lambda: not opened.studio.tasks.running)
