@@ -172,7 +172,7 @@ def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
     return opened
 
 
-@pytest.mark.parametrize("kind", ["node", "tensor", "instruction"])
+@pytest.mark.parametrize("kind", ["node", "tensor", "instruction", "named"])
 def test_going_to_a_thing_selects_it(qtbot: QtBot, compiled: MainWindow, kind: str) -> None:
     studio = compiled.studio
     program = studio.compilation.shown.program
@@ -185,7 +185,9 @@ def test_going_to_a_thing_selects_it(qtbot: QtBot, compiled: MainWindow, kind: s
             f"3 {list(program)[3].mnemonic}",
             entities.instruction(studio.compilation.provenance.key_of(3)),
         ),
+        "named": ("my_weights", entities.tensor(tensor.name)),
     }[kind]
+    studio.annotations.name_tensor(tensor.name, "my_weights")
     press("Ctrl+P", compiled.canvas)
     found = finder(compiled)
     type_into(qtbot, found, wanted[0])
