@@ -92,8 +92,14 @@ class KeySheet(QDialog):
         self._area.setWidget(body)
 
     def eventFilter(self, _watched: object, event: QEvent) -> bool:
-        # A key pressed with Ctrl or Alt, or one that types nothing, is looked up itself.
-        if event.type() is QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+        # A key pressed with Ctrl or Alt, or one that types nothing, is looked up itself, those
+        # that work in the whole application too.
+        if not isinstance(event, QKeyEvent):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride and _is_chord(event):
+            event.accept()
+            return True
+        if event.type() is QEvent.Type.KeyPress:
             typed = ""
             if _is_chord(event):
                 pressed = QKeySequence(event.keyCombination())

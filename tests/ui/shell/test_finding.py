@@ -240,4 +240,9 @@ def test_the_key_sheet_finds_what_a_key_does(qtbot: QtBot, opened: MainWindow) -
     area = sheet.findChildren(QLabel)
     assert "Command palette…" in {label.text() for label in area if label.isVisibleTo(sheet)}
     assert "Quit" not in {label.text() for label in area if label.isVisibleTo(sheet)}
+    assert not sheet.isModal()
+    press("Ctrl+Q", field)
+    QApplication.processEvents()
+    assert field.text() == "Ctrl+Q"
+    assert opened.isVisible(), "it was asked what the key does"
     sheet.close()

@@ -17,7 +17,7 @@ DIALOGS = (
     "help.about", "help.guide", "view.command_palette", "view.go_to", "window.tasks",
     "window.notices", "data.attach", "data.attach_path",
 )  # fmt: skip
-LEFT_FREE = ("file.preferences", "export.dialog", "help.guide", "help.keys", "help.about")
+LEFT_FREE = ("file.preferences", "export.dialog", "help.guide", "help.about")
 """Dialogs beside which the window goes on working."""
 
 
