@@ -114,6 +114,11 @@ class ProfilingModel:
         """Whether a training under way is being measured."""
         return self._trainer is not None and self._sampler is not None
 
+    @property
+    def is_unwatched(self) -> bool:
+        """Whether a training is under way that nobody measures, as the user wants it."""
+        return self._trainer is not None and self._sampler is None and not self._wants_live()
+
     def follow(self, trainer: Trainer) -> None:
         """Measure a training, from now on; on the window's thread."""
         self.unfollow()

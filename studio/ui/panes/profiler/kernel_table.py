@@ -174,12 +174,9 @@ class KernelTable(QTableView):
     def _fill(self) -> None:
         """Give what is left of the width to the first column of names that is shown."""
         self._show_roomy()
-        names = [
-            name for name in ("instruction", "kernel", "layer") if name in self.shown_columns()
-        ]
-        if not names:
+        wide = self._name_place()
+        if wide is None:
             return
-        wide = _PLACES[names[0]]
         others = sum(
             self.columnWidth(place)
             for place in range(len(COLUMNS))
@@ -187,6 +184,12 @@ class KernelTable(QTableView):
         )
         figure = self.fontMetrics().horizontalAdvance("0")
         self.setColumnWidth(wide, max(_LEAST_NAME * figure, self.viewport().width() - others))
+
+    def _name_place(self) -> int | None:
+        """The first column of names that is shown."""
+        shown = self.shown_columns()
+        names = ("instruction", "kernel", "layer")
+        return next((_PLACES[name] for name in names if name in shown), None)
 
     def _show_roomy(self) -> None:
         """Show more columns where there is room for them, until the user chooses some."""
@@ -293,6 +296,15 @@ class KernelTable(QTableView):
             self._open(self.currentIndex())
         else:
             super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Letters lead to the next name that begins so, whatever column the caret is in."""
+        names = self._name_place()
+        if names is not None:
+            index = self.kernels.index(max(self.currentIndex().row(), 0), names)
+            flags = QItemSelectionModel.SelectionFlag
+            self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
+        super().keyboardSearch(search)
 
     def copy(self) -> None:
         """Copy the rows chosen, or all, with the columns shown and exact numbers."""

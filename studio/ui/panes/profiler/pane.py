@@ -285,6 +285,8 @@ class ProfilerPane(PaneFrame):
             state = "frozen"
         elif self._profiling.is_live:
             state = "live"
+        elif self._profiling.is_unwatched:
+            state = "from before: nothing is measured now"
         else:
             state = found.subject.origin
         steps = numbers.count(found.samples)

@@ -310,6 +310,17 @@ def test_a_click_pins_a_card_that_stays_until_it_is_closed(
     assert card.isHidden()
 
 
+def test_letters_lead_to_kernels_whatever_column_the_caret_is_in(
+    measured: ProfilerPane, qtbot: QtBot
+) -> None:
+    table = measured.table
+    places = [n for n, row in enumerate(table.kernels.rows) if row.mnemonic.startswith("UPDATE")]
+    share = next(n for n, column in enumerate(COLUMNS) if column.id == "share")
+    table.setCurrentIndex(table.kernels.index(0, share))
+    qtbot.keyClicks(table, "upd")
+    assert table.currentIndex().row() in places
+
+
 def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> None:
     table = measured.table
     click_row(qtbot, measured, 1)
@@ -409,6 +420,7 @@ def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
         assert studio.profiling.quiet
         assert not studio.profiling.is_live
         assert quiet.isChecked()
+        assert pane.note == "from before: nothing is measured now"
         qtbot.mouseClick(quiet, LEFT)
         assert not studio.profiling.quiet
         studio.profiling.close()
