@@ -16,6 +16,8 @@ def geometry(case: Case) -> dict[str, int | str]:
         "OUT_W": out_w,
         "CHANNELS": channels,
         "FILTERS": filters,
+        "STRIDE_H": case.ins.value("stride_h"),
+        "STRIDE_W": case.ins.value("stride_w"),
     }
     if case.has("w"):
         found["KH"], found["KW"] = case.shape("w")[:2]

@@ -15,22 +15,30 @@ ivec4 left_row(int p) { return ivec4(dy_cell_at(p * FILTERS)); }
 ivec4 left_depth(int k) { return ivec4(k); }
 int met(ivec4 row, ivec4 depth) { return row.x + depth.x; }
 #else
+#define STRIDED (STRIDE_H > 1 || STRIDE_W > 1)
 ivec4 left_row(int p) {
-    int w = p % IN_W;
+    int j = p % IN_W + pad_w;
     p /= IN_W;
-    return ivec4(p % IN_H + pad_h, w + pad_w, dy_cell(p / IN_H, 0, 0, 0), 0);
+    int i = p % IN_H + pad_h, cell = dy_cell(p / IN_H, 0, 0, 0);
+    return ivec4(i, j, STRIDED ? cell : cell + i * DY_S1 + j * DY_S2, 0);
 }
-ivec4 left_depth(int k) { return ivec4(tap_of(k, FILTERS), 0); }
+ivec4 left_depth(int k) {
+    ivec3 tap = tap_of(k, FILTERS);
+    return ivec4(tap.xy, STRIDED ? tap.z : tap.z - tap.x * DY_S1 - tap.y * DY_S2, 0);
+}
 
-// The cell of dy a pixel meets through a tap; -1 where there is none.
+// The cell of dy a pixel meets through a tap; -1 where there is none. Negative indices are large
+// unsigned ones.
 int met(ivec4 row, ivec4 depth) {
     int i = row.x - depth.x, j = row.y - depth.y;
-    if (i < 0 || j < 0) return -1;
-    if (stride_h > 1 && i % stride_h != 0 || stride_w > 1 && j % stride_w != 0) return -1;
-    i /= stride_h;
-    j /= stride_w;
-    if (i >= OUT_H || j >= OUT_W) return -1;
-    return row.z + i * DY_S1 + j * DY_S2 + depth.z;
+#if STRIDED
+    if (i < 0 || j < 0 || i % STRIDE_H != 0 || j % STRIDE_W != 0) return -1;
+    i /= STRIDE_H;
+    j /= STRIDE_W;
+    return i < OUT_H && j < OUT_W ? row.z + i * DY_S1 + j * DY_S2 + depth.z : -1;
+#else
+    return uint(i) < uint(OUT_H) && uint(j) < uint(OUT_W) ? row.z + depth.z : -1;
+#endif
 }
 #endif
 float take_left(ivec4 row, ivec4 depth) {
