@@ -48,6 +48,7 @@ _EMPTY: tuple[Entry, ...] = (
     "edit.select_all",
     "canvas.find",
     "graph.layout_all",
+    "graph.preview",
     None,
     "canvas.frame_all",
     "canvas.zoom_100",

@@ -95,7 +95,7 @@ class CanvasCommands:
         self._bind("graph.repair", self.next_repair, self._needs_repairs)
         self._bind("graph.mark_output", self.mark_output, self._needs_layers)
         self._bind("graph.own_layer", self.own_layer, self._needs_layers)
-        self._bind("graph.preview", self.next_preview, self._needs_layers)
+        self._bind("graph.preview", self.next_preview, self._needs_any_layer)
         self._bind("graph.layout", self.layout_selection, self._needs_things)
         self._bind("graph.layout_all", lambda: self._arrange("Lay out everything", None))
         self._bind("graph.layout_down", self.layout_down)
@@ -141,6 +141,9 @@ class CanvasCommands:
 
     def _needs_layers(self) -> str:
         return "" if self._layers() else "no layer is selected"
+
+    def _needs_any_layer(self) -> str:
+        return "" if any(self._canvas.document.state.layers()) else "there is no layer"
 
     def _needs_repairs(self) -> str:
         return "" if self._canvas.fixes.chips else "there is nothing to repair"
@@ -331,10 +334,13 @@ class CanvasCommands:
                            lambda state: give_own_layer(state, node_id))  # fmt: skip
 
     def next_preview(self) -> None:
-        """Step what the selected layers show of their output."""
-        layers = self._layers()
-        now = self._canvas.document.state.nodes[layers[-1]].preview
+        """Step what the selected layers show of their output; of all, with none selected."""
+        state = self._canvas.document.state
+        layers = self._layers() or [node.id for node in state.layers()]
+        now = state.nodes[layers[-1]].preview
         mode = PREVIEW_MODES[(PREVIEW_MODES.index(now) + 1) % len(PREVIEW_MODES)]
+        if mode in ("thumbnail", "full"):
+            self._canvas.studio.preferences.set("previews", True)
         self._canvas.apply(f"Preview: {mode}", lambda state: set_preview(state, layers, mode))
 
     def layout_selection(self) -> None:

@@ -113,9 +113,11 @@ _GRAPH: tuple[ActionSpec, ...] = (
         ("H",), "Graph", "canvas", aliases=("fold", "hide body"), group="look",
     ),
     ActionSpec(
-        "graph.preview", "Next preview",
-        "Step what the selected layers show of their output: nothing, shape, thumbnail, full.",
-        ("Shift+H",), "Graph", "canvas", aliases=("thumbnail", "picture"), group="look",
+        "graph.preview", "Step the previews",
+        "Step what the selected layers, or all, show of their output: nothing, its shape, a small "
+        "picture, a large one.",
+        ("Shift+H",), "Graph", "canvas",
+        aliases=("thumbnail", "show pictures", "images on layers", "activations"), group="look",
     ),
     ActionSpec(
         "graph.layout", "Lay out the selection", "Arrange the selected layers along their wires.",

@@ -13,6 +13,7 @@ from studio.graph_editor.model.edits.bypassing import bypass
 from studio.graph_editor.model.edits.layers import set_preview
 from studio.graph_editor.view.node_paint import picture_area
 from studio.graph_editor.view.node_picture import NodePicture
+from studio.ui.models import entities
 from studio.ui.models.preview import Preview
 from tests.graph_editor.model.networks import chain, net
 from tests.graph_editor.view.hands import Hands
@@ -130,3 +131,19 @@ def test_size_of_a_layer_holds_what_it_shows(hands: Hands) -> None:
     room = picture_area(item.card, item.area)
     assert QRectF(item.area).contains(room)
     assert room.height() > 140
+
+
+def test_with_nothing_selected_every_layer_steps_its_preview(hands: Hands) -> None:
+    hands.open(chain())
+    hands.studio.preferences.set("previews", False)
+    hands.studio.bus.clear()
+    hands.studio.actions.trigger("graph.preview")
+    nodes = list(hands.document.state.layers())
+    assert {node.preview for node in nodes} == {"thumbnail"}
+    assert hands.studio.preferences.flag("previews")
+    hands.studio.bus.select((entities.node(nodes[0].id),), source="test")
+    hands.studio.actions.trigger("graph.preview")
+    assert [node.preview for node in hands.document.state.layers()].count("full") == 1
+    hands.document.undo()
+    hands.document.undo()
+    assert {node.preview for node in hands.document.state.layers()} == {"shape"}
