@@ -8,6 +8,7 @@ from studio.ui.models.theme import ROLES, Theme
 _SHEET = """
 * { outline: 0; }
 QMainWindow, QDialog { background: @window; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QMainWindow::separator { background: @window; width: 4px; height: 4px; }
 QMainWindow::separator:hover { background: @accent; }
 QToolTip { background: @field; color: @text; border: 1px solid @outline; padding: 4px 8px; }

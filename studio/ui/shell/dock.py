@@ -110,7 +110,9 @@ class Dock(QDockWidget):
         """Leave the title out of the header while a tab above it says the same."""
         window = self.parentWidget()
         if self._header is not None and isinstance(window, QMainWindow):
-            tabbed = not self.isFloating() and bool(window.tabifiedDockWidgets(self))
+            # A closed or floating dock keeps its place among the tabs, and shows none.
+            others = [d for d in window.tabifiedDockWidgets(self) if not d.isFloating()]
+            tabbed = not self.isFloating() and any(not other.isHidden() for other in others)
             self._header.show_title(not tabbed)
 
     def event(self, event: QEvent) -> bool:

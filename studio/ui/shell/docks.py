@@ -100,6 +100,8 @@ class Docks(QObject):
 
     def _settled(self) -> None:
         arrangement.hide_stray_tabs(self._window, self.all)
+        for dock in self.all.values():
+            dock.show_tabbed()
 
     def _make_next(self) -> None:
         while self._wanted and not self._loading:

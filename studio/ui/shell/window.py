@@ -137,6 +137,7 @@ class MainWindow(QMainWindow):
         self._middle.setCurrentWidget(self.welcome)
         self.docks.set_away(True)
         self.status.show_document(False)
+        self._give_keyboard()
         self._retitle()
 
     def show_canvas(self) -> None:
@@ -147,6 +148,7 @@ class MainWindow(QMainWindow):
             self._framing.begin()
         self.docks.set_away(False)
         self.status.show_document(True)
+        self._give_keyboard()
         self._retitle()
 
     def ensure_canvas(self) -> QWidget:
@@ -159,6 +161,13 @@ class MainWindow(QMainWindow):
             self._follow_zoom(made)
             self._framing = Framing(made, self._frame_all)
         return self.canvas
+
+    def _give_keyboard(self) -> None:
+        """The middle has the keyboard, unless somebody works in a pane: the toolbar needs none."""
+        focused, middle = self.focusWidget(), self._middle.currentWidget()
+        busy = focused is not None and focused.isVisibleTo(self)
+        if middle is not None and (not busy or self.top_bar.isAncestorOf(focused)):
+            middle.setFocus()
 
     def _frame_all(self) -> None:
         begin = getattr(self.canvas, "show_beginning", None)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QTabBar, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QTabBar, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit.empty_state import EmptyState
@@ -331,3 +331,34 @@ def test_a_pane_that_cannot_be_made_says_so_in_its_place(
         "RuntimeError: no such thing" in dock.pane.findChildren(type(dock.pane._sentence))[1].text()
     )
     assert opened.isVisible()
+
+
+def test_a_pane_says_its_name_again_when_the_tabs_beside_it_are_gone(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+
+    def named(pane: str) -> bool:
+        shown = [label.text() for label in opened.docks[pane].header.findChildren(QLabel)
+                 if label.isVisible()]  # fmt: skip
+        return opened.docks[pane].windowTitle() in shown
+
+    assert not named("tensor_map")
+    opened.docks["problems"].setFloating(True)
+    qtbot.waitUntil(lambda: named("tensor_map") and named("problems"))
+    opened.docks["problems"].setFloating(False)
+    qtbot.waitUntil(lambda: not named("tensor_map"))
+    opened.docks["problems"].close()
+    qtbot.waitUntil(lambda: named("tensor_map"))
+
+
+def test_the_middle_has_the_keyboard_from_the_start(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is opened.canvas)
+    opened.docks.show("palette")
+    searched = QApplication.focusWidget()
+    qtbot.waitUntil(searched.isVisible)
+    opened.show_canvas()
+    assert QApplication.focusWidget() is searched
+    opened.show_welcome()
+    assert opened.welcome.isAncestorOf(QApplication.focusWidget()) or opened.welcome.hasFocus()
