@@ -123,4 +123,5 @@ def _parameters(flow: Flow, node_id: str) -> int | None:
 
 def _signed(count: int) -> str:
     sign = "−" if count < 0 else "+"  # noqa: RUF001
-    return f"{sign}{abs(count):,} parameter{'' if abs(count) == 1 else 's'}"
+    number = f"{abs(count):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{sign}{number} parameter{'' if abs(count) == 1 else 's'}"

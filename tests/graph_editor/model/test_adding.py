@@ -367,13 +367,18 @@ def test_the_ghost_on_a_wire_says_what_the_whole_network_gains():
     ghost = preview_shape(
         state, "Conv2D", wire=wire, config={"filters": 16, "kernel_size": [3, 3], "padding": "same"}
     )
-    assert (ghost.shape, ghost.difference, ghost.text) == ((8, 8, 16), 2320, "+2,320 parameters")
+    assert (ghost.shape, ghost.difference, ghost.text) == (
+        (8, 8, 16),
+        2320,
+        "+2\N{NARROW NO-BREAK SPACE}320 parameters",
+    )
     shrunk = preview_shape(state, "MaxPooling2D", wire=wire)
     after = add_on_wire(state, "MaxPooling2D", wire)
     expected = sum(o.parameters or 0 for o in flow_of(after).outcomes.values())
     before = sum(o.parameters or 0 for o in flow_of(state).outcomes.values())
     assert shrunk.difference == expected - before < 0
-    assert shrunk.text == f"\N{MINUS SIGN}{before - expected:,} parameters"
+    lost = f"{before - expected:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    assert shrunk.text == f"\N{MINUS SIGN}{lost} parameters"
 
 
 def test_the_ghost_says_what_would_not_fit():

@@ -262,7 +262,9 @@ def test_the_text_book_case_is_repaired_as_one_would():
     facts = DataFacts((28, 28, 1), "images", 10)
     (problem,) = with_fixes(validate(state, facts), state, facts).problems
     labels = [fix.label for fix in problem.fixes]
-    assert "Insert Flatten (dense gets 784 inputs, 7,850 parameters)" in labels
+    assert (
+        "Insert Flatten (dense gets 784 inputs, 7\N{NARROW NO-BREAK SPACE}850 parameters)" in labels
+    )
 
 
 def test_a_problem_without_generators_has_no_fixes():

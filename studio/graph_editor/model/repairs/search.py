@@ -168,20 +168,24 @@ def _effect(
         shapes = input_shapes(node, flow)
         if len(shapes) == 1 and len(shapes[0]) == 1:
             count = shapes[0][0]
-            parts.append(f"{node.name} gets {count:,} input{'' if count == 1 else 's'}")
+            parts.append(f"{node.name} gets {_count(count)} input{'' if count == 1 else 's'}")
         elif shapes:
             parts.append(f"{node.name} gets {' and '.join(map(shape_list, shapes))}")
         else:
             parts.append(f"{node.name} gives {shape_list(outcome.shape)}")
         if outcome.parameters and not node.bypassed:
-            parts.append(f"{outcome.parameters:,} parameters")
+            parts.append(f"{_count(outcome.parameters)} parameters")
     new = sum(flow.outcomes[i].parameters or 0 for i in added if i in flow.outcomes and i != about)
     if new:
-        parts.append(f"{new:,} new parameters")
+        parts.append(f"{_count(new)} new parameters")
     if not parts and found.parameters is not None:
-        parts.append(f"the network has {found.parameters:,} parameters")
+        parts.append(f"the network has {_count(found.parameters)} parameters")
     left = next((p for p in fresh if p.severity == "error"), None)
     if left is not None:
         name = after.nodes[left.node].name if left.node in after.nodes else "network"
         parts.append(f"then {name}: {left.message}")
     return ", ".join(parts)
+
+
+def _count(number: int) -> str:
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
