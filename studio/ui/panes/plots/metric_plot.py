@@ -138,6 +138,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._zone.setBrush(QBrush(theme.colour("hairline", 60)))
         self._title.setFont(theme.font("ui"))
         self._title.setText(metric_title(self.metric_name))
+        for label in self._mark_labels:
+            self._dress_mark(label)
 
     def draw(self, *, live: bool) -> None:
         """Draw the curves as they are now.
@@ -237,6 +239,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._marks.setData(x, np.tile([low, high], len(marks)), connect="pairs")
         while len(self._mark_labels) < len(marks):
             self._mark_labels.append(self._label("mark"))
+            self._dress_mark(self._mark_labels[-1])
         for number, label in enumerate(self._mark_labels):
             label.setVisible(number < len(marks))
             if number < len(marks):
@@ -317,13 +320,17 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         if name == "note":
             label.setProperty("role", "error")
             label.hide()
-        elif name == "mark":
-            label.setProperty("role", "warning")
         elif name == "reading":
             label.setTextFormat(Qt.TextFormat.RichText)
             label.setMargin(4)
             label.hide()
         return label
+
+    def _dress_mark(self, label: QLabel) -> None:
+        """Words that may lie over curves need a ground of their own."""
+        label.setStyleSheet(
+            f"background: {theme.colour('dock').name()}; color: {theme.colour('warning').name()};"
+        )
 
     def _place_labels(self) -> None:
         area = self.mapFromScene(self.box.sceneBoundingRect()).boundingRect()

@@ -298,6 +298,9 @@ class PlotsPane(PaneFrame):
             if not event.isAutoRepeat():
                 self._space = event.type() == QEvent.Type.KeyPress
             return True
+        if event.type() == QEvent.Type.FocusOut:
+            # Who goes elsewhere with the bar held down lets it go there.
+            self._space = False
         if event.type() in (QEvent.Type.Enter, QEvent.Type.FocusIn):
             found = next((m for m, plot in self._plots.items() if plot is watched), "")
             self._current = found or self._current

@@ -180,10 +180,13 @@ def test_a_changed_learning_rate_is_a_labelled_mark_in_every_plot(
     trainings.until_state("finished")
     trainings.until(lambda: pane.plots and all(p.content and p.content.marks for p in pane.plots))
     for plot in pane.plots:
-        from PySide6.QtWidgets import QLabel
-
         labels = [w for w in plot.findChildren(QLabel, "plot_mark") if w.isVisible()]
         assert [label.text() for label in labels] == ["rate 0.0025"]
+    for mode in ("light", "dark"):
+        trainings.studio.theme.choose(mode)
+        (label,) = (w for w in pane.plot("loss").findChildren(QLabel, "plot_mark") if w.isVisible())
+        ground = label.grab().toImage().pixelColor(0, 0)
+        assert ground == QColor(trainings.studio.theme.colour("dock"))
 
 
 def test_two_runs_are_drawn_in_two_colours(trained: PlotsPane, trainings: Trainings) -> None:
@@ -237,6 +240,27 @@ def test_the_middle_button_moves_what_is_shown(
     trained.draw()
     drag(qtbot, plot, Qt.MouseButton.MiddleButton, place(plot, 0.5, 0.5), place(plot, 0.25, 0.5))
     assert display.view == pytest.approx((25.0, 45.0), abs=0.5)
+
+
+def test_the_space_bar_and_a_drag_move_until_it_is_let_go_or_the_focus_goes(
+    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    display, plot = trainings.studio.plots, trained.plot("loss")
+    left = Qt.MouseButton.LeftButton
+    display.zoom((20.0, 40.0))
+    trained.draw()
+    trained.activateWindow()
+    plot.setFocus()
+    qtbot.waitUntil(plot.hasFocus)
+    qtbot.keyPress(plot, Qt.Key.Key_Space)
+    drag(qtbot, plot, left, place(plot, 0.5, 0.5), place(plot, 0.25, 0.5))
+    assert display.view == pytest.approx((25.0, 45.0), abs=0.5)
+    # The bar is let go of somewhere else, where nobody hears it.
+    trained.controls.findChild(QComboBox, "plot_axis").setFocus()
+    qtbot.waitUntil(lambda: not plot.hasFocus())
+    trained.draw()
+    drag(qtbot, plot, left, place(plot, 0.25, 0.5), place(plot, 0.75, 0.5))
+    assert display.view == pytest.approx((30.0, 40.0), abs=0.5)
 
 
 def test_ctrl_and_the_wheel_zoom_at_the_pointer(trained: PlotsPane, trainings: Trainings) -> None:
