@@ -2,6 +2,7 @@
 
     python -m benchmarks.training_steps --backend cpu --peers torch,jax
     python -m benchmarks.training_steps --backend gl  --peers torch,jax --json steps.json
+    python -m benchmarks.training_steps --backend gl  --peers torch --tuned
 
 All systems start from the same weights and run in one process; our first losses are compared with
 PyTorch's in the same run. A row is the median of seven blocks of steps; the loss is read
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(work, batch, steps, options, facts):
-    from benchmarks import ours
+    from benchmarks import ours, tuning
     from studio.engine.train.devices import open_backend
 
     peers = options.peers.split(",") if options.peers else []
@@ -56,6 +57,8 @@ def _measure(work, batch, steps, options, facts):
     rows = []
     with open_backend(options.backend) as opened:
         facts[f"glassbox {options.backend}"] = opened.backend.device
+        chosen = tuning.choose_kernels(opened.backend, work, batch, options.tuned)
+        facts[f"kernels of {work.id} batch {batch}"] = chosen
         if work.optimizer:
             own = ours.first_losses(work, batch, opened.backend, 3)
             rows += ours.train_rows(work, batch, opened.backend, steps)
@@ -98,6 +101,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--peers", default="torch", help="torch, jax, both or empty")
     parser.add_argument("--works", default="W2,W3,W4,W1")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--tuned", type=float, nargs="?", const=20.0, default=0.0,
+                        metavar="SECONDS", help="choose kernels by measurement first")  # fmt: skip
     parser.add_argument("--json", type=Path, default=None)
     return parser.parse_args(arguments)
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "dis": ("files", "disassemble"),
     "exec": ("files", "execute_file"),
     "profile": ("profiling", "profile"),
+    "tune": ("tuning", "tune"),
     "import": ("doors", "import_file"),
     "export": ("doors", "export_project"),
     "doctor": ("doctor", "doctor"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, Target
@@ -14,6 +14,8 @@ from studio.engine.gl.engine_thread import EngineThread
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.program_cache import ProgramCache
 from studio.engine.gl.session import GlSession
+from studio.engine.gl.tuning.table import load_choices
+from studio.engine.gl.tuning.tuner import tune_programs
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
 from studio.engine.runtime.requirements import (
@@ -24,8 +26,11 @@ from studio.engine.runtime.requirements import (
 )
 
 if TYPE_CHECKING:
+    from studio.engine.gl.choices import Choices
     from studio.engine.gl.context import ContextProvider
     from studio.engine.gl.device import DeviceInfo
+    from studio.engine.gl.tuning.findings import Tuning
+    from studio.engine.gl.tuning.tuner import Hear, Job
     from studio.engine.isa.program import Program
 
 
@@ -112,6 +117,23 @@ class GlBackend:
         """
         self._work.wanted_variants = dict(variants)
 
+    def choose_by(self, choices: Choices) -> None:
+        """What to ask before the shipped tables in what is compiled from now on.
+
+        A backend begins with what ``tune`` kept for its device, where it did.
+        """
+        self._work.choices = choices
+
+    def tune(self, jobs: Sequence[Job], seconds: float, hear: Hear | None = None) -> Tuning:
+        """Measure the kernels programs leave a choice of; changes nothing by itself.
+
+        Args:
+            jobs: programs with the batch each runs in.
+            seconds: when to stop.
+            hear: told (kernels decided, kernels in all, the one under way), on another thread.
+        """
+        return self._work.engine.call(tune_programs, self._work, tuple(jobs), seconds, hear)
+
     def memory(self) -> MemoryReport:
         """What is held now."""
         counters = self._work.pool.counters()
@@ -144,4 +166,4 @@ def _open(engine: EngineThread) -> DeviceWork:
     programs = ProgramCache(gl, disk=disk)
     engine.on_close(pool.close)
     engine.on_close(programs.close)
-    return DeviceWork(engine, gl, pool, programs)
+    return DeviceWork(engine, gl, pool, programs, choices=load_choices(info.fingerprint))

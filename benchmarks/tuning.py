@@ -1,0 +1,230 @@
+"""Step times of W1 to W4 with the shipped choice of kernels and with the measured one.
+
+    python -m benchmarks.tuning --total 55 --json tuning.json
+
+Each workload is measured, tuned, and measured again in one process on one device; a training begins
+from the same weights both times, and its first losses are shown beside each other. What
+is found is kept nowhere unless `--keep` says so. When the time is up the rest is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.ours import network_of, ready_to_train
+from benchmarks.timing import machine, measure
+from benchmarks.workloads import WORKLOADS, Workload
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices import SHIPPED
+from studio.engine.gl.tuning.findings import Tuning
+from studio.engine.gl.tuning.table import Table, keep_rows
+from studio.engine.runtime.backend import Backend, Executable
+from studio.engine.train.network import Network
+
+BLOCK_SECONDS = 0.1
+"""How long a block of steps takes; the median of five counts."""
+LEAST_TUNING = 2.0
+"""Seconds a workload gets for its tuning at least."""
+RUNS = (
+    ("W2", 128), ("W3", 128), ("W4", 128), ("W1", 1),
+    ("W4", 32), ("W2", 1024), ("W3", 1024), ("W1", 32), ("W1", 128),
+)  # fmt: skip
+LOSSES = 3
+
+
+def choose_kernels(backend: Backend, work: Workload, batch: int, seconds: float) -> str:
+    """Take the shipped kernels, or with ``seconds`` tune first; returns what was done.
+
+    Whatever table the user keeps is not used, so that figures do not hang on it.
+    """
+    device: object = backend
+    if not isinstance(device, GlBackend):
+        return "as compiled for the CPU"
+    device.choose_by(SHIPPED)
+    if not seconds:
+        return "shipped choice of kernels"
+    network, _ = network_of(work, batch, backend)
+    with network:
+        mode = "train" if work.optimizer else "infer"
+        found = device.tune([(network.program(mode), batch)], seconds)
+    device.choose_by(Table(found.rows))
+    return f"{len(found.rows)} of {len(found.findings)} choices of kernels measured to be better"
+
+
+class Steps:
+    """A workload's step, run and timed again and again.
+
+    Args:
+        network: the network.
+        executable: its program.
+        work: what it is.
+        feed: gives an executable its inputs, where they are not in the data set.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        executable: Executable,
+        work: Workload,
+        feed: Callable[[Executable], None] = lambda _: None,
+    ) -> None:
+        self.network = network
+        self.executable = executable
+        self.work = work
+        self._feed = feed
+        session = network.session
+        self._start = {name: np.array(session.read(name).result()) for name in session.names()}
+        feed(executable)
+
+    @property
+    def mode(self) -> str:
+        """Which program of the network runs."""
+        return "train" if self.work.optimizer else "infer"
+
+    def again(self) -> None:
+        """Compile the program anew, with the choices that now hold."""
+        batch = self.executable.batch
+        self.network.forget(self.mode)
+        self.executable = self.network.executable(self.mode, batch)
+        self._feed(self.executable)
+
+    def losses(self) -> list[float]:
+        """Losses of the first steps from the shared start; empty where nothing is trained."""
+        if not self.work.optimizer:
+            return []
+        for name, values in self._start.items():
+            self.network.session.write(name, values)
+        self._run(LOSSES)
+        ring = self.network.session.read("train/ring").result()
+        return [float(row[0]) for row in ring[:LOSSES]]
+
+    def milliseconds(self) -> float:
+        """Median time of a step."""
+        steps = 1
+        while (seconds := self._run(steps)) < BLOCK_SECONDS / 4:
+            steps *= 2
+        steps = max(1, round(steps * BLOCK_SECONDS / seconds))
+        return measure(lambda: self._run(steps), steps, repeats=5, warm=1).median_ms
+
+    def _run(self, steps: int) -> float:
+        begun = time.perf_counter()
+        self.executable.run(steps)
+        self.executable.finish()
+        return time.perf_counter() - begun
+
+
+@contextmanager
+def ready(work: Workload, batch: int, backend: GlBackend) -> Iterator[Steps]:
+    """A workload ready to run: training where it is trained, inference otherwise."""
+    if work.optimizer:
+        with ready_to_train(work, batch, backend) as (network, executable):
+            yield Steps(network, executable, work)
+        return
+    network, samples = network_of(work, batch, backend)
+    with network:
+        values = samples.inputs[0]
+        yield Steps(
+            network,
+            network.executable("infer", batch),
+            work,
+            lambda executable: executable.feed(executable.program.inputs[0], values),
+        )
+
+
+def compare(
+    backend: GlBackend, work: Workload, batch: int, seconds: Callable[[], float]
+) -> tuple[dict[str, Any], Tuning]:
+    """Measure, tune, and measure again."""
+    backend.choose_by(SHIPPED)
+    with ready(work, batch, backend) as steps:
+        losses, before = steps.losses(), steps.milliseconds()
+        found = backend.tune([(steps.network.program(steps.mode), batch)], seconds())
+        backend.choose_by(Table(found.rows))
+        steps.again()
+        tuned_losses, after = steps.losses(), steps.milliseconds()
+    backend.choose_by(SHIPPED)
+    return {
+        "work": work.id, "batch": batch, "before_ms": before, "after_ms": after,
+        "losses": losses, "tuned_losses": tuned_losses,
+        "tuning_seconds": found.seconds, "left": found.left, "clock": found.clock,
+        "kernels": [asdict(one) for one in found.findings],
+    }, found  # fmt: skip
+
+
+def report(row: dict[str, Any], found: Tuning) -> None:
+    """Print one workload: its line, and a line per better choice."""
+    ratio = row["before_ms"] / row["after_ms"]
+    print(
+        f"{row['work']} batch {row['batch']}: {row['before_ms']:.4f} -> {row['after_ms']:.4f} ms "
+        f"({ratio:.2f}x); {len(found.rows)} of {len(found.findings)} better, {found.left} left, "
+        f"{found.seconds:.1f} s by {found.clock}"
+    )
+    if row["losses"]:
+        pairs = zip(row["losses"], row["tuned_losses"], strict=True)
+        worst = max(abs(a - b) / max(abs(a), 0.1) for a, b in pairs)
+        print(f"  first losses {row['losses']}, worst difference {worst:.1e}")
+    for one in found.findings:
+        if one.improved:
+            (variant, parts), best = one.shipped, one.best
+            print(
+                f"  {one.signature}: {variant}/{parts} {one.shipped_us:.1f} us -> "
+                f"{best.variant}/{best.parts} {best.median_us:.1f} us ({best.gain:.2f}x)"
+            )
+        for refused in one.refused:
+            print(f"  {one.signature}: left out {refused}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Tune the workloads one after another until the time is up."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--works", default="W1,W2,W3,W4")
+    parser.add_argument("--batch", type=int, default=0, help="only this batch; all by default")
+    parser.add_argument("--total", type=float, default=120.0, help="seconds for everything")
+    parser.add_argument("--keep", action="store_true", help="keep the choices for later runs")
+    parser.add_argument("--json", type=Path, default=None)
+    options = parser.parse_args(arguments)
+    end = time.monotonic() + options.total
+    wanted = options.works.split(",")
+    runs = [r for r in RUNS if r[0] in wanted and options.batch in (0, r[1])]
+    if options.batch and not runs:
+        runs = [(name, options.batch) for name in wanted]
+    backend = GlBackend()
+    rows = []
+    print(backend.device, flush=True)
+    for number, (name, batch) in enumerate(runs):
+        left = len(runs) - number
+        if time.monotonic() >= end:
+            print(f"time is up: {', '.join(f'{n} batch {b}' for n, b in runs[number:])} left out")
+            break
+
+        def share(left: int = left) -> float:
+            """Seconds for this tuning: half of what is left for this and each later run."""
+            return max(LEAST_TUNING, 0.5 * (end - time.monotonic()) / left)
+
+        row, found = compare(backend, WORKLOADS[name], batch, share)
+        report(row, found)
+        rows.append(row)
+        if options.keep:
+            print(f"  kept in {keep_rows(backend.fingerprint, found.rows, found.stale)}")
+    facts = {**machine(), "device": backend.device, "driver": backend.fingerprint}
+    backend.close()
+    if options.json is not None:
+        options.json.write_text(json.dumps({"machine": facts, "rows": rows}, indent=1))
+    if rows:
+        mean = geometric_mean(row["before_ms"] / row["after_ms"] for row in rows)
+        print(f"{mean:.3f}x over {len(rows)} workloads (geometric mean)")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,97 @@
+"""What can be tried for an instruction: other variants, other tiles, other cuts of the depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from studio.engine.gl.products import Product
+from studio.engine.gl.scratch import ROOM
+from studio.engine.gl.specs import Case, all_variants, choose
+from studio.engine.gl.tiles import (
+    MOST_PARTS,
+    REGISTER_TILES,
+    SLIM_PART,
+    TILES,
+    Tile,
+    best_tile,
+    hardware_cost,
+    software_cost,
+)
+from studio.engine.gl.tuning.table import tile_variant
+
+Cut = tuple[Tile, int]
+"""A tile, and into how many parts the depth is cut."""
+
+PROMISING = 3.0
+"""How many times what the shipped choice is expected to take a tile may be expected to take."""
+
+_SINGLE_TILES = frozenset(map(tile_variant, (*TILES, *REGISTER_TILES)))
+
+
+def other_variants(case: Case) -> tuple[str, ...]:
+    """Variants that could run an instruction beside the one the shipped table chooses.
+
+    Those of a single tile are left out, since tiles are tried by product; so are, on a software
+    renderer, those made for GPUs, which it compiles for seconds.
+    """
+    default = choose(case).name
+    return tuple(
+        one.name
+        for one in all_variants().get(case.ins.mnemonic, ())
+        if one.name != default
+        and one.name not in _SINGLE_TILES
+        and not (case.traits.is_software and one.hardware > one.software)
+        and one.applies(case)
+    )
+
+
+def shipped_cut(product: Product, tiles: Sequence[Tile], *, software: bool) -> Cut:
+    """What the shipped table chooses among the tiles."""
+    size = (product.rows, product.cols, product.depth, product.batches)
+    return best_tile(*size, tiles, software=software)
+
+
+def first_cuts(product: Product, tiles: Sequence[Tile], *, software: bool) -> tuple[Cut, ...]:
+    """Every tile that is not hopeless, cut as is expected to suit it; the shipped choice first."""
+    cost = software_cost if software else hardware_cost
+    size = (product.rows, product.cols, product.depth, product.batches)
+    default = shipped_cut(product, tiles, software=software)
+    most = PROMISING * cost(*size, *default)
+    others = (shipped_cut(product, (tile,), software=software) for tile in tiles)
+    return (
+        default,
+        *(
+            cut
+            for cut in others
+            if cut[0] != default[0] and cost(*size, *cut) <= most and _fits(product, cut, default)
+        ),
+    )
+
+
+def finer_and_coarser(
+    product: Product, cut: Cut, default: Cut, *, software: bool
+) -> tuple[Iterator[Cut], Iterator[Cut]]:
+    """Cuts of the same tile into twice, four times, … as many parts, and into half, a quarter, …"""
+    tile, parts = cut
+
+    def finer() -> Iterator[Cut]:
+        more = 2 * parts
+        while more <= MOST_PARTS[software] and product.depth // more >= SLIM_PART[software]:
+            if not _fits(product, (tile, more), default):
+                return
+            yield tile, more
+            more *= 2
+
+    def coarser() -> Iterator[Cut]:
+        fewer = parts // 2
+        while fewer >= 1:
+            yield tile, fewer
+            fewer //= 2
+
+    return finer(), coarser()
+
+
+def _fits(product: Product, cut: Cut, default: Cut) -> bool:
+    """Whether the parts take no more room than the shipped choice or the usual scratch storage."""
+    room = 4 * product.rows * product.cols * product.batches
+    return cut[1] == 1 or room * cut[1] <= max(ROOM, room * default[1])

@@ -1,0 +1,63 @@
+"""What a search for fast kernels found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studio.engine.gl.tuning.table import Measured
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found for one signature.
+
+    Attributes:
+        signature: the product or instruction.
+        shipped: what the shipped tables choose: variant, and parts of a product.
+        best: the fastest choice; the shipped one where nothing was clearly faster.
+        tried: candidates that ran, the shipped choice among them.
+        refused: candidates that gave other results or could not run.
+    """
+
+    signature: str
+    shipped: tuple[str, int]
+    best: Measured
+    tried: int
+    refused: tuple[str, ...] = ()
+
+    @property
+    def improved(self) -> bool:
+        """Whether the best choice is another than the shipped one."""
+        return (self.best.variant, self.best.parts) != self.shipped
+
+    @property
+    def shipped_us(self) -> float:
+        """Microseconds of the instruction with the shipped choice."""
+        return self.best.median_us * self.best.gain
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """All findings of a run.
+
+    Attributes:
+        findings: by signature, those that take most of the time first.
+        left: kernels not looked at, since time was up or they could not be run alone.
+        seconds: how long it took.
+        clock: what measured, ``gpu timestamps`` or ``wall clock``.
+    """
+
+    findings: tuple[Finding, ...]
+    left: int
+    seconds: float
+    clock: str
+
+    @property
+    def rows(self) -> dict[str, Measured]:
+        """The choices worth keeping."""
+        return {f.signature: f.best for f in self.findings if f.improved}
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """Signatures for which the shipped choice is best."""
+        return tuple(f.signature for f in self.findings if not f.improved)

@@ -1,0 +1,344 @@
+"""Finds the fastest kernels for the shapes of programs by running them on the device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from studio.engine.compiler.lifetimes import inner_gradients
+from studio.engine.core.errors import BackendError, ShaderError
+from studio.engine.gl.assignments import is_row
+from studio.engine.gl.entry_points import ContextLostError
+from studio.engine.gl.products import Product
+from studio.engine.gl.specs import all_variants, choose
+from studio.engine.gl.tiles import Tile
+from studio.engine.gl.timers import step_timer
+from studio.engine.gl.tuning.candidates import (
+    Cut,
+    finer_and_coarser,
+    first_cuts,
+    other_variants,
+)
+from studio.engine.gl.tuning.findings import Finding, Tuning
+from studio.engine.gl.tuning.signatures import case_signature
+from studio.engine.gl.tuning.table import Measured, tile_variant
+from studio.engine.gl.tuning.trial_room import NumberBlock
+from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
+from studio.engine.runtime.entries import Entry, entries
+
+if TYPE_CHECKING:
+    from studio.engine.gl.device_work import DeviceWork
+    from studio.engine.gl.planned import Planned
+    from studio.engine.gl.source import KernelSource
+    from studio.engine.isa.program import Program, Storage
+
+LEAST_GAIN = 1.03
+"""How many times as fast a choice must be to take the place of the shipped one."""
+_BEST_TILES = 2
+"""Tiles whose other cuts are tried too."""
+INFINITE = float("inf")
+
+Named = tuple[str, int]
+"""A variant, and the parts a product is cut into; 0 for a whole instruction."""
+Job = tuple["Program", int]
+"""A program and the rows of its batch."""
+Hear = Callable[[int, int, str], None]
+"""Hears (kernels decided, kernels in all, the one under way)."""
+
+
+def tune_programs(
+    work: DeviceWork, jobs: Sequence[Job], seconds: float, hear: Hear | None = None
+) -> Tuning:
+    """Measure the choices that programs leave open; on the engine thread.
+
+    Args:
+        work: the device.
+        jobs: programs with the batch each runs in.
+        seconds: when to stop; what is then under way keeps the best found so far.
+        hear: told of every kernel as its turn comes.
+    """
+    return _Tuner(work, seconds, hear).run(jobs)
+
+
+@dataclass
+class _Subject:
+    """Equal entries, of which one is tried.
+
+    Attributes:
+        program: what the entry is part of.
+        inner: gradients of the program that live inside one kernel.
+        entry: the one tried.
+        batch: rows of the batch symbol.
+        count: how many there are.
+        seconds: what one takes as shipped.
+    """
+
+    program: Program
+    inner: frozenset[Storage]
+    entry: Entry
+    batch: int
+    count: int = 1
+    seconds: float = 0.0
+
+
+@dataclass
+class _Search:
+    """Candidates run for one signature: seconds by candidate, and those that were refused."""
+
+    seconds: dict[Named, float] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def best(self) -> float:
+        """What the fastest takes."""
+        return min(self.seconds.values(), default=INFINITE)
+
+    def best_of(self, default: Named) -> Named:
+        """The fastest; the default where none ran."""
+        return min(self.seconds, key=self.seconds.__getitem__, default=default)
+
+
+class _Tuner:
+    def __init__(self, work: DeviceWork, seconds: float, hear: Hear | None) -> None:
+        self._work = work
+        self._begun = time.monotonic()
+        self._deadline = self._begun + seconds
+        self._hear = hear
+        self._trial = Trial()
+        self._findings: dict[str, Finding] = {}
+        self._software = work.traits.is_software
+        self._numbers = NumberBlock(work)
+
+    def run(self, jobs: Sequence[Job]) -> Tuning:
+        """Measure what takes the most time first, until all is done or time is up."""
+        done = 0
+        try:
+            subjects = self._subjects(jobs)
+            ranked = self._ranked(subjects)
+            for subject in ranked:
+                if self._is_over:
+                    break
+                self._tell(done, len(ranked), subject)
+                with self._opened(subject) as trials:
+                    self._tune(trials)
+                done += 1
+        finally:
+            self._numbers.release()
+        seconds = time.monotonic() - self._begun
+        clock = step_timer(self._work.gl, self._work.engine.info).source
+        return Tuning(tuple(self._findings.values()), len(subjects) - done, seconds, clock)
+
+    @property
+    def _is_over(self) -> bool:
+        return time.monotonic() >= self._deadline or self._work.engine.stopping.is_set()
+
+    def _tell(self, done: int, total: int, subject: _Subject) -> None:
+        if self._hear is not None:
+            self._hear(done, total, f"{subject.entry.mnemonic} {', '.join(subject.entry.owners)}")
+
+    @contextmanager
+    def _opened(self, subject: _Subject) -> Iterator[EntryTrials]:
+        """Room to try an entry in; what cannot run alone is passed over."""
+        trials = EntryTrials(
+            self._work,
+            subject.program,
+            subject.entry,
+            subject.batch,
+            self._trial,
+            self._numbers,
+            subject.inner,
+        )
+        try:
+            yield trials
+        except ContextLostError:
+            raise
+        except BackendError:
+            pass
+        finally:
+            trials.release()
+
+    # -- what there is to try -------------------------------------------------------------------
+
+    def _subjects(self, jobs: Sequence[Job]) -> list[_Subject]:
+        """Entries with a choice, equal ones counted together."""
+        found: dict[tuple[str, ...], _Subject] = {}
+        for program, batch in jobs:
+            inner = inner_gradients(program)
+            for entry in filter(_has_kernel_file, entries(program)):
+                subject = _Subject(program, inner, entry, batch)
+                with self._opened(subject) as trials:
+                    key = (case_signature(trials.case), *(p.mnemonic for p in entry.parts[1:]))
+                    if key in found:
+                        found[key].count += 1
+                    elif self._offers(trials):
+                        found[key] = subject
+        return list(found.values())
+
+    def _offers(self, trials: EntryTrials) -> bool:
+        """Whether there is anything to choose from."""
+        self._trial.asked.clear()
+        trials.planned()
+        several = any(len(tiles) > 1 for _, tiles in self._trial.asked.values())
+        return several or bool(other_variants(trials.case))
+
+    def _ranked(self, subjects: Sequence[_Subject]) -> list[_Subject]:
+        """Those that run alone, with what they take as shipped; the dearest first."""
+        ranked = []
+        for subject in subjects:
+            if self._is_over:
+                break
+            with self._opened(subject) as trials:
+                subject.seconds = trials.seconds(trials.planned())
+                ranked.append(subject)
+        return sorted(ranked, key=lambda s: s.count * s.seconds, reverse=True)
+
+    # -- trying it ------------------------------------------------------------------------------
+
+    def _tune(self, trials: EntryTrials) -> None:
+        """Decide the products of an entry, then its variant."""
+        trial = self._trial
+        tiles, trial.tiles = trial.tiles, {}
+        try:
+            trials.begin()
+            trials.keep()
+        finally:
+            trial.tiles = tiles
+        self._tune_products(trials)
+        self._tune_variant(trials)
+
+    def _tune_products(self, trials: EntryTrials) -> None:
+        """Decide whatever products the choices as they stand consist of."""
+        self._trial.asked.clear()
+        trials.planned()
+        for sign, (product, tiles) in list(self._trial.asked.items()):
+            if sign not in self._findings and len(tiles) > 1 and not self._is_over:
+                self._tune_product(trials, sign, product, tiles)
+
+    def _tune_product(
+        self, trials: EntryTrials, sign: str, product: Product, tiles: tuple[Tile, ...]
+    ) -> None:
+        """Try every tile, and other cuts of the depth with the best of them."""
+        chosen, search = self._trial.tiles, _Search()
+        by_name: dict[Named, Cut] = {}
+
+        def attempt(cut: Cut) -> float:
+            name = _named(cut)
+            if name not in by_name:
+                by_name[name] = chosen[sign] = cut
+                self._attempt(trials, search, name)
+            return search.seconds.get(name, INFINITE)
+
+        cuts = first_cuts(product, tiles, software=self._software)
+        default = cuts[0]
+        self._compile_ahead(trials, sign, cuts)
+        leaders = sorted(cuts, key=attempt)[:_BEST_TILES]
+        for leader in leaders:
+            for walk in finer_and_coarser(product, leader, default, software=self._software):
+                before = attempt(leader)
+                for cut in walk:
+                    now = attempt(cut)
+                    if now >= before:
+                        break
+                    before = now
+        chosen[sign] = default
+        shipped = trials.planned()
+        chosen[sign] = by_name[search.best_of(_named(default))]
+        finding = self._judged(trials, sign, shipped, _named(default), search)
+        if not finding.improved:
+            del chosen[sign]
+
+    def _tune_variant(self, trials: EntryTrials) -> None:
+        """Try the other variants of the instruction, their own products decided first."""
+        case = trials.case
+        sign = case_signature(case)
+        others = other_variants(case)
+        if sign in self._findings or not others or self._is_over:
+            return
+        variants, search = self._trial.variants, _Search()
+        default, shipped = (choose(case).name, 0), trials.planned()
+        self._attempt(trials, search, default)
+        for name in others:
+            variants[sign] = name
+            seconds = self._attempt(trials, search, (name, 0))
+            if seconds < HOPELESS * search.best and self._asks_for_more(trials):
+                self._tune_products(trials)
+                self._attempt(trials, search, (name, 0))
+        variants[sign] = search.best_of(default)[0]
+        finding = self._judged(trials, sign, shipped, default, search)
+        if not finding.improved:
+            del variants[sign]
+
+    def _asks_for_more(self, trials: EntryTrials) -> bool:
+        """Whether the choices as they stand have products that are not decided."""
+        self._trial.asked.clear()
+        trials.planned()
+        return any(sign not in self._findings for sign in self._trial.asked)
+
+    def _compile_ahead(self, trials: EntryTrials, sign: str, cuts: Sequence[Cut]) -> None:
+        """Compile the candidates together, which drivers do on several threads."""
+        sources: list[KernelSource] = []
+        for cut in cuts:
+            self._trial.tiles[sign] = cut
+            sources += [one.source for one in trials.planned()]
+        # Whoever is refused is found again, and named, when its turn comes.
+        with suppress(ShaderError):
+            self._work.compile_all(sources, None)
+
+    def _attempt(self, trials: EntryTrials, search: _Search, name: Named) -> float:
+        """Seconds of the choices as they stand; infinite where they are refused or time is up."""
+        if self._is_over and search.seconds:
+            return INFINITE
+        why = "its results are not those of the shipped kernel"
+        try:
+            seconds = trials.candidate(search.best)
+        except ContextLostError:
+            raise
+        except BackendError as error:
+            seconds, why = None, error.message
+        if seconds is None:
+            search.refused.append(f"{_words(name)}: {why}")
+            return INFINITE
+        search.seconds[name] = seconds
+        return seconds
+
+    def _judged(
+        self,
+        trials: EntryTrials,
+        sign: str,
+        shipped: list[Planned],
+        default: Named,
+        search: _Search,
+    ) -> Finding:
+        """Hold the choices as they stand against the shipped dispatches, run in turn."""
+        best = search.best_of(default)
+        if best == default:
+            measured = Measured(*default, 1e6 * trials.seconds(shipped), 1.0)
+        else:
+            before, after = trials.duel(shipped, trials.planned())
+            gain = before / after
+            better = gain >= LEAST_GAIN
+            named, seconds = (best, after) if better else (default, before)
+            measured = Measured(*named, 1e6 * seconds, gain if better else 1.0)
+        tried = len(search.seconds)
+        finding = Finding(sign, default, measured, tried, tuple(search.refused))
+        self._findings[sign] = finding
+        return finding
+
+
+def _has_kernel_file(entry: Entry) -> bool:
+    """Whether an entry is an instruction with variants, alone or with what follows it."""
+    first = entry.parts[0]
+    alone = len(entry.parts) == 1 or entry.kind == "epilogue"
+    return alone and not is_row(first) and first.mnemonic in all_variants()
+
+
+def _named(cut: Cut) -> Named:
+    return tile_variant(cut[0]), cut[1]
+
+
+def _words(name: Named) -> str:
+    variant, parts = name
+    return f"{variant} in {parts} parts" if parts > 1 else variant
