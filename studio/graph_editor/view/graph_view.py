@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
@@ -18,6 +18,8 @@ from studio.ui.kit import theme
 
 _ROOM = 100_000.0
 _READABLE = 0.45
+_SETTLED_MS = 120
+"""So long after the last turn of the wheel everything is drawn finely again."""
 
 
 class GraphView(QGraphicsView):
@@ -36,7 +38,12 @@ class GraphView(QGraphicsView):
         self.marks = MarkBook(self.graph)
         self.overlay = Overlay(self.graph, self, self.graph.colours)
         self._overview = Overview(self.graph)
+        self._turning = QTimer(self)
+        self._turning.setSingleShot(True)
+        self._turning.setInterval(_SETTLED_MS)
+        self._turning.timeout.connect(self._settled)
         self.navigation.zoomed.connect(self._zoomed)
+        self.navigation.turned.connect(self._turned)
 
     def _set_up(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -50,6 +57,8 @@ class GraphView(QGraphicsView):
         self.setSceneRect(-_ROOM, -_ROOM, 2 * _ROOM, 2 * _ROOM)
         self.setMouseTracking(True)
         self.viewport().setMouseTracking(True)
+        # The ground covers all of it, so nothing has to be wiped first.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAcceptDrops(True)
 
@@ -84,13 +93,30 @@ class GraphView(QGraphicsView):
 
     def _paint_far(self, painter: QPainter) -> None:
         painter.setWorldTransform(self.viewportTransform())
-        part = QRectF(self.navigation.visible)
+        back, _ = self.viewportTransform().inverted()
+        part = back.mapRect(QRectF(self.viewport().rect()))
         paint_ground(painter, part, self.navigation.zoom, self.graph.colours)
         self._overview.paint(painter, part, self.devicePixelRatioF())
         paint_marks(painter, self.graph, self.navigation.zoom)
         self.overlay.paint_far(painter)
         painter.resetTransform()
 
+    @property
+    def is_turning(self) -> bool:
+        """Whether the zoom is on the way: wires are drawn coarsely then, for the sake of speed."""
+        return self._turning.isActive()
+
+    def _turned(self) -> None:
+        self._turning.start()
+
+    def _settled(self) -> None:
+        self._refine()
+        self.viewport().update()
+
     def _zoomed(self, zoom: float) -> None:
-        self.setRenderHint(QPainter.RenderHint.Antialiasing, zoom >= NEAR)
+        self._refine()
         self.graph.set_zoom(zoom)
+
+    def _refine(self) -> None:
+        fine = self.navigation.zoom >= NEAR and not self.is_turning
+        self.setRenderHint(QPainter.RenderHint.Antialiasing, fine)

@@ -39,6 +39,7 @@ class CanvasItem(QGraphicsItem):
         self.marks: Marks = NO_MARKS
         self.setZValue(self.level)
         self.area = self._area()
+        self._bounds = _around(self.area)
         self.setPos(card.node.x, card.node.y)
 
     @property
@@ -64,7 +65,7 @@ class CanvasItem(QGraphicsItem):
         resized = area != self.area
         if resized:
             self.prepareGeometryChange()
-            self.area = area
+            self.area, self._bounds = area, _around(area)
         self.card_changed()
         self.update()
         return moved or resized or before.inputs != card.inputs
@@ -98,7 +99,7 @@ class CanvasItem(QGraphicsItem):
         return self.scene_area.contains(at)
 
     def boundingRect(self) -> QRectF:
-        return self.area.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
+        return self._bounds
 
     def _area(self) -> QRectF:
         width, height = node_size(self.card.node)
@@ -212,6 +213,11 @@ class FrameItem(CommentItem):
         area = self.scene_area
         inner = area.adjusted(self.BORDER, self.HEADING, -self.BORDER, -self.BORDER)
         return area.contains(at) and (not inner.contains(at) or self.handle().contains(at))
+
+
+def _around(area: QRectF) -> QRectF:
+    """Room for rings and tabs too."""
+    return area.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
 
 
 def _outline(colours: CanvasColours, marks: Marks) -> QPen:

@@ -41,7 +41,7 @@ class Minimap:
     def place(self, room: QRect, *, wanted: bool) -> bool:
         """Take the corner of a viewport, if a map is wanted and of use there; whether it moved."""
         before = self.area
-        roomy = room.width() > 2 * SIZE.width() and room.height() > 2 * SIZE.height()
+        roomy = room.width() > 2.5 * SIZE.width() and room.height() > 2 * SIZE.height()
         if wanted and roomy and self.is_needed():
             left = room.right() - SIZE.width() - MARGIN
             self.area = QRect(left, room.bottom() - SIZE.height() - MARGIN, *SIZE.toTuple())
@@ -82,11 +82,8 @@ class Minimap:
         if self._picture is None:
             self._picture = self._drawn(shown, ratio)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.colour("hairline"), 1))
-        painter.setBrush(theme.colour("dock", 235))
-        ground = QRectF(self.area).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.drawRoundedRect(ground, 8, 8)
         painter.drawPixmap(self.area.topLeft(), self._picture)
+        ground = QRectF(self.area).adjusted(0.5, 0.5, -0.5, -0.5)
         seen = self.seen_area(shown).intersected(ground.adjusted(2, 2, -2, -2))
         painter.setBrush(theme.colour("accent", 36))
         painter.setPen(QPen(theme.colour("accent"), 1.5))
@@ -111,6 +108,12 @@ class Minimap:
         picture.fill(Qt.GlobalColor.transparent)
         corner = shown.to_map(shown.area, *_room())
         painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.colour("hairline"), 1))
+        painter.setBrush(theme.colour("dock", 235))
+        painter.drawRoundedRect(QRectF(0.5, 0.5, SIZE.width() - 1, SIZE.height() - 1), 8, 8)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.translate(_PAD + corner.x, _PAD + corner.y)
         scale = shown.scale(*_room())
         painter.scale(scale, scale)

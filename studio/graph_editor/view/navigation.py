@@ -31,6 +31,7 @@ class Navigation:
     def __init__(self, view: QGraphicsView, still: Callable[[], bool]) -> None:
         self.moved: Signal[[]] = Signal()
         self.zoomed: Signal[[float]] = Signal()
+        self.turned: Signal[[]] = Signal()
         self._view = view
         self._still = still
         self._slide: QVariantAnimation | None = None
@@ -57,6 +58,7 @@ class Navigation:
 
     def wheel(self, degrees: float, at: QPointF | None = None) -> None:
         """Zoom by a turn of the wheel (eighths of a degree), keeping a place, or the middle."""
+        self.turned.emit()
         self.zoom_to(self.zoom * NOTCH ** (degrees / NOTCH_DEGREES), at)
 
     def zoom_to(self, zoom: float, at: QPointF | None = None) -> None:

@@ -11,9 +11,10 @@ from studio.graph_editor.model.ports import input_place, output_place
 from studio.graph_editor.view import node_paint
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import CanvasItem
+from studio.graph_editor.view.letters import Letters, draw_letters
 from studio.graph_editor.view.marks import PortKey
 from studio.graph_editor.view.node_picture import PictureOf, no_picture
-from studio.graph_editor.view.node_text import PlacedText, card_texts, far_text
+from studio.graph_editor.view.node_text import card_texts, far_text
 
 
 class NodeItem(CanvasItem):
@@ -30,8 +31,8 @@ class NodeItem(CanvasItem):
     ) -> None:
         super().__init__(card, colours)
         self._picture_of = picture_of
-        self._texts: list[PlacedText] | None = None
-        self._far: PlacedText | None = None
+        self._texts: tuple[Letters, ...] | None = None
+        self._far: tuple[Letters, ...] | None = None
         self._spots: dict[PortKey, QPointF] | None = None
 
     def card_changed(self) -> None:
@@ -70,7 +71,8 @@ class NodeItem(CanvasItem):
         if zoom >= node_paint.FAR:
             if self._far is None:
                 self._far = far_text(self.card, self.colours, self.area.height())
-            node_paint.paint_far(painter, self.card, self.area, self.colours, self._far)
+            node_paint.paint_far(painter, self.card, self.area, self.colours)
+            draw_letters(painter, self._far)
         else:
             node_paint.paint_block(painter, self.card, self.area, self.colours)
         node_paint.paint_plain_outline(
@@ -83,7 +85,7 @@ class NodeItem(CanvasItem):
         if self._texts is None:
             self._texts = card_texts(card, colours, self.area.height())
         node_paint.paint_body(painter, card, self.area, self.spots(), colours)
-        node_paint.paint_texts(painter, self._texts)
+        draw_letters(painter, self._texts)
         if card.node.preview in ("thumbnail", "full") and not card.node.collapsed:
             picture = self._picture_of(card.node.id)
             node_paint.paint_picture(painter, card, self.area, colours, picture)

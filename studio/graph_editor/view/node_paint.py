@@ -17,7 +17,7 @@ from studio.graph_editor.model.geometry import (
 from studio.graph_editor.view.colours import CanvasColours, linked_pen
 from studio.graph_editor.view.marks import Marks, PortKey, PortMark
 from studio.graph_editor.view.node_picture import NodePicture, draw_picture
-from studio.graph_editor.view.node_text import FOOTER_HEIGHT, PlacedText
+from studio.graph_editor.view.node_text import FOOTER_HEIGHT
 from studio.graph_editor.view.sprites import stamp
 from studio.ui.kit import icons
 
@@ -91,14 +91,6 @@ def paint_outline(
     painter.drawRoundedRect(size, RADIUS, RADIUS)
 
 
-def paint_texts(painter: QPainter, texts: list[PlacedText]) -> None:
-    """What is written on a layer."""
-    for each in texts:
-        painter.setPen(each.colour)
-        painter.setFont(each.font)
-        painter.drawStaticText(each.place, each.text)
-
-
 def paint_ports(
     painter: QPainter,
     spots: Mapping[PortKey, QPointF],
@@ -163,15 +155,10 @@ def paint_tab(painter: QPainter, size: QRectF, colours: CanvasColours, text: str
     painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
 
 
-def paint_far(
-    painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours, text: PlacedText
-) -> None:
-    """Seen from afar: strip, name in large letters."""
+def paint_far(painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:
+    """Seen from afar: the family's ground with its strip; the name comes in large letters."""
     painter.fillRect(size, colours.block[card.family])
     painter.fillRect(QRectF(0, 0, size.width(), 9), colours.family[card.family])
-    painter.setPen(text.colour)
-    painter.setFont(text.font)
-    painter.drawStaticText(text.place, text.text)
 
 
 def paint_block(painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
-
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QStaticText
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QFont
 
 from studio.graph_editor.model.cards import NodeCard
 from studio.graph_editor.model.geometry import (
@@ -16,6 +13,14 @@ from studio.graph_editor.model.geometry import (
     TITLE_HEIGHT,
 )
 from studio.graph_editor.view.colours import CanvasColours
+from studio.graph_editor.view.letters import (
+    Letters,
+    PlacedText,
+    cut_text,
+    letters_of,
+    text_height,
+    text_width,
+)
 
 SIDE = 10.0
 """Space left free at the sides."""
@@ -26,104 +31,59 @@ UNKNOWN = "\u2013"
 _FAR_PIXELS = 27
 
 
-class PlacedText(NamedTuple):
-    """A line of text, where it stands and what it is drawn with."""
-
-    place: QPointF
-    text: QStaticText
-    font: QFont
-    colour: QColor
-
-
-def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:
+def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
     """Everything written on a layer that is seen from near."""
     room = NODE_WIDTH - TEXT_LEFT - 24
-    faint = card.node.bypassed or card.condition == "unreached"
-    title_colour = colours.text2 if faint else colours.text
     signs = card.node.frozen + card.node.pinned
-    beside = room + 12 - 16 * signs
+    faint = card.node.bypassed or card.condition == "unreached"
+    title_font, small_font = colours.title_font, colours.small_font
+    title_colour = colours.text2 if faint else colours.text
     if card.node.collapsed:
-        line = _line(card.title, colours.title_font, room - 18 * signs)
-        top = (COLLAPSED_HEIGHT - _height(colours.title_font)) / 2 + 1
-        return [PlacedText(QPointF(TEXT_LEFT, top), line, colours.title_font, title_colour)]
+        line = cut_text(card.title, title_font, room - 18 * signs)
+        top = (COLLAPSED_HEIGHT - text_height(title_font)) / 2 + 1
+        return letters_of([PlacedText(QPointF(TEXT_LEFT, top), line, title_font, title_colour)])
+    title = cut_text(card.title, title_font, room)
+    subtitle = cut_text(card.subtitle, small_font, room + 12 - 16 * signs)
     found = [
-        PlacedText(
-            QPointF(TEXT_LEFT, 6), _line(card.title, colours.title_font, room),
-            colours.title_font, title_colour,
-        ),
-        PlacedText(
-            QPointF(TEXT_LEFT, 22), _line(card.subtitle, colours.small_font, beside),
-            colours.small_font, colours.text3,
-        ),
-    ]  # fmt: skip
-    found += _lines(card, colours)
+        PlacedText(QPointF(TEXT_LEFT, 6), title, title_font, title_colour),
+        PlacedText(QPointF(TEXT_LEFT, 22), subtitle, small_font, colours.text3),
+        *_lines(card, colours),
+    ]
     if card.node.preview != "off":
         found += _footer(card, colours, height)
-    return found
+    return letters_of(found)
 
 
-def far_text(card: NodeCard, colours: CanvasColours, height: float) -> PlacedText:
+def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
     """The title in letters that can be read from afar."""
     font = QFont(colours.title_font)
     font.setPixelSize(_FAR_PIXELS)
-    cut = _metrics(font.key()).elidedText(card.title, Qt.TextElideMode.ElideMiddle, NODE_WIDTH - 8)
-    text = _plain(cut)
-    text.prepare(font=font)
-    left = (NODE_WIDTH - text.size().width()) / 2
-    return PlacedText(QPointF(left, (height - _height(font)) / 2), text, font, colours.text)
+    text = cut_text(card.title, font, NODE_WIDTH - 8)
+    left = (NODE_WIDTH - text_width(text, font)) / 2
+    place = QPointF(left, (height - text_height(font)) / 2)
+    return letters_of([PlacedText(place, text, font, colours.text)])
 
 
 def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
     found = []
-    metrics = _metrics(colours.text_font.key())
+    font = colours.text_font
     for number, line in enumerate(card.lines):
-        top = TITLE_HEIGHT + 3 + number * LINE_HEIGHT + (LINE_HEIGHT - metrics.height()) / 2
-        label = _line(line.label, colours.text_font, NODE_WIDTH * 0.55)
-        value = _line(line.value, colours.text_font, NODE_WIDTH * 0.55)
-        width = value.size().width()
-        found.append(PlacedText(QPointF(SIDE, top), label, colours.text_font, colours.text3))
-        place = QPointF(NODE_WIDTH - SIDE - width, top)
-        found.append(PlacedText(place, value, colours.text_font, colours.text))
+        top = TITLE_HEIGHT + 3 + number * LINE_HEIGHT + (LINE_HEIGHT - text_height(font)) / 2
+        label = cut_text(line.label, font, NODE_WIDTH * 0.55)
+        value = cut_text(line.value, font, NODE_WIDTH * 0.55)
+        found.append(PlacedText(QPointF(SIDE, top), label, font, colours.text3))
+        place = QPointF(NODE_WIDTH - SIDE - text_width(value, font), top)
+        found.append(PlacedText(place, value, font, colours.text))
     return found
 
 
 def _footer(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:
-    font = colours.text_font
-    top = height - FOOTER_HEIGHT + (FOOTER_HEIGHT - _height(font)) / 2
-    found = [PlacedText(QPointF(SIDE, top), _plain(card.shape or UNKNOWN), font, colours.text2)]
+    font, small = colours.text_font, colours.small_font
+    top = height - FOOTER_HEIGHT + (FOOTER_HEIGHT - text_height(font)) / 2
+    shape = card.shape or UNKNOWN
+    found = [PlacedText(QPointF(SIDE, top), shape, font, colours.text2)]
     if card.parameters:
-        small = colours.small_font
-        count = _plain(f"{card.parameters} params")
-        count.prepare(font=small)
-        place = QPointF(NODE_WIDTH - SIDE - _width(count, small), top + 1)
+        count = f"{card.parameters} params"
+        place = QPointF(NODE_WIDTH - SIDE - text_width(count, small), top + 1)
         found.append(PlacedText(place, count, small, colours.text3))
     return found
-
-
-def _line(text: str, font: QFont, room: float) -> QStaticText:
-    cut = _metrics(font.key()).elidedText(text, Qt.TextElideMode.ElideMiddle, room)
-    made = _plain(cut)
-    made.prepare(font=font)
-    return made
-
-
-def _plain(text: str) -> QStaticText:
-    made = QStaticText(text)
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
-    return made
-
-
-def _width(text: QStaticText, font: QFont) -> float:
-    return _metrics(font.key()).horizontalAdvance(text.text())
-
-
-def _height(font: QFont) -> float:
-    return _metrics(font.key()).height()
-
-
-@lru_cache(maxsize=16)
-def _metrics(key: str) -> QFontMetricsF:
-    font = QFont()
-    font.fromString(key)
-    return QFontMetricsF(font)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QPaintEngine, QPainter, QPixmap, QTransform
 from studio.ui.kit import icons
 
 _MOST_BYTES = 48 << 20
-_LARGEST_SCALE = 3.0
+_LARGEST_SCALE = 5.0
 """Above this many pixels for one of the canvas drawing is as fast, and pictures grow large."""
 
 

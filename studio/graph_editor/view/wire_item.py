@@ -125,11 +125,14 @@ class ShapeChip(QGraphicsItem):
         self._leads = True
         self._forced = False
         self._near = True
+        self._at: float | None = None
+        self._bounds = QRectF()
         self.setVisible(False)
 
     def place(self, path: QPainterPath, room: float) -> None:
         """Stand on a wire with ``room`` between its ends."""
         self._path, self._length, self._room = path, path.length(), room
+        self._at = None
         self._show()
 
     def set_leading(self, leads: bool) -> None:
@@ -145,6 +148,7 @@ class ShapeChip(QGraphicsItem):
             self._text = text
             metrics = QFontMetricsF(self.colours.small_font)
             self._width = metrics.horizontalAdvance(text) + 2 * _CHIP_SIDE
+            self._bounds = self._area().adjusted(-1, -1, 1, 1)
             self._show()
             self.update()
 
@@ -160,9 +164,7 @@ class ShapeChip(QGraphicsItem):
         self._show()
 
     def boundingRect(self) -> QRectF:
-        return QRectF(
-            -self._width / 2 - 1, -_CHIP_HEIGHT / 2 - 1, self._width + 2, _CHIP_HEIGHT + 2
-        )
+        return self._bounds
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -191,4 +193,7 @@ class ShapeChip(QGraphicsItem):
         if shown and self._length:
             beside = self._leads and not self._forced
             along = min(self._width / 2 + 10, self._length / 2) if beside else self._length / 2
-            self.setPos(self._path.pointAtPercent(self._path.percentAtLength(along)))
+            if along != self._at:
+                # Finding the place takes longer than drawing the chip, so it is found once.
+                self._at = along
+                self.setPos(self._path.pointAtPercent(self._path.percentAtLength(along)))

@@ -76,7 +76,7 @@ def test_typed_net_is_one_step_with_a_ghost_of_all_of_it(hands: Hands) -> None:
     hands.type("conv 16 3x3 > relu > pool 2 > flatten > dense 10")
     assert len(ghosts(hands)) == 5
     # 16·(9 + 1) and 144·10 + 10 numbers.
-    assert "1,610" in remark(hands)
+    assert "1\u202f610" in remark(hands)
     hands.key(K.Key_Return)
     assert hands.wires == (
         "input>conv2d conv2d>re_lu re_lu>max_pooling2d max_pooling2d>flatten flatten>dense"
