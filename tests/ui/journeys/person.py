@@ -26,8 +26,14 @@ WAIT_MS = 30_000
 
 
 def in_sight(widget: QWidget) -> bool:
-    """Whether any of it can be seen: a pane behind another tab counts as visible for Qt."""
-    return widget.isVisible() and not widget.visibleRegion().isEmpty()
+    """Whether any of it can be seen: a pane behind another tab counts as visible for Qt.
+
+    What is covered by opaque parts of its own is seen by them.
+    """
+    if not widget.isVisible():
+        return False
+    parts = [widget, *widget.findChildren(QWidget)]
+    return any(part.isVisible() and not part.visibleRegion().isEmpty() for part in parts)
 
 
 def _named(place: QWidget, kind: type[W], name: str) -> list[W]:
