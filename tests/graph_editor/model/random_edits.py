@@ -11,6 +11,7 @@ from studio.engine.layers.catalog import all_layers, layer_class
 from studio.graph_editor.model.arrange.layered import layout
 from studio.graph_editor.model.clipboard import copy_text, paste
 from studio.graph_editor.model.edits import (
+    annotations,
     arranging,
     bypassing,
     comments,
@@ -49,7 +50,7 @@ class Editor:
             self.bypass, self.duplicate, self.switch, self.collapse, self.preview, self.output,
             self.comment, self.resize, self.straighten, self.align, self.distribute, self.layout,
             self.paste, self.training, self.data, self.notes, self.name, self.own_layer,
-            self.share, self.pin,
+            self.share, self.pin, self.alias, self.say,
         )  # fmt: skip
 
     def step(self, state: DocumentState) -> tuple[str, DocumentState]:
@@ -205,6 +206,14 @@ class Editor:
 
     def notes(self, state: DocumentState) -> DocumentState:
         return sections.set_notes(state, self.random.choice(["", "one", "two"]))
+
+    def alias(self, state: DocumentState) -> DocumentState:
+        key = f"{state.node(self.one(state)).name}/output"
+        return annotations.name_tensor(state, key, self.random.choice(["", "w", "v", "0x1"]))
+
+    def say(self, state: DocumentState) -> DocumentState:
+        key = f"train/forward/{self.one(state)}/LINEAR/0"
+        return annotations.comment_instruction(state, key, self.random.choice(["", "why", "\n\0"]))
 
     def name(self, state: DocumentState) -> DocumentState:
         return sections.set_name(state, self.random.choice(["", "one", "two"]))
