@@ -13,7 +13,7 @@ from studio.cli.options import BackendOption, JsonOption, open_project
 from studio.engine.core.errors import ParameterError
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.table import forget as forget_table
-from studio.engine.gl.tuning.table import keep_rows, table_path
+from studio.engine.gl.tuning.table import keep_rows, require_path, table_path
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
@@ -47,6 +47,7 @@ def tune(
         return
     if project is None:
         raise ParameterError("there is no project to tune for", hint="glassbox tune PROJECT")
+    require_path()
     task = Task.of_project(open_project(project))
     with open_backend(backend) as opened:
         found, device = _measured(task, opened.backend, opened.why, seconds)

@@ -105,6 +105,18 @@ def table_path() -> Path | None:
     return None if folder is None else folder.parent / FILE_NAME
 
 
+def require_path() -> Path:
+    """Where the table is to lie; BackendError where there is no cache folder."""
+    path = table_path()
+    if path is None:
+        raise BackendError(
+            "there is no cache folder to keep the measured choices in",
+            who="tune",
+            hint="set GLASSBOX_CACHE_DIR to a folder",
+        )
+    return path
+
+
 @cache
 def kernels_digest() -> str:
     """Hash of all kernels and tiles: what was measured with others says nothing about these."""
@@ -160,13 +172,7 @@ def keep_rows(fingerprint: str, fresh: Rows, stale: Iterable[str] = ()) -> Path:
     Raises:
         BackendError: there is no cache folder, or it cannot be written.
     """
-    path = table_path()
-    if path is None:
-        raise BackendError(
-            "there is no cache folder to keep the measured choices in",
-            who="tune",
-            hint="set GLASSBOX_CACHE_DIR to a folder",
-        )
+    path = require_path()
     rows: dict[str, Measured] = {}
     devices: dict[str, Any] = {}
     # What is of no use is not worth keeping either; other devices' choices are.

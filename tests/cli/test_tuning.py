@@ -1,0 +1,96 @@
+"""``tune``: what it measures, where it keeps it, and how it is removed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from studio.engine.gl.tuning.table import FILE_NAME
+from studio.samples import sample_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Answer
+
+MLP = sample_root() / "digits-mlp"
+IRIS = sample_root() / "iris"
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the table of the test's own cache folder lies."""
+    monkeypatch.setenv("GLASSBOX_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache" / FILE_NAME
+
+
+@pytest.mark.gl
+@pytest.mark.slow
+def test_tune_says_the_same_to_people_and_programs_and_keeps_it(
+    glassbox: Callable[..., Answer], table: Path
+) -> None:
+    found = glassbox("tune", IRIS, "--backend", "gl", "--json").json
+    assert found["table"] == str(table)
+    assert found["left"] == 0
+    kernels = {one["kernel"].partition(" #")[0]: one for one in found["kernels"]}
+    assert {name.split()[0] for name in kernels} >= {"linear", "grads_linear_dw", "grads_linear_dx"}
+    for one in kernels.values():
+        assert one["tried"] >= 1
+        assert one["refused"] == []
+        assert one["shipped_us"] == pytest.approx(one["median_us"] * one["gain"])
+    (device,) = json.loads(table.read_text("utf-8"))["devices"].values()
+    better = {one["kernel"] for one in found["kernels"] if one["gain"] > 1}
+    assert set(device["choices"]) == better
+    text = glassbox("tune", IRIS, "--backend", "gl").out
+    for one in found["kernels"]:
+        assert one["kernel"] in text
+    assert f"kept in {table}" in text
+
+
+@pytest.mark.gl
+@pytest.mark.slow
+def test_commands_run_with_a_table_and_with_a_broken_one(
+    glassbox: Callable[..., Answer], table: Path
+) -> None:
+    def kernels() -> list[str]:
+        words = ("profile", IRIS, "--backend", "gl", "--steps", 1, "--json")
+        return [one["kernel"] for one in glassbox(*words).json["kernels"]]
+
+    shipped = sorted(kernels())
+    glassbox("tune", IRIS, "--backend", "gl", "--seconds", 5)
+    glassbox("train", IRIS, "--backend", "gl", "--epochs", 1, "--out", table.parent / "out")
+    table.write_text("{")
+    assert sorted(kernels()) == shipped
+
+
+@pytest.mark.gl
+def test_time_that_is_up_is_said(glassbox: Callable[..., Answer], table: Path) -> None:
+    found = glassbox("tune", MLP, "--backend", "gl", "--seconds", 1, "--json").json
+    assert found["left"] + len(found["kernels"]) > 0
+    assert found["seconds"] < 60
+
+
+def test_forget_removes_the_table_once(glassbox: Callable[..., Answer], table: Path) -> None:
+    table.parent.mkdir()
+    table.write_text("whatever it holds")
+    assert glassbox("tune", "--forget").out == f"{table}: removed\n"
+    assert not table.exists()
+    assert glassbox("tune", "--forget").out == "there is no table of measured choices\n"
+    assert glassbox("tune", "--forget", "--json").json == {"table": str(table), "removed": False}
+
+
+def test_what_cannot_be_tuned_is_refused(
+    refused: Callable[..., str], table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "only OpenGL kernels can be tuned" in refused("tune", IRIS, "--backend", "cpu")
+    assert "there is no project to tune for" in refused("tune")
+    assert "leave the project away" in refused("tune", IRIS, "--forget")
+    assert "--seconds" in refused("tune", IRIS, "--seconds", "0")
+    assert "no such project" in refused("tune", "nothere", "--backend", "gl")
+    monkeypatch.setenv("GLASSBOX_CACHE_DIR", "")
+    assert "there is no cache folder" in refused("tune", IRIS, "--backend", "gl")
+    assert not table.exists()
