@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from enum import Enum
 
 from studio.engine.core.dtypes import DType
@@ -70,10 +71,11 @@ class FunctionSet:
         return [body for name, body in self.bodies.items() if name in wanted]
 
 
-def calls_in(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 12)
+def calls_in(text: str) -> frozenset[str]:
     """Names that stand before an opening parenthesis, comments left out."""
     text = re.sub(r"//.*", "", text)
-    return set(re.findall(r"\b([A-Za-z_]\w*)\s*\(", text))
+    return frozenset(re.findall(r"\b([A-Za-z_]\w*)\s*\(", text))
 
 
 def indices(rank: int) -> list[str]:
