@@ -28,6 +28,7 @@ from studio.ui.models.studio import Studio
 OUTLINE = "outline"
 _ID = Qt.ItemDataRole.UserRole
 _NAME, _TYPE, _SHAPE, _PARAMETERS = range(4)
+_PADDING, _LEAST_TYPE = 16, 48
 _MENU = (
     "graph.edit_options", "graph.rename", "graph.duplicate", None, "graph.bypass", "graph.freeze",
     None, "graph.delete",
@@ -84,13 +85,16 @@ class OutlinePane(PaneFrame):
         tree.itemDoubleClicked.connect(self._reveal)
         header = tree.header()
         # Names are never cut for the sake of the other columns, which can be scrolled to.
-        for column in (_NAME, _TYPE, _SHAPE, _PARAMETERS):
+        for column in (_NAME, _SHAPE, _PARAMETERS):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(_TYPE, QHeaderView.ResizeMode.Fixed)
         contexts.register("table", tree)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.tree.viewport() and event.type() == QEvent.Type.Leave:
             self._studio.bus.hover(None, OUTLINE)
+        elif watched is self.tree.viewport() and event.type() == QEvent.Type.Resize:
+            self._fit_types()
         elif (
             watched is self.tree
             and isinstance(event, QKeyEvent)
@@ -128,8 +132,19 @@ class OutlinePane(PaneFrame):
             self._rebuild(found)
         for row in (*found.running, *found.aside):
             self._fill(self._rows[row.id], row)
+        self._fit_types()
         self._selected(self._studio.bus.selection, "")
         self.set_note(f"{len(found.running)} of {len(ids)} run" if found.aside else "")
+
+    def _fit_types(self) -> None:
+        """Cut types, which icons tell as well, where that keeps shapes in sight."""
+        header, metrics = self.tree.header(), self.tree.fontMetrics()
+        header.resizeSections(QHeaderView.ResizeMode.ResizeToContents)
+        texts = [self.tree.headerItem().text(_TYPE), *(i.text(_TYPE) for i in self._rows.values())]
+        wanted = max(metrics.horizontalAdvance(text) for text in texts) + _PADDING
+        others = header.sectionSize(_NAME) + header.sectionSize(_SHAPE)
+        room = max(_LEAST_TYPE, self.tree.viewport().width() - others)
+        header.resizeSection(_TYPE, min(wanted, room))
 
     def _same_groups(self, found: Outline) -> bool:
         return all(self._rows[r.id].parent() is None for r in found.running) and all(
@@ -154,6 +169,7 @@ class OutlinePane(PaneFrame):
         item.setData(_NAME, _ID, row.id)
         item.setText(_NAME, row.name)
         item.setText(_TYPE, row.type_name)
+        item.setToolTip(_TYPE, row.type_name)
         item.setText(_SHAPE, "" if row.shape is None else shape_label(row.shape))
         count = f"{row.parameters:,}".replace(",", "\u2009") if row.parameters else ""
         item.setText(_PARAMETERS, count)

@@ -381,3 +381,17 @@ def test_lens_follows_the_pointer_while_its_key_is_held(hands: Hands) -> None:
     hands.move(hands.body("flatten"), NONE, Qt.MouseButton.NoButton)
     assert hands.canvas.lens.node == "flatten"
     hands.let_go(K.Key_Z)
+
+
+@pytest.mark.parametrize("wide", [240, 520])
+def test_shapes_stay_in_sight_in_a_narrow_outline(
+    hands: Hands, outline: OutlinePane, wide: int
+) -> None:
+    hands.open(chain())
+    outline.resize(wide, 300)
+    header, metrics = outline.tree.header(), outline.tree.fontMetrics()
+    longest = metrics.horizontalAdvance("MaxPooling2D")
+    hands.qtbot.waitUntil(lambda: (header.sectionSize(1) > longest) == (wide > 240))
+    shape_end = header.sectionViewportPosition(2) + header.sectionSize(2)
+    assert shape_end <= outline.tree.viewport().width()
+    assert header.sectionSize(2) >= metrics.horizontalAdvance(outline.tree.topLevelItem(1).text(2))
