@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.tensor import Ref
@@ -205,6 +205,30 @@ def test_the_legend_keeps_one_role(studio: Studio, pane: TensorMapPane) -> None:
     assert len(pane.table.shown) == everything
     transient = sum(row.nbytes or 0 for row in shown.tensors if not row.kept)
     assert transient == shown.plan.sum_bytes
+
+
+def test_the_legend_fades_where_it_goes_on(pane: TensorMapPane) -> None:
+    legend = pane.legend
+
+    def fading() -> tuple[bool, bool]:
+        before, after = legend.findChildren(QWidget, "legend_fade")
+        return before.isVisible(), after.isVisible()
+
+    pane.resize(2400, 500)
+    QApplication.processEvents()
+    assert fading() == (False, False)
+    pane.resize(500, 500)
+    QApplication.processEvents()
+    assert fading() == (False, True)
+    bar = legend.horizontalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    assert fading() == (True, True)
+    picture = legend.grab().toImage()
+    ends = [picture.pixelColor(x, picture.height() // 2) for x in (0, picture.width() - 1)]
+    between = picture.pixelColor(picture.width() // 2, 0)
+    assert ends == [between] * 2
+    bar.setValue(bar.maximum())
+    assert fading() == (True, False)
 
 
 def test_columns_sort_by_what_they_mean(pane: TensorMapPane) -> None:
