@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
@@ -16,6 +17,7 @@ from studio.ui.kit import theme
 from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.kit.watchdog import Watchdog
+from studio.ui.models.crash_reports import CrashReports
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.studio import Studio
@@ -48,11 +50,15 @@ def run(options: LaunchOptions) -> int:
         trial = choose_scale(options, places)
         prepare_sharing()
         app = make_application()
+        reports = CrashReports(places.state / "crashes")
+        crashes = reports.begin()
         session = Session(app, options, places, trial)
         session.begin()
+        session.tell_crashes(crashes)
         code = app.exec()
         path = session.studio.document.path
         session.close()
+        reports.end()
     if code == RESTART:
         _start_again(path)
     return code
@@ -139,6 +145,20 @@ class Session:
         except StudioError as error:
             self.studio.fail(error)
         self.window.show()
+
+    def tell_crashes(self, reports: Sequence[Path]) -> None:
+        """Say that the process died of a fault the last time, and offer what is known of it."""
+        if not reports:
+            return
+        last = reports[-1]
+
+        def copy() -> None:
+            QApplication.clipboard().setText(last.read_text("utf-8", "replace"))
+
+        self.studio.notify(
+            "The studio ended by a fault the last time", "warning", ("Copy report", copy),
+            f"What is known of it is in {last}; it is sent to nobody.",
+        )  # fmt: skip
 
     def close(self) -> None:
         """End everything, in order."""

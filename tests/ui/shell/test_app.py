@@ -127,6 +127,23 @@ def test_a_scale_of_the_command_line_is_not_asked_about(
     assert session.window.findChild(ScaleQuestion) is None
 
 
+def test_a_fault_of_the_last_time_is_told_and_can_be_copied(
+    start: Callable[..., Session], tmp_path: Path
+) -> None:
+    session = start()
+    session.tell_crashes(())
+    assert not session.studio.notices.all
+    report = tmp_path / "report.txt"
+    report.write_text("Segmentation fault in paint")
+    session.tell_crashes([tmp_path / "older.txt", report])
+    notice = session.studio.notices.all[-1]
+    assert str(report) in notice.details
+    word, copy = notice.action
+    assert word == "Copy report"
+    copy()
+    assert QApplication.clipboard().text() == "Segmentation fault in paint"
+
+
 def test_a_scale_multiplies_with_that_of_the_environment(
     places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
