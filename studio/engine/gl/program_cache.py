@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 # Programs handed to the driver before the first answer is asked for: drivers that compile on
 # threads of their own work on all of them at once.
-_BATCH = 8
+_BATCH = max(8, 2 * (os.cpu_count() or 1))
 _MAX_LOG_BYTES = 1 << 20
 _UNKNOWN_NAME = "glassbox_unknown_name"
 _PROBE_LINE = 1001
