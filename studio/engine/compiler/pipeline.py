@@ -108,7 +108,7 @@ JOINT: tuple[Pass, ...] = (
         "set_first_gradients", 1, lambda p, _: set_first_gradients(p), "first writers set gradients"
     ),
     Pass(
-        "fuse_epilogues", 2, lambda p, c: fuse_epilogues(p, c.keep, sums=c.target.fuses_sums),
+        "fuse_epilogues", 2, lambda p, c: fuse_epilogues(p, c.keep, c.target),
         "activations into products",
     ),
     Pass(

@@ -15,7 +15,8 @@ class Target:
         max_storage_bytes: largest single tensor.
         offset_alignment: bytes a storage offset must be a multiple of.
         max_fused_storages: storages one fused kernel may touch.
-        fuses_sums: kernels add other tensors where they store their result.
+        fuses_operands: kernels take further tensors where they store their result: they add one, or
+            scale and shift by running statistics.
         fuses_gradients: kernels apply gradients of element-wise functions where they store theirs.
         padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
     """
@@ -25,7 +26,7 @@ class Target:
     max_storage_bytes: int
     offset_alignment: int
     max_fused_storages: int = 8
-    fuses_sums: bool = False
+    fuses_operands: bool = False
     fuses_gradients: bool = False
     padded_writers: frozenset[str] = frozenset()
 
@@ -75,7 +76,7 @@ GL = Target(
     pad_convolution_inputs=True,
     max_storage_bytes=(1 << 31) - 256,
     offset_alignment=256,
-    fuses_sums=True,
+    fuses_operands=True,
     fuses_gradients=True,
     padded_writers=PADDED_WRITERS,
 )

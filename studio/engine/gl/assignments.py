@@ -11,6 +11,7 @@ from studio.engine.gl.attributes import attribute_literal
 from studio.engine.gl.elementwise import ROWS
 from studio.engine.isa.fields import Access, AttrKind
 from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.ops.norm import is_affine
 
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b(?!\s*\()")
 
@@ -52,18 +53,34 @@ def is_row(ins: Instruction) -> bool:
 
 
 def assignments_of(ins: Instruction) -> tuple[Assignment, ...]:
-    """The assignments of an element-wise instruction: one, or one per gradient computed."""
+    """The assignments of an element-wise instruction: one, or one per gradient computed.
+
+    A normalisation by running statistics is one where it follows a producer.
+    """
     if isinstance(ins, Twin):
         row = ROWS[ins.forward.mnemonic]
         return tuple(
             _assignment(ins, target, row.gradients[name], not ins.sets(name), row.native)
             for name, target in ins.targets()
         )
+    if is_affine(ins):
+        return (_affine(ins),)
     row = ROWS[ins.mnemonic]
     (target,) = (
         ref for spec, ref in ins.named_operands() if spec.access in (Access.WRITE, Access.UPDATE)
     )
     return (_assignment(ins, target, row.forward, False, row.native),)
+
+
+def _affine(ins: Instruction) -> Assignment:
+    """A normalisation by running statistics."""
+    names = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
+    eps = attribute_literal(AttrKind.FLOAT, ins.value("eps"))
+    gamma = "gamma" if "gamma" in names else "1.0"
+    beta = " + beta" if "beta" in names else ""
+    text = f"(x - mean) * ({gamma} / sqrt(var + {eps})){beta}"
+    target = names.pop("y")
+    return Assignment(target, text, names)
 
 
 def _assignment(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from studio.engine.core.tensor import Ref, Shape
+from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.gl.assignments import Assignment, assignments_of, is_row
 from studio.engine.gl.dispatch import groups_for, split_line
 from studio.engine.gl.element_kernel import LOCAL, element_kernel
@@ -19,6 +19,7 @@ from studio.engine.gl.update_kernel import Place, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.ops.norm import is_affine
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 
@@ -80,11 +81,29 @@ class Planner:
         return [plan_pass(case, one, variant.name, tail) for one in variant.plan(case)]
 
     def _with_epilogue(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
+        if self.traits.is_software and any(is_affine(case.ins) for case in tail):
+            return self._one_after_another(producer, tail)
         assignments = tuple(a for case in tail for a in assignments_of(case.ins))
         ins = producer.ins
         produced = producer.ref("dx") if isinstance(ins, Twin) else producer.ref("y")
         epilogue = Epilogue(assignments, produced, producer.layout_of, self.stored)
         return self._passes(producer, epilogue if assignments else None)
+
+    def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
+        """A group whose tail is a kernel of its own, in place where nobody else reads the product.
+
+        Renderers on a CPU take seconds to compile statistics into an unrolled product.
+        """
+        made = producer.ref("y")
+        if self.stored(made):
+            return [*self._passes(producer), *self._elements(tail)]
+        last = next(case.ref("y") for case in reversed(tail) if self.stored(case.ref("y")))
+
+        def settle(ref: Ref) -> Ref:
+            return last if ref == made else ref
+
+        moved = [self.case(case.ins.map_refs(settle)) for case in (producer, *tail)]
+        return [*self._passes(moved[0]), *self._elements(moved[1:])]
 
     def _elements(self, cases: Sequence[Case]) -> list[Planned]:
         """Runs of assignments over one index space; sums over repeats stand by themselves."""
@@ -125,12 +144,13 @@ class Planner:
     def _space(self, case: Case) -> Shape:
         """The index space of an element-wise instruction: the shape of its result."""
         ins = case.ins
-        (result,) = (
-            ref
+        found = {
+            access: ref
+            for access in (Access.UPDATE, Access.WRITE)
             for spec, ref in ins.named_operands()
-            if spec.access in (Access.WRITE, Access.UPDATE)
-        )
-        return self.program.tensor(result).shape
+            if spec.access is access
+        }
+        return self.program.tensor(found.get(Access.WRITE, found.get(Access.UPDATE, ABSENT))).shape
 
     def _covers(self, target: Ref, space: Shape) -> bool:
         shape = self.program.tensor(target).shape

@@ -11,6 +11,8 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.specs import Traits
 from tests.engine.gl.gl_programs import Lines, run_once
 
 pytestmark = pytest.mark.gl
@@ -185,3 +187,41 @@ def test_check_mode_looks_at_gradients_inside_groups(backend: GlBackend) -> None
     assert "GRADS_LINEAR" in str(caught.value)
     executable.close()
     session.close()
+
+
+@pytest.mark.parametrize("software", [True, False])
+@pytest.mark.parametrize("channels", [8, 3])
+@pytest.mark.parametrize("affine", [True, False])
+def test_normalisation_by_running_statistics_and_a_sum_follow_a_convolution(
+    backend: GlBackend,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    affine: bool,
+    channels: int,
+    software: bool,
+) -> None:
+    monkeypatch.setattr(DeviceWork, "traits", Traits(is_software=software))
+    lines = Lines()
+    shape = (BATCH, 4, 5, channels)
+    x, other = lines.input("x", (BATCH, 4, 5, 2)), lines.input("other", shape)
+    w = lines.kept("w", (1, 1, 2, channels))
+    given = {
+        name: rng.uniform(0.5, 2.0, channels).astype(np.float32)
+        for name in ("mean", "var", *(("gamma", "beta") if affine else ()))
+    }
+    kept = {name: lines.kept(name, (channels,)) for name in given}
+    inner = [lines.made(name, shape, register=True) for name in ("y", "normal", "sum")]
+    z = lines.made("z", shape)
+    lines.add("forward", "FUSE", kind="epilogue")
+    lines.add("forward", "CONV2D", w=w, x=x, y=inner[0], stride_h=1, stride_w=1, pad_h=0, pad_w=0)
+    lines.add("forward", "BATCHNORM2D", x=inner[0], y=inner[1], eps=0.01, frozen=True, **kept)
+    lines.add("forward", "ADD", x1=other, x2=inner[1], y=inner[2], alpha=1.0, beta=2.0)
+    lines.add("forward", "RELU", x=inner[2], y=z)
+    lines.add("forward", "END")
+    a, kernel = rng.standard_normal((3, 4, 5, 2)), rng.standard_normal((1, 1, 2, channels))
+    b = rng.standard_normal((3, 4, 5, channels))
+    fed = {name: v.astype(np.float32) for name, v in (("x", a), ("other", b), ("w", kernel))}
+    (found,) = run_once(backend, lines.program(z), 3, z, **fed, **given)
+    normal = (a @ kernel[0, 0] - given["mean"]) / np.sqrt(given["var"] + 0.01)
+    normal = normal * given.get("gamma", 1.0) + given.get("beta", 0.0)
+    np.testing.assert_allclose(found, np.maximum(b + 2 * normal, 0), rtol=1e-4, atol=1e-5)

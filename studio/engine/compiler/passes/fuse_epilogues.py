@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 
 from studio.engine.compiler.fusion import Registers, fused, in_groups, is_simple
 from studio.engine.compiler.rewriting import with_lines
+from studio.engine.compiler.target import CPU, Target
+from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.families import Unary
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.arithmetic import Add
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
 from studio.engine.isa.ops.linear import Linear, MatMul
-from studio.engine.isa.ops.norm import BatchNormBase
+from studio.engine.isa.ops.norm import BatchNormBase, is_affine
 from studio.engine.isa.program import SECTIONS, Program, Storage
 
 PRODUCERS = (Conv2D, DepthwiseConv2D, Linear, MatMul, BatchNormBase)
 LONGEST = 4
 """Instructions behind the producer."""
-MOST_SUMS = 1
-"""Sums among them: each brings a storage, of which a kernel may touch few."""
 
 
-def fuse_epilogues(program: Program, keep: Collection[int] = (), *, sums: bool = False) -> Program:
+def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target = CPU) -> Program:
     """The program with element-wise functions of a product fused into its producer.
 
     Behind a convolution, product or normalisation follow the functions of one operand that read its
     result, each the result of the one before, as one group of kind epilogue. What only the group
     reads becomes a register tensor: a gradient that needs just the last result (RELU, SIGMOID …)
-    goes on working, one that reads the input of its function keeps that input stored.
+    goes on working, one that reads the input of its function keeps that input stored. Where the
+    target's kernels take further operands, sums with another tensor and normalisations by running
+    statistics follow too, if those are ready when the producer runs.
 
     Args:
         program: any program.
         keep: tensors that must stay stored, such as those being viewed.
-        sums: whether a sum of the result and another tensor, ready when the producer runs, may
-            follow too.
+        target: says what kernels can do, and how many storages they may touch.
     """
     taken = in_groups(program)
-    ready = _Ready(program) if sums else None
     changes: dict[int, Sequence[Instruction]] = {}
     found = Registers(program, keep)
+    tails = _Tails(program, found, target, taken)
     registers: set[int] = set()
     start = 0
     for section in SECTIONS:
@@ -48,70 +50,92 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), *, sums: bool =
             index = start + place
             if index in taken or not isinstance(ins, PRODUCERS):
                 continue
-            tail = _tail(program, lines, place, start, taken, ready)
+            tail = tails.behind(lines, place, start)
             if not tail:
                 continue
-            parts = [ins, *(lines[p] for p in tail)]
-            changes[index] = fused("epilogue", parts)
+            members = [index, *(start + p for p in tail)]
+            changes[index] = fused("epilogue", [ins, *(lines[p] for p in tail)])
             changes |= {start + p: () for p in tail}
-            taken |= {index, *(start + p for p in tail)}
-            registers |= found.of([index, *(start + p for p in tail)])
+            taken.update(members)
+            registers |= found.of(members)
         start += len(lines)
     made = [program.tensors[i].replace(register=True) for i in registers]
     return with_lines(program.with_tensors(program.tensors.update(made)), changes)
 
 
-class _Ready:
-    """Knows what is written once, and when: such a tensor may be read by any later line."""
+class _Tails:
+    """Finds what can follow a producer.
 
-    def __init__(self, program: Program) -> None:
+    Args:
+        program: where.
+        registers: says what a group would keep to itself.
+        target: what kernels can do.
+        taken: running indices of lines that are in a group; the caller adds to them.
+    """
+
+    def __init__(
+        self, program: Program, registers: Registers, target: Target, taken: AbstractSet[int]
+    ) -> None:
         self._program = program
+        self._registers = registers
+        self._target = target
+        self._taken = taken
         self._writers: dict[Storage, list[int]] = {}
         for _, index, ins in program.located():
             for storage in program.writes(ins):
                 self._writers.setdefault(storage, []).append(index)
 
-    def at(self, ref: Ref, index: int) -> bool:
+    def behind(self, lines: Sequence[Instruction], place: int, start: int) -> list[int]:
+        """Places of the functions that can follow the producer, in order.
+
+        Args:
+            lines: a section.
+            place: the producer's place there.
+            start: running index of the section's first line.
+        """
+        found: list[int] = []
+        result: Ref = lines[place].ref("y")
+        for later in range(place + 1, len(lines)):
+            ins = lines[later]
+            if len(found) == LONGEST:
+                break
+            if start + later in self._taken:
+                continue
+            function = (
+                isinstance(ins, Unary) and is_simple(self._program, ins) and ins.ref("x") == result
+            )
+            if not function:
+                others = self._others(ins, result)
+                members = [lines[p] for p in (place, *found, later)]
+                if not others or not all(self._ready(ref, start + place) for ref in others):
+                    continue
+                if not self._fits(members, [start + p for p in (place, *found, later)]):
+                    continue
+            found.append(later)
+            result = ins.ref("y")
+        return found
+
+    def _others(self, ins: Instruction, result: Ref) -> list[Ref]:
+        """What a sum or a normalisation of the result takes besides; empty for any other line."""
+        tensors = self._program.tensors
+        if not self._target.fuses_operands:
+            return []
+        reads = [ref for spec, ref in ins.named_operands() if spec.name != "y" and ref.present]
+        if reads.count(result) != 1:
+            return []
+        reads.remove(result)
+        if any(tensors[ref.id].dtype is not DType.float32 for ref in (*reads, result)):
+            return []
+        shapes = {tensors[ref.id].shape for ref in (*reads, result)}
+        sums = isinstance(ins, Add) and len(shapes) == 1
+        return reads if sums or (is_affine(ins) and ins.ref("x") == result) else []
+
+    def _ready(self, ref: Ref, index: int) -> bool:
         """Whether a tensor has its only value before the instruction of an index runs."""
         writers = self._writers.get(self._program.storage(ref), [])
         return not writers or (len(writers) == 1 and writers[0] < index)
 
-
-def _tail(
-    program: Program,
-    lines: Sequence[Instruction],
-    place: int,
-    start: int,
-    taken: set[int],
-    ready: _Ready | None,
-) -> list[int]:
-    """Places of the functions and sums that can follow the producer, in order."""
-    found: list[int] = []
-    result: Ref = lines[place].ref("y")
-    added = 0
-    for later in range(place + 1, len(lines)):
-        ins = lines[later]
-        if len(found) == LONGEST:
-            break
-        if start + later in taken or not is_simple(program, ins):
-            continue
-        if isinstance(ins, Unary) and ins.ref("x") == result:
-            found.append(later)
-            result = ins.ref("y")
-        elif isinstance(ins, Add) and ready is not None and added < MOST_SUMS:
-            other = _added(program, ins, result)
-            if other is not None and ready.at(other, start + place):
-                found.append(later)
-                result = ins.ref("y")
-                added += 1
-    return found
-
-
-def _added(program: Program, ins: Instruction, result: Ref) -> Ref | None:
-    """What a sum adds to a result; None where it is another sum, or one operand repeats."""
-    operands = [ins.ref("x1"), ins.ref("x2")]
-    if operands.count(result) != 1:
-        return None
-    operands.remove(result)
-    shapes = {program.tensors[ref.id].shape for ref in (*operands, result)}
-    return operands[0] if len(shapes) == 1 else None
+    def _fits(self, members: Sequence[Instruction], indices: Sequence[int]) -> bool:
+        """Whether a kernel can touch all storages of a group."""
+        kept = {ref.id for ins in members for ref in ins.operands if ref.present}
+        return len(kept - self._registers.of(indices)) <= self._target.max_fused_storages

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from studio.engine.compiler.rules.breach import Breach
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.ops.norm import is_affine
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import SECTIONS, Program
 
@@ -57,7 +58,8 @@ def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
         return
     simple = parts if kind == "chain" else parts[1:]
     for place, ins in simple:
-        if not ins.elementwise or isinstance(ins, Update):
+        follows = ins.elementwise or (kind == "epilogue" and is_affine(ins))
+        if not follows or isinstance(ins, Update):
             yield Breach(f"a group of kind {kind} is element-wise", ins.mnemonic, place)
     if kind == "epilogue" and first.elementwise:
         yield Breach("an epilogue follows a producer", first.mnemonic, parts[0][0])

@@ -68,6 +68,11 @@ class BatchNormBase(Instruction, category="normalisation"):
         return 9 * of(twin.ref("x")).numel
 
 
+def is_affine(ins: Instruction) -> bool:
+    """Whether an instruction only scales and shifts: a normalisation by running statistics."""
+    return isinstance(ins, BatchNormBase) and bool(ins.frozen)
+
+
 class BatchNorm(BatchNormBase, code=7, mnemonic="BATCHNORM", twin=("x", "gamma")):
     """Batch normalisation per activation.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from studio.engine.autodiff.differentiate import differentiate
@@ -154,7 +156,7 @@ def test_a_sum_with_what_comes_later_waits_for_it() -> None:
     net = Net("later", "infer")
     a = net.dense("a", net.input(3), 4)
     b = net.dense("b", net.emit("tanh", Tanh, x=a), 4)
-    after = fuse_epilogues(net.finish(net.emit("sum", Add, x1=a, x2=b)), sums=True)
+    after = fuse_epilogues(net.finish(net.emit("sum", Add, x1=a, x2=b)), target=GL)
     verify(after)
     assert [i.mnemonic for i in after] == [
         "FUSE", "LINEAR", "TANH", "END", "FUSE", "LINEAR", "ADD", "END",
@@ -165,14 +167,28 @@ def test_a_sum_with_what_comes_later_waits_for_it() -> None:
 def test_a_sum_over_repeats_stays_alone(shape: tuple[int, ...]) -> None:
     net = Net("repeats", "infer")
     y = net.emit("sum", Add, x1=net.dense("a", net.input(3), 4), x2=net.param("b", *shape))
-    assert [i.mnemonic for i in fuse_epilogues(net.finish(y), sums=True)] == ["LINEAR", "ADD"]
+    assert [i.mnemonic for i in fuse_epilogues(net.finish(y), target=GL)] == ["LINEAR", "ADD"]
 
 
 def test_a_result_added_to_itself_stays_alone() -> None:
     net = Net("twice", "infer")
     a = net.dense("a", net.input(3), 4)
     made = net.finish(net.emit("sum", Add, x1=a, x2=a))
-    assert [i.mnemonic for i in fuse_epilogues(made, sums=True)] == ["LINEAR", "ADD"]
+    assert [i.mnemonic for i in fuse_epilogues(made, target=GL)] == ["LINEAR", "ADD"]
+
+
+def test_normalisations_by_running_statistics_join_their_convolution() -> None:
+    after = compile_program(resnet("infer"), GL)
+    verify(after)
+    assert words_in_groups(after) == [
+        ["CONV2D", "BATCHNORM2D", "RELU"],
+        ["CONV2D", "BATCHNORM2D", "RELU"],
+        # Its factors, bias and statistics leave no room for what the sum adds.
+        ["CONV2D", "BATCHNORM2D"],
+    ]
+    many = compile_program(resnet("infer"), replace(GL, max_fused_storages=9))
+    assert words_in_groups(many)[-1] == ["CONV2D", "BATCHNORM2D", "ADD", "RELU"]
+    assert ["BATCHNORM2D", "RELU"] in words_in_groups(compile_program(resnet(), GL))
 
 
 # fuse_elementwise
