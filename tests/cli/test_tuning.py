@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from studio.engine.gl.tuning.table import FILE_NAME
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.tuning.table import FILE_NAME, Measured, keep_rows
 from studio.samples import sample_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.cli.conftest import Answer
 
@@ -53,17 +54,27 @@ def test_tune_says_the_same_to_people_and_programs_and_keeps_it(
 
 @pytest.mark.gl
 @pytest.mark.slow
-def test_commands_run_with_a_table_and_with_a_broken_one(
+def test_runs_say_by_which_kernels_they_were_trained(
     glassbox: Callable[..., Answer], table: Path
 ) -> None:
     def kernels() -> list[str]:
         words = ("profile", IRIS, "--backend", "gl", "--steps", 1, "--json")
         return [one["kernel"] for one in glassbox(*words).json["kernels"]]
 
+    def recorded() -> str:
+        words = ("train", IRIS.name, "--backend", "gl", "--epochs", 1, "--json")
+        run = Path(glassbox(*words).json["run"])
+        return json.loads((run / "summary.json").read_text("utf-8"))["kernels"]
+
     shipped = sorted(kernels())
-    glassbox("tune", IRIS, "--backend", "gl", "--seconds", 5)
-    glassbox("train", IRIS, "--backend", "gl", "--epochs", 1, "--out", table.parent / "out")
+    assert recorded() == "shipped"
+    opened = GlBackend()
+    row = Measured("registers_4x4", 1, 1.0, 2.0)
+    keep_rows(opened.fingerprint, {"linear 1x1x1 #00": row})
+    opened.close()
+    assert recorded().startswith("1 measured #")
     table.write_text("{")
+    assert recorded() == "shipped"
     assert sorted(kernels()) == shipped
 
 

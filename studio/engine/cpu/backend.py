@@ -59,6 +59,11 @@ class CpuBackend:
         return f"{platform.node()}|{platform.machine()}|{self.device}"
 
     @property
+    def choices(self) -> str:
+        """Empty: kernels are chosen by the shipped tables alone."""
+        return ""
+
+    @property
     def target(self) -> Target:
         """What passes may know about this device."""
         return self._target

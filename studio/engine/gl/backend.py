@@ -74,6 +74,11 @@ class GlBackend:
         return self.info.fingerprint
 
     @property
+    def choices(self) -> str:
+        """Names the measured choices of kernels in use; empty where the shipped ones hold."""
+        return self._work.choices.name
+
+    @property
     def target(self) -> Target:
         """What passes may know about OpenGL devices."""
         return GL

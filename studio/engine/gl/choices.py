@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 class Choices:
     """Asked before the shipped tables, which choose wherever this has no answer."""
 
+    @property
+    def name(self) -> str:
+        """What records call these choices; empty for the shipped ones."""
+        return ""
+
     def variant(self, case: Case) -> str:
         """The variant an instruction is to take; empty where nothing is known."""
         return ""

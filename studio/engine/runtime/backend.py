@@ -174,6 +174,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def choices(self) -> str:
+        """Names the measured choices of kernels in use; empty where the shipped ones hold."""
+        ...
+
+    @property
     def target(self) -> Target:
         """What passes may know about this kind of device."""
         ...

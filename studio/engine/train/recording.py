@@ -43,10 +43,11 @@ class RunWriter:
         found = self._missing.get(_CHECKPOINT)
         return None if found is None else found[1]
 
-    def begin(self, device: str, data_hash: str) -> None:
+    def begin(self, device: str, data_hash: str, choices: str = "") -> None:
         """Write down that it trains, where and on what; StudioError where that cannot be."""
         if self._folder is not None:
             facts = {"device": device, "data_hash": data_hash, "version": __version__}
+            facts["kernels"] = choices or "shipped"
             before = self._folder.summary()
             self._folder.write_summary({**before, **facts, "state": "running", "reason": ""})
 

@@ -321,7 +321,8 @@ class Trainer:
         return found
 
     def _train(self) -> TrainingResult:
-        self._writer.begin(self.network.backend.device, self.task.data_hash)
+        backend = self.network.backend
+        self._writer.begin(backend.device, self.task.data_hash, backend.choices)
         self._prepare()
         settings, place = self.task.settings, self._place
         outcome: Outcome = "finished"

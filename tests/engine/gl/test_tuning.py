@@ -308,6 +308,16 @@ def test_planner_takes_the_measured_variant_where_it_applies(backend: GlBackend)
     session.close()
 
 
+def test_choices_are_named_by_what_they_choose() -> None:
+    assert SHIPPED.name == ""
+    first = Table(ROWS).name
+    assert first.startswith("2 measured #")
+    slower = {sign: replace(row, median_us=2 * row.median_us) for sign, row in ROWS.items()}
+    assert Table(slower).name == first
+    other = {sign: replace(row, variant="registers_8x8") for sign, row in ROWS.items()}
+    assert Table(other).name != first
+
+
 @pytest.mark.gl
 def test_backend_begins_with_what_was_kept_for_its_device(cache: Path) -> None:
     line, _ = linear(rows=9, inner=64, out=12)
@@ -319,6 +329,7 @@ def test_backend_begins_with_what_was_kept_for_its_device(cache: Path) -> None:
         keep_rows(backend.fingerprint, {sign: row})
         backend.close()
         backend = GlBackend()
+        assert backend.choices == Table({sign: row}).name
         session = backend.open_session()
         executable = backend.compile(line.program, session, line.batch)
         ((_, (one,)),) = executable.planned

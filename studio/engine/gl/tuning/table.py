@@ -84,6 +84,13 @@ class Table(Choices):
         self.rows = dict(rows)
         self._mnemonics = {sign.partition(" ")[0] for sign, row in rows.items() if not row.parts}
 
+    @property
+    def name(self) -> str:
+        """How many choices, and a hash of them."""
+        chosen = sorted((sign, row.variant, row.parts) for sign, row in self.rows.items())
+        digest = hashlib.sha256(repr(chosen).encode()).hexdigest()[:12]
+        return f"{len(chosen)} measured #{digest}"
+
     def variant(self, case: Case) -> str:
         """The measured variant of an instruction; empty where none is."""
         if case.ins.mnemonic not in self._mnemonics:
