@@ -240,9 +240,9 @@ class ExportModel:
         if form.kind == "picture":
             content = self.pictures[form.key]()
             write_atomic(path, content)
-            self._done(ExportResult(form, path, len(content)))
+            self._done(ExportResult(form, path, len(content)), self._key())
             return None
-        run = self._need_run()
+        run, key = self._need_run(), self._key()
 
         def give_up(error: StudioError) -> None:
             self._task = None
@@ -254,7 +254,7 @@ class ExportModel:
         self._task = self._tasks.start(
             f"Export {path.name}",
             lambda handle: self._write(form, path, run, handle),
-            self._done,
+            lambda result: self._done(result, key),
             give_up,
         )
         self.changed.emit()
@@ -295,10 +295,11 @@ class ExportModel:
         with open_backend("cpu") as opened, Trained.of_run(run, opened.backend, task) as trained:
             return work(trained, project)
 
-    def _done(self, result: ExportResult) -> None:
+    def _done(self, result: ExportResult, key: str) -> None:
+        """An export of the document with that key is over; another may be open by now."""
         self._task, self.result = None, result
-        self._last.pop(self._key(), None)
-        self._last[self._key()] = (result.form.key, str(result.path))
+        self._last.pop(key, None)
+        self._last[key] = (result.form.key, str(result.path))
         self._remember()
         self.changed.emit()
         self.finished.emit(result)

@@ -1,4 +1,4 @@
-"""What is asked before a training is left behind: nothing is ever stopped or lost unasked."""
+"""What is asked before work is left behind: no training or export is ever stopped unasked."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class Leaving:
         self._save = save
         self._asking = False
         self._waiting: Then | None = None
+        self._after_export: Then | None = None
+        studio.exporting.changed.connect(self._export_changed)
         studio.training.state_changed.connect(self._state_changed)
 
     def ask(self, then: Then) -> None:
@@ -63,6 +65,47 @@ class Leaving:
             answers,
             answered,
         )
+
+    def ask_about_export(self, then: Then) -> None:
+        """Call back when no export stands in the way of the end, now or after it was written."""
+        task = self._studio.exporting.task
+        if task is None:
+            then()
+            return
+        if self._asking:
+            return
+        self._asking = True
+        answers = (
+            Answer("wait", "Wait for it"),
+            Answer("stop", "Stop it", "destroy"),
+            Answer("cancel", "Cancel", "cancel"),
+        )
+
+        def answered(name: str) -> None:
+            self._asking = False
+            if name == "wait":
+                self._after_export = then
+                self._export_changed()
+            elif name == "stop":
+                then()
+
+        ask(
+            self._window,
+            "An export is under way",
+            "Stopped now, the file may be missing, or be there without having been compared. "
+            "Waiting closes the window when it was found to be the same model.",
+            answers,
+            answered,
+        )
+
+    def _export_changed(self) -> None:
+        exports = self._studio.exporting
+        if exports.task is not None or self._after_export is None:
+            return
+        then, self._after_export = self._after_export, None
+        # What went otherwise is to be read before the window goes.
+        if exports.result is not None and exports.result.is_proven:
+            self._studio.scheduler.post(then)
 
     def _pause_and_save(self, then: Then) -> None:
         def saved() -> None:

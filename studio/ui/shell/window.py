@@ -237,7 +237,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._may_close:
             self._is_closing = True
-            self.documents.leaving(self._close_now)
+            self.documents.leaving(lambda: self.leaving.ask_about_export(self._close_now))
             self._is_closing = False
         if not self._may_close:
             event.ignore()
@@ -257,7 +257,7 @@ class MainWindow(QMainWindow):
 
     def restart(self) -> None:
         """Close the window and start the studio again with the same project."""
-        self.documents.leaving(self._restart_now)
+        self.documents.leaving(lambda: self.leaving.ask_about_export(self._restart_now))
 
     def _restart_now(self) -> None:
         self.keep_place()

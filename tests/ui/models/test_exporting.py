@@ -94,6 +94,18 @@ def test_an_export_ends_with_the_proof_and_can_be_done_again(
     assert path.read_bytes() == first
 
 
+def test_an_export_is_remembered_for_the_document_it_began_with(
+    desk: ExportDesk, tmp_path: Path
+) -> None:
+    first = desk.document
+    desk.exports.export(form_named("npz"), tmp_path / "model.npz")
+    desk.document = Document.new()
+    desk.settle()
+    assert desk.exports.last is None
+    desk.document = first
+    assert desk.exports.last == (form_named("npz"), tmp_path / "model.npz")
+
+
 def test_the_finding_lies_beside_the_file_and_never_beside_another(
     desk: ExportDesk, tmp_path: Path
 ) -> None:

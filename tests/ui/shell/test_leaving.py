@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.edits.sections import set_training
+from studio.ui.models import exporting as exporting_model
+from studio.ui.models.certificate import Certificate
+from studio.ui.models.exporting import ExportResult, form_named
 from studio.ui.shell.window import MainWindow
+from tests.ui.models.trained_projects import train
 from tests.ui.shell.driving import answer, question
 
 
@@ -74,3 +81,67 @@ def test_another_project_asks_as_well(
     training.documents.open_path(other)
     answer(qtbot, training, "stop")
     qtbot.waitUntil(lambda: training.studio.document.path == other, timeout=20_000)
+
+
+@pytest.fixture
+def exporting(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[MainWindow, threading.Event]]:
+    """A window in which an export waits for a word before it compares the file."""
+    train(tmp_path)
+    window.documents.open_path(tmp_path / "small.glassbox")
+    may_go = threading.Event()
+    prove = exporting_model.certify
+
+    def waiting(*given: Any) -> Certificate:
+        may_go.wait(30)
+        return prove(*given)
+
+    monkeypatch.setattr(exporting_model, "certify", waiting)
+    window.studio.exporting.export(form_named("npz"), tmp_path / "model.npz")
+    qtbot.waitUntil((tmp_path / "model.npz").is_file, timeout=20_000)
+    yield window, may_go
+    may_go.set()
+
+
+def test_a_window_waits_for_an_export_and_then_closes(
+    qtbot: QtBot, exporting: tuple[MainWindow, threading.Event], tmp_path: Path
+) -> None:
+    window, may_go = exporting
+    window.close()
+    answer(qtbot, window, "wait")
+    QApplication.processEvents()
+    assert window.isVisible()
+    may_go.set()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=30_000)
+    assert (tmp_path / "model.npz.proof.json").is_file()
+
+
+def test_an_export_is_stopped_only_where_that_is_wanted(
+    qtbot: QtBot, exporting: tuple[MainWindow, threading.Event], tmp_path: Path
+) -> None:
+    window, may_go = exporting
+    window.close()
+    answer(qtbot, window, "cancel")
+    qtbot.waitUntil(lambda: not window.findChildren(QMessageBox))
+    assert window.isVisible()
+    assert window.studio.exporting.task is not None
+    window.close()
+    answer(qtbot, window, "stop")
+    qtbot.waitUntil(lambda: not window.isVisible())
+    may_go.set()
+
+
+def test_what_was_not_proven_is_to_be_read_before_the_window_goes(
+    qtbot: QtBot,
+    exporting: tuple[MainWindow, threading.Event],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    window, may_go = exporting
+    window.close()
+    answer(qtbot, window, "wait")
+    monkeypatch.setattr(ExportResult, "is_proven", False)
+    may_go.set()
+    qtbot.waitUntil(lambda: window.studio.exporting.task is None, timeout=30_000)
+    qtbot.waitUntil(lambda: not window.studio.tasks.running)
+    assert window.isVisible()
