@@ -45,10 +45,13 @@ def pasted_nodes(text: str) -> tuple[CanvasNode, ...]:
             version.
         ParameterError: a wrong name or option of a layer.
     """
+    nothing = FormatError("the clipboard holds no layers", who="clipboard",
+                          hint="copy layers on a canvas first")  # fmt: skip
+    if not text.lstrip().startswith("{"):
+        raise nothing
     data = parse_json(text.encode("utf-8", "surrogatepass"), "clipboard", LIMITS)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FormatError("the clipboard holds no layers", who="clipboard",
-                          hint="copy layers on a canvas first")  # fmt: skip
+        raise nothing
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version > VERSION:
         raise FormatError(

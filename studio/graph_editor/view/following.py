@@ -62,6 +62,7 @@ class Following:
         canvas.fixes.place()
         if change.added or change.removed:
             accessible.nodes_gone(canvas, change.removed)
+            canvas.writing.forget(change.removed)
             canvas.linking.refresh()
         canvas.studio.actions.refresh("edit.undo", "edit.redo")
 

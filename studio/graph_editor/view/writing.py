@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QRectF
@@ -26,6 +27,7 @@ class Writing:
     def __init__(self, canvas: CanvasView) -> None:
         self._canvas = canvas
         self.field = InlineText(canvas, canvas.studio.fail, canvas.studio.actions)
+        self._node = ""
 
     def rename_selected(self) -> None:
         """Rename the primary layer, or write in the primary note or frame."""
@@ -35,6 +37,8 @@ class Writing:
 
     def write(self, node_id: str) -> None:
         """Rename a layer, or write in a note or frame."""
+        self.field.close_field(keep=True)
+        self._node = node_id
         item = self._canvas.graph.nodes.get(node_id)
         document = self._canvas.document
         if isinstance(item, NodeItem):
@@ -57,6 +61,11 @@ class Writing:
                 self.field.open_line(self._seen(area), item.node.text, keep_text)
             else:
                 self.field.open_lines(self._seen(area), item.node.text, keep_text)
+
+    def forget(self, node_ids: Iterable[str]) -> None:
+        """Things are gone: what was being written in one of them goes with it."""
+        if self._node in node_ids:
+            self.field.close_field(keep=False)
 
     def _seen(self, area: QRectF) -> QRect:
         corner = self._canvas.view_point(area.topLeft())

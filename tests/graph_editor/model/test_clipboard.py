@@ -124,7 +124,8 @@ BROKEN = {
     "wrong id": (GOOD.replace('"id": "dense"', '"id": "a b"'), "1 to 64", ""),
     "no nodes": ('{"format": "glassbox-layers", "version": 1}', "expected a list", ""),
     "half a surrogate": ('{"format": "\\ud800"}', "half of a surrogate", ""),
-    "plain words": ("conv 16 > relu", "broken JSON", "line 1, column 1"),
+    "plain words": ("conv 16 > relu", "the clipboard holds no layers", ""),
+    "nothing": ("", "the clipboard holds no layers", ""),
 }  # fmt: skip
 
 

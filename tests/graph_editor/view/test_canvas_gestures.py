@@ -318,3 +318,19 @@ def test_dragging_to_the_edge_scrolls(hands: Hands) -> None:
     hands.qtbot.waitUntil(lambda: hands.canvas.navigation.centre.x() > before + 40)
     hands.key(Qt.Key.Key_Escape)
     hands.release()
+
+
+@pytest.mark.parametrize("keys", [CTRL, SHIFT], ids=["ctrl", "shift"])
+def test_dragging_another_layer_with_a_key_held_takes_it_along(
+    hands: Hands, keys: Qt.KeyboardModifier
+) -> None:
+    hands.open(chain(), zoom=0.8)
+    before = places(hands.state)
+    hands.click(hands.body("re_lu"))
+    start = hands.body("dense")
+    hands.drag(start, start + QPointF(0, 160), keys)
+    after = places(hands.state)
+    assert sorted(hands.selected) == ["dense", "re_lu"]
+    moved = {i for i in after if after[i] != before[i]}
+    assert moved == {"dense", "re_lu"}
+    assert hands.steps == 1

@@ -413,6 +413,16 @@ def test_note_opens_a_field_to_write_in(hands: Hands) -> None:
     assert hands.steps == 2
 
 
+def test_what_is_written_goes_with_what_it_was_written_in(hands: Hands) -> None:
+    hands.open(chain())
+    hands.key(K.Key_C)
+    hands.type("warm up first")
+    hands.document.undo()
+    assert not hands.canvas.writing.field.is_open
+    assert hands.state == chain()
+    assert not hands.studio.notices.all
+
+
 def test_frame_goes_around_the_selection(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     hands.click(hands.body("conv2d"))

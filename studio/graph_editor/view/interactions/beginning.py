@@ -62,9 +62,7 @@ def _left(canvas: CanvasView, target: Target, at: Pointer) -> Interaction:
     if target.node:
         _select_pressed(canvas, target, at)
         held = target.node
-        return Press(
-            canvas, at, _clicker(canvas, target), lambda start: MoveNodes(canvas, start, held)
-        )
+        return Press(canvas, at, _clicker(canvas, target), lambda start: _move(canvas, start, held))
     return Press(canvas, at, _clicker(canvas, target), lambda start: Marquee(canvas, start))
 
 
@@ -75,6 +73,14 @@ def _port(canvas: CanvasView, node_id: str, key: PortKey, at: Pointer) -> Intera
     if at.control and key.side == "out" and wires:
         return Press(canvas, at, None, lambda _start: MoveOutputs(canvas, node_id))
     return Press(canvas, at, None, lambda _start: _wire(canvas, node_id, key))
+
+
+def _move(canvas: CanvasView, at: Pointer, held: str) -> MoveNodes:
+    """Moves the selection; what is dragged belongs to it, whichever keys are held."""
+    entity = entities.node(held)
+    if entity not in canvas.bus.selection:
+        canvas.bus.select([entity], source=canvas.source, mode="add")
+    return MoveNodes(canvas, at, held)
 
 
 def _wire(canvas: CanvasView, node_id: str, key: PortKey) -> NewWire:
