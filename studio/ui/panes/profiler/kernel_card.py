@@ -29,6 +29,7 @@ class KernelCard(QFrame):
         self.setObjectName("kernel_card")
         self.setAccessibleName("Kernel")
         self._row: KernelRow | None = None
+        self._has_room = True
         self._text = QLabel(self)
         self._text.setObjectName("kernel_card.text")
         self._text.setTextFormat(Qt.TextFormat.RichText)
@@ -67,6 +68,11 @@ class KernelCard(QFrame):
             self._row = next((row for row in rows if row.id == wanted), None)
             self._show()
 
+    def set_room(self, has_room: bool) -> None:
+        """Whether there is room for a card beside the table."""
+        self._has_room = has_room
+        self._show()
+
     def close_card(self) -> None:
         """Show nothing."""
         self._row = None
@@ -74,7 +80,7 @@ class KernelCard(QFrame):
 
     def _show(self) -> None:
         row = self._row
-        self.setVisible(row is not None)
+        self.setVisible(row is not None and self._has_room)
         if row is None:
             return
         soft = theme.colour("text2").name()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -44,6 +44,9 @@ VIEW = "profiler"
 Button = TypeVar("Button", QPushButton, QToolButton)
 
 _SLIDER = 64
+_LOW = 430
+"""Height below which a pane is low."""
+
 _ALL_SECTIONS = "all sections"
 _SECTIONS = ("data", "forward", "loss", "backward", "update", "metrics")
 
@@ -231,6 +234,13 @@ class ProfilerPane(PaneFrame):
 
         self._actions.bind("profiler.export_trace", self._export_trace, why_not)
         self._actions.bind("profiler.export_csv", self._export_csv, why_not)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a low pane the table has the room of the legend and of the card."""
+        super().resizeEvent(event)
+        is_low = self.height() < _LOW
+        self._bar.set_compact(is_low)
+        self._card.set_room(not is_low)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -69,6 +69,7 @@ class StepBarView(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self._bar: StepBar | None = None
+        self._is_compact = False
         self._hovered: Part | None = None
         binding.refresh(self, self.update, theme.changed)
 
@@ -86,13 +87,21 @@ class StepBarView(QWidget):
             self.updateGeometry()
         self.update()
 
+    def set_compact(self, compact: bool) -> None:
+        """Show the bar alone, whose parts tell what they are when pointed at; or the legend too."""
+        if compact != self._is_compact:
+            self._is_compact = compact
+            self.updateGeometry()
+            self.update()
+
     # -- geometry -------------------------------------------------------------------------------
 
     def hasHeightForWidth(self) -> bool:
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return _BAR + _GAP + _LINE * self._line_count(width)
+        lines = self._line_count(width)
+        return _BAR + _GAP + _LINE * lines if lines else _BAR
 
     def sizeHint(self) -> QSize:
         return QSize(2 * _COLUMN, self.heightForWidth(2 * _COLUMN))
@@ -104,6 +113,8 @@ class StepBarView(QWidget):
         return max(1, width // _COLUMN)
 
     def _line_count(self, width: int) -> int:
+        if self._is_compact:
+            return 0
         columns = self._columns(width)
         return -(-len(self.shown_parts()) // columns)
 
@@ -134,7 +145,9 @@ class StepBarView(QWidget):
                 _Entry(
                     part,
                     QRectF(x, 0, wide, _BAR),
-                    QRectF(at * column, _BAR + _GAP + line * _LINE, column - 12, _LINE),
+                    QRectF()
+                    if self._is_compact
+                    else QRectF(at * column, _BAR + _GAP + line * _LINE, column - 12, _LINE),
                 )
             )
             x += wide
@@ -191,7 +204,7 @@ class StepBarView(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         entries = self._entries()
         self._paint_bar(painter, entries)
-        for entry in entries:
+        for entry in () if self._is_compact else entries:
             self._paint_line(painter, entry)
 
     def _paint_bar(self, painter: QPainter, entries: list[_Entry]) -> None:

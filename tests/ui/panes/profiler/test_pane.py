@@ -310,6 +310,22 @@ def test_a_click_pins_a_card_that_stays_until_it_is_closed(
     assert card.isHidden()
 
 
+def test_a_low_pane_leaves_the_room_to_the_table(measured: ProfilerPane, qtbot: QtBot) -> None:
+    click_row(qtbot, measured, 0)
+    card = measured.findChild(KernelCard)
+    assert card is not None
+    assert card.isVisible()
+    measured.resize(410, 280)
+    qtbot.waitUntil(card.isHidden)
+    qtbot.waitUntil(lambda: measured.table.viewport().height() >= 3 * measured.table.rowHeight(0))
+    bar = measured.step_bar
+    assert bar.part_at(QPointF(bar.width() * 0.3, 5)) is not None
+    assert bar.part_at(QPointF(bar.width() * 0.3, 40)) is None
+    measured.resize(410, 760)
+    qtbot.waitUntil(card.isVisible)
+    qtbot.waitUntil(lambda: bar.part_at(QPointF(20, 40)) is not None)
+
+
 def test_letters_lead_to_kernels_whatever_column_the_caret_is_in(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
