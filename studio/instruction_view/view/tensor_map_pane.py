@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSplitter, QToolTip, QVBoxLayout, QWidget
 
 from studio.engine.core.tensor import Ref
+from studio.engine.runtime.live_statistics import Statistics
 from studio.instruction_view.model.tensor_columns import Extremes
 from studio.instruction_view.model.tensor_rows import TensorRole, TensorRow
 from studio.instruction_view.view.memory_view import MemoryView
@@ -26,6 +27,7 @@ from studio.instruction_view.view.tips import register_tip
 from studio.ui.kit import binding, contexts
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.live_survey import TensorSurvey
 
 if TYPE_CHECKING:
     from studio.ui.models.studio import Studio
@@ -58,6 +60,7 @@ class TensorMapPane(PaneFrame):
         contexts.register("table", self.table)
         self._build()
         binding.connect(self, studio.compilation.changed, self._take_program)
+        binding.connect(self, studio.document_replaced, self._forget_seen)
         binding.connect(self, studio.compilation.stale_changed, self._show_note)
         binding.connect(self, studio.annotations.changed, self._take_names)
         binding.connect(self, self.links.marked, self._marked)
@@ -68,6 +71,7 @@ class TensorMapPane(PaneFrame):
         self.table.tip_wanted.connect(self._show_tip)
         self.table.take_seen({})
         self._live = studio.live
+        self._survey = TensorSurvey(studio.live, studio.scheduler)
         self._look = QTimer(self)
         self._look.setInterval(_LOOK_MS)
         self._look.timeout.connect(self.take_seen)
@@ -108,7 +112,7 @@ class TensorMapPane(PaneFrame):
         super().keyPressEvent(event)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look now and then at what is known of the tensors, while somebody sees it."""
+        """Look now and then at the tensors in sight, while somebody sees them."""
         super().showEvent(event)
         self.take_seen()
         self._look.start()
@@ -117,18 +121,23 @@ class TensorMapPane(PaneFrame):
         """Look no more."""
         super().hideEvent(event)
         self._look.stop()
+        self._survey.want(())
 
     def take_seen(self) -> None:
-        """Take over what the live views have seen of the tensors they show."""
-        seen: dict[str, Extremes] = {}
+        """Take over what was seen of tensors last: by the live views, and looking on purpose."""
+        self._survey.want(self.table.keys_in_sight())
+        seen = {key: _extremes(found) for key, found in self._survey.seen.items()}
         for view in self._live.views:
             frame = view.frame
             if frame is None or frame.statistics is None or frame.wish.minus is not None:
                 continue
-            found = frame.statistics
-            low, high = (found.low, found.high) if found.finite else (None, None)
-            seen[view.entity.key] = Extremes(low, high, found.nan)
+            # Several pictures in a row are more than the tensor.
+            if not view.past:
+                seen[view.entity.key] = _extremes(frame.statistics)
         self.table.take_seen(seen)
+
+    def _forget_seen(self, _document: object) -> None:
+        self._survey.forget()
 
     # -- hearing the models ---------------------------------------------------------------------
 
@@ -182,6 +191,11 @@ class TensorMapPane(PaneFrame):
         names = {found: each.key for found, each in self._by_ref.items()}
         alias = self._annotations.found.alias_of(row.key)
         QToolTip.showText(at, register_tip(row, names, alias), self)
+
+
+def _extremes(found: Statistics) -> Extremes:
+    low, high = (found.low, found.high) if found.finite else (None, None)
+    return Extremes(low, high, found.nan)
 
 
 def _explained() -> str:

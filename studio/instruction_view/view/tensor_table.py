@@ -211,6 +211,15 @@ class TensorTable(QTableView):
         binding.connect(self, theme.changed, self._restyle)
         self._restyle()
 
+    def keys_in_sight(self) -> tuple[str, ...]:
+        """Names of the tensors whose rows can be seen, from top to bottom."""
+        first, last = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
+        if first < 0 or not self.isVisible():
+            return ()
+        rows = range(first, (last if last >= 0 else self._ordered.rowCount() - 1) + 1)
+        places = (self._ordered.mapToSource(self._ordered.index(row, 0)).row() for row in rows)
+        return tuple(self._rows.found[place].key for place in places)
+
     def _set_up(self) -> None:
         self.setMouseTracking(True)
         self.setSortingEnabled(True)

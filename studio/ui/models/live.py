@@ -36,6 +36,7 @@ class LiveView:
     def __init__(self, owner: LiveTensors, entity: Entity, after: str, past: int) -> None:
         self.entity = entity
         self.after = after
+        self.past = past
         self.changed: Signal[[]] = Signal()
         self.frame: Frame | None = None
         self.status: Status = owner.waiting

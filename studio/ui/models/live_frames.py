@@ -61,6 +61,7 @@ class Wish:
         paint: makes more of the tiles while the window need not wait, as `Frame.painted`.
         from_device: what lies on the device is drawn from there, so that it needs no tiles.
         interval: seconds between two pictures at least.
+        keep: a tensor that only a fused kernel has is worth compiling the program anew for.
     """
 
     active: bool = False
@@ -72,6 +73,7 @@ class Wish:
     paint: Paint | None = None
     from_device: bool = False
     interval: float = INTERVAL
+    keep: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,6 +169,9 @@ class Channel:
             )
         except NotStoredError:
             self._due = now + _RETRY_SECONDS
+            if not self.wish.keep:
+                self._say(Status("missing", f"{self.name} lives only inside a fused kernel"))
+                return False
             text = f"{self.name} lives only inside a fused kernel: recompiling to keep it"
             self._say(Status("compiling", text, "The training goes on meanwhile"))
             worker.keep(self.name)

@@ -325,7 +325,6 @@ def test_what_live_views_have_seen_stands_in_the_table(
     studio: Studio, pane: TensorMapPane, qtbot: QtBot
 ) -> None:
     columns = [column.key for column in TENSOR_COLUMNS]
-    assert pane.table.isColumnHidden(columns.index("least"))
     view = studio.live.open(entities.tensor("conv1/kernel"))
     view.want(active=True)
     qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
@@ -345,3 +344,24 @@ def test_what_live_views_have_seen_stands_in_the_table(
 
 def tensor_ref(pane: TensorMapPane, key: str) -> Ref:
     return next(row.ref for row in pane.table.shown if row.key == key)
+
+
+def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
+    studio: Studio, pane: TensorMapPane, qtbot: QtBot
+) -> None:
+    column = [each.key for each in TENSOR_COLUMNS].index("greatest")
+
+    def greatest(name: str) -> str:
+        index = pane.table.row_of(tensor_ref(pane, name))
+        return str(pane.table.model().index(index.row(), column).data()).strip()
+
+    resting = studio.live.resting
+    assert resting is not None
+    for name in ("digit/kernel", "conv1/kernel"):
+        pane.table.scrollTo(pane.table.row_of(tensor_ref(pane, name)))
+        qtbot.waitUntil(lambda n=name: bool(greatest(n)), timeout=30_000)
+        values = resting.read(name)
+        assert values is not None
+        assert float(greatest(name)) == pytest.approx(float(values.max()), rel=1e-2)
+    pane.hide()
+    qtbot.waitUntil(lambda: not studio.live.views)

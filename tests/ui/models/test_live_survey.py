@@ -1,0 +1,105 @@
+"""Tensors looked at in turn for their range, while a training goes on as it would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.devices import open_backend
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.live import LiveTensors
+from studio.ui.models.live_resting import HeldWeights
+from studio.ui.models.live_survey import TensorSurvey
+from studio.ui.models.scheduling import ManualScheduler
+from studio.ui.models.tasks import TaskList
+from tests.engine.train.small_tasks import DIGITS, cnn, task
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.scheduler = ManualScheduler()
+        self.tasks = TaskList(self.scheduler)
+        self.live = LiveTensors(self.scheduler, self.tasks)
+        self.survey = TensorSurvey(self.live, self.scheduler)
+
+    def until(self, wanted: Callable[[], object], seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not wanted():
+            assert time.monotonic() < deadline, "it did not come"
+            self.scheduler.advance(0.01)
+            time.sleep(0.001)
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    made = Desk()
+    yield made
+    made.survey.want(())
+    made.live.close()
+    made.tasks.close()
+
+
+@pytest.fixture
+def cpu() -> Iterator[Backend]:
+    with open_backend("cpu") as opened:
+        yield opened.backend
+
+
+def test_every_tensor_wanted_is_seen_and_one_is_looked_at_at_a_time(
+    desk: Desk, rng: np.random.Generator
+) -> None:
+    arrays = {f"t{n}": rng.standard_normal((3, n + 1)).astype(np.float32) for n in range(6)}
+    arrays["t2"][0, 0] = np.nan
+    desk.live.rest_on(HeldWeights("a test", lambda: arrays))
+    most = 0
+    desk.survey.want([*arrays, "nothing"])
+
+    def all_seen() -> bool:
+        nonlocal most
+        most = max(most, len(desk.live.views))
+        return desk.survey.seen.keys() == arrays.keys()
+
+    desk.until(all_seen)
+    assert most == 1
+    for name, array in arrays.items():
+        found = desk.survey.seen[name]
+        assert (found.low, found.high) == (np.nanmin(array), np.nanmax(array))
+        assert found.nan == np.isnan(array).sum()
+    desk.survey.want(())
+    assert desk.live.views == ()
+
+
+def test_what_only_a_fused_kernel_has_is_not_worth_another_program(
+    desk: Desk, cpu: Backend
+) -> None:
+    with Trainer(task(cnn(), DIGITS, epochs=200), cpu) as trainer:
+        future = trainer.start()
+        desk.live.started(trainer)
+        program = trainer.network.program("train")
+        fused = [t.name for t in program.tensors.values() if t.register]
+        assert fused
+        desk.survey.want([*fused, "conv2d/kernel", "dense/kernel.grad"])
+        desk.until(lambda: {"conv2d/kernel", "dense/kernel.grad"} <= desk.survey.seen.keys())
+        assert desk.survey.seen.keys().isdisjoint(fused)
+        assert trainer.network.programs.kept("train") == frozenset()
+        desk.survey.want(())
+        trainer.control.stop()
+        future.result(60)
+        desk.live.ended()
+        assert not trainer.network.live.taps
+
+
+def test_nothing_is_looked_at_while_live_views_rest(desk: Desk) -> None:
+    desk.live.rest_on(HeldWeights("a test", lambda: {"t": np.ones(3, np.float32)}))
+    desk.live.set_quiet(True)
+    desk.survey.want(["t"])
+    desk.scheduler.advance(5.0)
+    assert desk.live.views == ()
+    desk.live.set_quiet(False)
+    desk.until(lambda: "t" in desk.survey.seen)
+    desk.survey.forget()
+    assert not desk.survey.seen
