@@ -187,7 +187,7 @@ class ProfilerPane(PaneFrame):
         slider.setToolTip("Hide kernels that took less time than this per cent of all: 0")
         slider.setRange(0, 100)
         slider.setPageStep(10)
-        slider.setFixedWidth(_SLIDER)
+        slider.setFixedSize(_SLIDER, theme.HIT)
         slider.valueChanged.connect(self._filter_changed)
         return slider
 
