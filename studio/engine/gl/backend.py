@@ -167,7 +167,9 @@ def _open(engine: EngineThread) -> DeviceWork:
     gl, info = engine.gl, engine.info
     pool = BufferPool(gl, budget_bytes=info.budget_bytes, max_buffer_bytes=info.max_buffer_bytes)
     folder = default_folder()
-    disk = BinaryCache(folder, info.fingerprint) if folder is not None else None
+    disk = None
+    if folder is not None and not info.keeps_programs:
+        disk = BinaryCache(folder, info.fingerprint)
     programs = ProgramCache(gl, disk=disk)
     engine.on_close(pool.close)
     engine.on_close(programs.close)

@@ -73,6 +73,15 @@ class DeviceInfo:
     extensions: tuple[str, ...]
 
     @property
+    def keeps_programs(self) -> bool:
+        """Whether the driver keeps compiled programs on disk itself, better than we could.
+
+        NVIDIA's makes machine code of a binary it is given only at the first dispatch, one program
+        after another: 3 s for the 87 of ResNet-20 on an H200, against 0.03 s from its own cache.
+        """
+        return self.vendor.startswith("NVIDIA")
+
+    @property
     def fingerprint(self) -> str:
         """Text that changes with device or driver; keys caches and measured choices."""
         return f"{self.vendor}|{self.renderer}|{self.version}|{self.glsl_version}"

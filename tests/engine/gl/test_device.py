@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -43,3 +44,8 @@ def test_info_is_plain_json(engine: EngineThread) -> None:
 def test_budget_never_exceeds_memory(engine: EngineThread) -> None:
     known = engine.info.memory_bytes or host_memory()
     assert engine.info.budget_bytes < known
+
+
+def test_programs_are_kept_where_the_driver_does_not_do_it_better(engine: EngineThread) -> None:
+    assert replace(engine.info, vendor="NVIDIA Corporation").keeps_programs
+    assert not replace(engine.info, vendor="Mesa/X.org").keeps_programs
