@@ -46,6 +46,7 @@ def operands(x: Array, shape: tuple[int, ...], affine: bool) -> dict[str, Array 
         ("BATCHNORM2D", (2500, 2)),
         ("BATCHNORM", (9, 2, 3)),
         ("BATCHNORM", (70, 4, 8)),
+        ("BATCHNORM2D", (700, 300)),
     ],
 )
 def test_training_uses_and_keeps_the_statistics_of_the_batch(
@@ -79,9 +80,10 @@ def test_training_uses_and_keeps_the_statistics_of_the_batch(
         close(found["dbeta"], old["beta"] + dy.sum(axes), 2e-4)
 
 
+@pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("skip", [(), ("x",), ("gamma", "beta")])
 def test_frozen_uses_running_statistics_and_changes_nothing(
-    backend: GlBackend, skip: tuple[str, ...]
+    backend: GlBackend, skip: tuple[str, ...], gpu: bool
 ) -> None:
     x, dy = draw(6, 5, 4), draw(6, 5, 4) + 0.5
     given = operands(x, (4,), True)
@@ -100,7 +102,7 @@ def test_frozen_uses_running_statistics_and_changes_nothing(
         "dbeta": dy.sum((0, 1)),
     }
     wanted = [name for name in expected if name[1:] not in skip]
-    for name, values in run_line(backend, line, *wanted).items():
+    for name, values in run_line(backend, line, *wanted, gpu=gpu).items():
         close(values, expected[name])
 
 

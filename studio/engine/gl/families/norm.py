@@ -14,6 +14,12 @@ _FEWEST = 4
 """Rows an invocation sums at least on a GPU, where there are that many."""
 _MOST = 264
 """Parts on a GPU at most."""
+_MOST_JOINED = 4096
+"""Sums of parts, of all columns, that every work group of a GPU may join for itself."""
+_MOST_COLUMNS = 1024
+"""Columns whose sums it may keep."""
+_JOINING_GROUPS = 528
+"""Work groups at most that do so."""
 _FOLD_LANES = 32
 """Invocations of a GPU that share a column's parts."""
 
@@ -60,7 +66,10 @@ def _parts(case: Case, *names: str) -> _Parts:
         groups = groups_for(parts * cols, LOCAL)
         return _Parts("parts", parts, 1, Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
     width = _width(case, *names)
-    grid = column_grid(rows, cols, vector=width == 4, fewest=_FEWEST, most=_MOST)
+    # So few parts, where that still is enough for the device, that every group may join them.
+    blocks = max(column_grid(rows, cols, vector=width == 4).blocks, 1)
+    most = min(_MOST, max(_MOST_JOINED // max(cols, 1), 1) * blocks)
+    grid = column_grid(rows, cols, vector=width == 4, fewest=_FEWEST, most=most)
     first = Pass(
         "",
         groups=(grid.groups, 1, 1),
@@ -107,12 +116,47 @@ def _element_pass(case: Case, kernel: str, parts: int, room: int, *names: str) -
     )
 
 
+def _joins_itself(case: Case, parts: _Parts, *names: str) -> bool:
+    """Whether every work group of the elements' pass had better join the parts of all columns."""
+    _, cols = _shape(case)
+    columns = [name for name in ("gamma", "beta", "mean", "var") if case.has(name)]
+    return (
+        not case.traits.is_software
+        and parts.count * cols <= _MOST_JOINED
+        and cols <= _MOST_COLUMNS
+        and _width(case, *names, *columns) == 4
+    )
+
+
+def _joining_pass(
+    case: Case, kernel: str, parts: _Parts, room: int, bind: Mapping[str, Ref], *names: str
+) -> Pass:
+    _, cols = _shape(case)
+    columns = [name for name in ("gamma", "beta") if case.has(name)]
+    groups = min(groups_for(case.numel("x"), 4 * SHARED_LOCAL), _JOINING_GROUPS)
+    lanes = 1
+    while lanes * 2 * cols <= SHARED_LOCAL:
+        lanes *= 2
+    return Pass(
+        kernel,
+        groups=(groups, 1, 1),
+        local=(SHARED_LOCAL, 1, 1),
+        bind=bind,
+        vector=(*names, *columns, *bind),
+        defines={"COLS": cols, "AT_ONCE": parts.at_once, "JOIN_LANES": lanes},
+        launch=(parts.count, groups),
+        scratch=room,
+    )
+
+
 def _batchnorm(case: Case) -> tuple[Pass, ...]:
     elements = _element_pass(case, "batchnorm", 0, 0, "x", "y")
     if case.ins.value("frozen"):
         return (elements,)
     parts = _parts(case, "x")
     room = 2 * parts.count * _shape(case)[1]
+    if _joins_itself(case, parts, "x", "y"):
+        elements = _joining_pass(case, "batchnorm_elements", parts, room, {}, "x", "y")
     return (
         _column_pass(parts, "batchnorm", room, {}),
         _fold_pass(case, "batchnorm_statistics", parts, room),
@@ -127,6 +171,15 @@ def _grads_batchnorm(case: Case) -> tuple[Pass, ...]:
     passes: list[Pass] = []
     if sums:
         passes.append(_column_pass(parts, "grads_batchnorm", room, _statistics(case)))
+    joins = not case.ins.value("frozen") and case.wants("x")
+    if joins and _joins_itself(case, parts, "x", "dy", "dx"):
+        if case.wants("gamma") or case.wants("beta"):
+            passes.append(_fold_pass(case, "grads_batchnorm_affine", parts, room))
+        names = ("x", "dy", "dx")
+        bind = _statistics(case)
+        dx = _joining_pass(case, "grads_batchnorm_elements", parts, room, bind, *names)
+        return (*passes, dx)
+    if sums:
         passes.append(_fold_pass(case, "grads_batchnorm_totals", parts, room))
     if case.wants("x"):
         dx = _element_pass(case, "grads_batchnorm_dx", parts.count, room, "x", "dy", "dx")

@@ -1,6 +1,7 @@
 // batchnorm_columns: what batchnorm_parts does, a work group a part: mean and sum of squared deviations
 // of every column over the part's rows, into scratch[0][part][c] and scratch[1][part][c]. Sums are of
 // differences from the part's first row, so that a large mean costs no accuracy.
+#pragma optionNV(unroll all)
 #include "column_group.glsl"
 
 void main() {
@@ -12,14 +13,21 @@ void main() {
 #else
     if (mine) origin.x = x_at(part * ROWS_AT_ONCE * COLS + c);
 #endif
-    for (int row = first_row(); row < rows && mine; row += row_step()) {
+    for (int row = first_row(); row < rows && mine; row += AHEAD * row_step()) {
+        vec4 d[AHEAD];
+        for (int k = 0; k < AHEAD; ++k) {
+            int e = min(row + k * row_step(), rows - 1) * COLS + c;
 #if WIDTH == 4
-        vec4 d = x_load4(x_cell_at(row * COLS + c)) - origin;
+            d[k] = x_load4(x_cell_at(e)) - origin;
 #else
-        vec4 d = vec4(x_at(row * COLS + c) - origin.x, 0.0, 0.0, 0.0);
+            d[k] = vec4(x_at(e) - origin.x, 0.0, 0.0, 0.0);
 #endif
-        sum += d;
-        squares += d * d;
+        }
+        for (int k = 0; k < AHEAD; ++k) {
+            if (row + k * row_step() >= rows) break;
+            sum += d[k];
+            squares += d[k] * d[k];
+        }
     }
     sum = column_total(sum);
     squares = column_total(squares);

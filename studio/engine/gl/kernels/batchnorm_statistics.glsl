@@ -1,16 +1,9 @@
 // batchnorm_statistics: joins the parts of every channel (Chan et al. 1979), moves the running mean and
 // variance by `factor`, and keeps the batch mean and 1 / sqrt(variance + eps) in dmean and dvar.
+#include "chan.glsl"
 #if LANES > 1
 shared vec3 lane_values[GROUP_SIZE];
 #endif
-
-// Count, mean and sum of squared deviations of two sets together.
-vec3 joined(vec3 a, vec3 b) {
-    if (a.x == 0.0) return b;
-    if (b.x == 0.0) return a;
-    float count = a.x + b.x, d = b.y - a.y;
-    return vec3(count, a.y + d * (b.x / count), a.z + b.z + d * d * (a.x * b.x / count));
-}
 
 void main() {
     int parts = LAUNCH_0, rows = LAUNCH_1;
@@ -21,10 +14,7 @@ void main() {
     if (c < COLS) {
         for (int part = lane; part < parts; part += LANES) {
             int at = part * COLS + c;
-            // Parts take AT_ONCE rows in turn.
-            int left = rows % (AT_ONCE * parts) - part * AT_ONCE;
-            float count = float(rows / (AT_ONCE * parts) * AT_ONCE + clamp(left, 0, AT_ONCE));
-            state = joined(state, vec3(count, scratch[at], scratch[parts * COLS + at]));
+            state = joined(state, vec3(count_of(part, parts, rows), scratch[at], scratch[parts * COLS + at]));
         }
     }
 #if LANES > 1

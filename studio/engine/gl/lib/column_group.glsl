@@ -1,6 +1,8 @@
 // A work group over a block of columns of a matrix: WIDTH neighbouring columns an invocation, SPAN
 // invocations side by side, the others below them take rows in turn. LAUNCH_0 groups share the rows of
 // a block; groups go over blocks first. GROUP_SIZE / SPAN is a power of two.
+// Rows an invocation reads before it adds the first, so that their latencies overlap.
+#define AHEAD 4
 #define ROWS_AT_ONCE (GROUP_SIZE / SPAN)
 #define BLOCKS ((COLS + SPAN * WIDTH - 1) / (SPAN * WIDTH))
 
