@@ -162,6 +162,12 @@ _HELP: tuple[ActionSpec, ...] = (
         for name, text, tip in PAGES
     ),
     ActionSpec(
+        "help.restart_safe", "Restart safely",
+        "Start again with the preferences and layout there are from the start, to see whether "
+        "one of yours is the trouble; yours are kept.",
+        (), "Help", aliases=("safe mode", "default preferences"), group="about",
+    ),
+    ActionSpec(
         "help.about", "About Glassbox", "Show the version, the device and where files are kept.",
         (), "Help", aliases=("version",), group="about",
     ),

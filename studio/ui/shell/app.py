@@ -34,8 +34,8 @@ from studio.ui.shell.window import MainWindow
 SWITCH_INTERVALS = {"window": 0.0005, "balanced": 0.002, "training": 0.005}
 """Seconds a thread may hold the interpreter while another waits for it, by who goes first."""
 
-RESTART = 64
-"""The application ends with this code when it is to be started again."""
+RESTART, RESTART_SAFE = 64, 65
+"""The application ends with these codes when it is to be started again, as ever or safely."""
 
 INTERRUPTED = 130
 
@@ -59,8 +59,8 @@ def run(options: LaunchOptions) -> int:
         path = session.studio.document.path
         session.close()
         reports.end()
-    if code == RESTART:
-        _start_again(path)
+    if code in (RESTART, RESTART_SAFE):
+        _start_again(path, safe=code == RESTART_SAFE)
     return code
 
 
@@ -185,8 +185,8 @@ class Session:
             self._trial.give_up()
             self.window.restart()
 
-    def _restart(self) -> None:
-        self._app.exit(RESTART)
+    def _restart(self, safe: bool) -> None:
+        self._app.exit(RESTART_SAFE if safe else RESTART)
 
     def _last_project(self) -> Path | None:
         if self._options.safe or not self.studio.preferences.flag("restore_session"):
@@ -232,9 +232,11 @@ class Session:
             self._watchdog.stop()
 
 
-def _start_again(path: Path | None) -> None:
+def _start_again(path: Path | None, *, safe: bool) -> None:
     """Become a fresh studio with the same project."""
     words = [sys.executable, "-P", "-m", "studio", *([] if path is None else [str(path)])]
+    if safe:
+        words.append("--safe")
     sys.stdout.flush()
     if sys.platform == "win32":
         import subprocess

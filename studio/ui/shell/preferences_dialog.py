@@ -245,7 +245,7 @@ def show(window: MainWindow) -> PreferencesDialog:
     found = window.findChild(PreferencesDialog)
     if found is None:
         found = PreferencesDialog(
-            window.studio.preferences, window.studio.fail, window.restart, window
+            window.studio.preferences, window.studio.fail, lambda: window.restart(), window
         )
     found.show()
     found.raise_()

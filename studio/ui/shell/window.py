@@ -52,7 +52,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.setUnifiedTitleAndToolBarOnMac(True)
         self.closed: Signal[[]] = Signal()
-        self.restart_wanted: Signal[[]] = Signal()
+        self.restart_wanted: Signal[[bool]] = Signal()
         self.painted: Signal[[]] = Signal()
         self.studio = studio
         self._store = store
@@ -255,13 +255,18 @@ class MainWindow(QMainWindow):
         if not self._is_closing:
             self.close()
 
-    def restart(self) -> None:
-        """Close the window and start the studio again with the same project."""
-        self.documents.leaving(lambda: self.leaving.ask_about_export(self._restart_now))
+    def restart(self, *, safe: bool = False) -> None:
+        """Close the window and start the studio again with the same project.
 
-    def _restart_now(self) -> None:
-        self.keep_place()
-        self.restart_wanted.emit()
+        Args:
+            safe: leave the user's preferences and layout out this time.
+        """
+
+        def restart_now() -> None:
+            self.keep_place()
+            self.restart_wanted.emit(safe)
+
+        self.documents.leaving(lambda: self.leaving.ask_about_export(restart_now))
 
     def keep_place(self) -> None:
         """Write where window and panes are."""

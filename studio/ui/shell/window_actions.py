@@ -115,6 +115,7 @@ def _bind_help(window: MainWindow) -> None:
             partial(help_viewer.show, window, page),
             partial(_why_no_page, page),
         )
+    registry.bind("help.restart_safe", lambda: window.restart(safe=True))
     registry.bind("help.about", lambda: about.show(window))
 
 

@@ -127,6 +127,23 @@ def test_a_scale_of_the_command_line_is_not_asked_about(
     assert session.window.findChild(ScaleQuestion) is None
 
 
+def test_a_safe_restart_leaves_the_users_own_out_and_keeps_the_project(
+    start: Callable[..., Session], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = start(project=project)
+    codes: list[int] = []
+    monkeypatch.setattr(session._app, "exit", codes.append)
+    assert session.studio.actions.trigger("help.restart_safe")
+    session.window.restart()
+    assert codes == [app.RESTART_SAFE, app.RESTART]
+    commands: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _program, words: commands.append(words))
+    app._start_again(project, safe=True)
+    app._start_again(None, safe=False)
+    assert commands[0][-2:] == [str(project), "--safe"]
+    assert commands[1][-1] == "studio"
+
+
 def test_a_fault_of_the_last_time_is_told_and_can_be_copied(
     start: Callable[..., Session], tmp_path: Path
 ) -> None:
