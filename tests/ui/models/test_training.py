@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studio.engine.core.errors import NumericError, ParameterError
+from studio.engine.core.errors import BackendError, NumericError, ParameterError
+from studio.engine.cpu.executable import CpuExecutable
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.runs import list_runs
 from studio.engine.train.trained import Trained
@@ -527,3 +528,39 @@ def test_what_is_prepared_is_shown_only_when_the_window_hears_of_it(bench: Train
     assert bench.model.curves is None
     bench.until_state("finished")
     assert bench.model.run is not None
+
+
+def test_a_lost_device_ends_the_training_and_the_next_begins_on_a_fresh_one(
+    long: TrainingBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[object] = []
+
+    def hear(trainer: object) -> None:
+        closed.append(trainer)
+
+    long.model.closing.connect(hear)
+    long.model.start()
+    long.until(lambda: long.model.standing.epoch > 3)
+    run, first = long.model.run, long.model.trainer
+    assert run is not None
+    assert first is not None
+
+    def lose(*_: object, **__: object) -> None:
+        raise BackendError("the device was lost", who="GPU")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CpuExecutable, "run", lose)
+        long.until_state("failed")
+    assert long.model.error is not None
+    assert long.model.error.message == "the device was lost"
+    assert closed == [first]
+    assert not long.model.has_weights
+    assert run.summary()["state"] == "failed"
+    long.until(lambda: not long.tasks.running)
+    # What was reached is on the disk, and training goes on from there.
+    last = run.last_checkpoint()
+    assert last is not None
+    long.model.resume_run(run)
+    long.until(lambda: long.model.state == "running" and long.model.standing.steps > 0)
+    assert long.model.trainer is not first
+    assert long.model.standing.steps > Checkpoint.load(last).position.total_step
