@@ -1,6 +1,7 @@
 """Step times of W1 to W4 with the shipped choice of kernels and with the measured one.
 
-    python -m benchmarks.tuning --total 55 --json tuning.json
+    python -m benchmarks.tuning --total 60 --json tuning.json
+    python -m benchmarks.tuning --all --total 180
 
 Each workload is measured, tuned, and measured again in one process on one device; a training begins
 from the same weights both times, and its first losses are shown beside each other. What
@@ -35,10 +36,10 @@ BLOCK_SECONDS = 0.1
 """How long a block of steps takes; the median of five counts."""
 LEAST_TUNING = 2.0
 """Seconds a workload gets for its tuning at least."""
-RUNS = (
-    ("W2", 128), ("W3", 128), ("W4", 128), ("W1", 1),
-    ("W4", 32), ("W2", 1024), ("W3", 1024), ("W1", 32), ("W1", 128),
-)  # fmt: skip
+SHARE = 0.7
+"""Of the time left for a workload, what its tuning may take."""
+RUNS = (("W2", 128), ("W3", 128), ("W4", 128), ("W1", 1))
+OTHER_RUNS = (("W4", 32), ("W2", 1024), ("W3", 1024), ("W1", 32), ("W1", 128))
 LOSSES = 3
 
 
@@ -83,7 +84,8 @@ class Steps:
         self.work = work
         self._feed = feed
         session = network.session
-        self._start = {name: np.array(session.read(name).result()) for name in session.names()}
+        names = session.names() if work.optimizer else ()
+        self._start = {name: np.array(session.read(name).result()) for name in names}
         feed(executable)
 
     @property
@@ -188,15 +190,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Tune the workloads one after another until the time is up."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--works", default="W1,W2,W3,W4")
-    parser.add_argument("--batch", type=int, default=0, help="only this batch; all by default")
-    parser.add_argument("--total", type=float, default=120.0, help="seconds for everything")
+    parser.add_argument("--batch", type=int, default=0, help="this batch instead of the usual one")
+    parser.add_argument("--all", action="store_true", help="all batches of the tables")
+    parser.add_argument("--total", type=float, default=60.0, help="seconds for everything")
     parser.add_argument("--keep", action="store_true", help="keep the choices for later runs")
     parser.add_argument("--json", type=Path, default=None)
     options = parser.parse_args(arguments)
     end = time.monotonic() + options.total
     wanted = options.works.split(",")
-    runs = [r for r in RUNS if r[0] in wanted and options.batch in (0, r[1])]
-    if options.batch and not runs:
+    runs = [run for run in (*RUNS, *(OTHER_RUNS if options.all else ())) if run[0] in wanted]
+    if options.batch:
         runs = [(name, options.batch) for name in wanted]
     backend = GlBackend()
     rows = []
@@ -208,8 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             break
 
         def share(left: int = left) -> float:
-            """Seconds for this tuning: half of what is left for this and each later run."""
-            return max(LEAST_TUNING, 0.5 * (end - time.monotonic()) / left)
+            """Seconds for this tuning, of what is left for this and the later runs."""
+            return max(LEAST_TUNING, SHARE * (end - time.monotonic()) / left)
 
         row, found = compare(backend, WORKLOADS[name], batch, share)
         report(row, found)

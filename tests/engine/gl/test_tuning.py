@@ -21,6 +21,7 @@ from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
+from studio.engine.gl.tuning.spinner import Spinner
 from studio.engine.gl.tuning.table import Measured, Table, keep_rows, load_choices, table_path
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
 from tests.engine.gl.naive import Array, close, draw
@@ -421,14 +422,30 @@ def test_time_that_is_up_leaves_the_rest_as_shipped(backend: GlBackend) -> None:
 @pytest.mark.gl
 def test_room_of_trials_is_given_back(backend: GlBackend) -> None:
     line, _ = linear(rows=64, inner=48, out=40)
-    before = backend.memory()
     backend.tune([(line.program, line.batch)], 60)
-    after = backend.memory()
-    in_use = [m.peak_bytes - m.pooled_bytes for m in (before, after)]
-    assert after.persistent_bytes == before.persistent_bytes == 0
-    assert after.transient_bytes == before.transient_bytes == 0
-    assert in_use[0] == 0
-    assert in_use[1] == 0, "all that was ever allocated waits to be used again"
+    counters = backend._work.pool.counters()
+    assert counters.bytes_high_water > 0
+    assert counters.allocated == counters.in_use == 0
+
+
+@pytest.mark.gl
+def test_spinner_lasts_longer_for_more(backend: GlBackend) -> None:
+    work = backend._work
+
+    def steps() -> list[int]:
+        asked: list[int] = []
+        spinner = Spinner(work)
+        spin = spinner._spin
+        with patch.object(spinner, "_spin", lambda steps: (asked.append(steps), spin(steps))):
+            for dispatches in (1, 100, 10**9):
+                spinner.cover(dispatches)
+        work.gl.finish()
+        work.gl.check("spinning")
+        return asked
+
+    few, many, most = work.engine.call(steps)
+    assert 0 < few < many < most
+    assert work.pool.counters().in_use == 0
 
 
 @pytest.mark.gl

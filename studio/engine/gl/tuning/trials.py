@@ -24,12 +24,13 @@ from studio.engine.runtime.entries import Entry
 if TYPE_CHECKING:
     from studio.engine.gl.device_work import DeviceWork
     from studio.engine.gl.planned import Planned
+    from studio.engine.gl.tuning.spinner import Spinner
     from studio.engine.isa.program import Program, Storage
 
-_MARK_SECONDS = {True: 0.01, False: 0.0005}
+_MARK_SECONDS = {True: 0.01, False: 0.0003}
 """How long runs between two marks are to take on a software renderer and on a GPU."""
 _MARKS = {True: 3, False: 7}
-_MOST_RUNS = 200
+_MOST_RUNS = 60
 HOPELESS = 3.0
 """How many times as long as the best a candidate may take to be measured more than once."""
 
@@ -70,6 +71,7 @@ class EntryTrials:
         batch: rows of the batch symbol; the resident data set counts as many.
         trial: the choices, changed by the caller between trials.
         numbers: fills storages.
+        spinner: lets the host queue ahead; None where times are the host's own.
         inner: gradients of the program that live inside one kernel.
     """
 
@@ -81,10 +83,12 @@ class EntryTrials:
         batch: int,
         trial: Trial,
         numbers: NumberBlock,
+        spinner: Spinner | None,
         inner: frozenset[Storage],
     ) -> None:
         self.entry = entry
         self._work = work
+        self._spinner = spinner
         self._room = TrialRoom(work, program, batch, batch, numbers)
         traits = replace(work.traits, choices=trial)
         self._planner = Planner(program, batch, batch, traits, self._room.place, inner)
@@ -189,6 +193,9 @@ class EntryTrials:
         timer = step_timer(work.gl, work.engine.info)
         try:
             work.gl.finish()
+            if self._spinner is not None:
+                queued = sum(len(recording.ordered) for recording in recordings)
+                self._spinner.cover(rounds * (runs * queued + len(recordings)))
             timer.begin(0)
             for _ in range(rounds):
                 for number, recording in enumerate(recordings):

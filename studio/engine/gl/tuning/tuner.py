@@ -24,6 +24,7 @@ from studio.engine.gl.tuning.candidates import (
 )
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.signatures import case_signature
+from studio.engine.gl.tuning.spinner import Spinner
 from studio.engine.gl.tuning.table import Measured, tile_variant
 from studio.engine.gl.tuning.trial_room import NumberBlock
 from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
@@ -109,8 +110,10 @@ class _Tuner:
         self._hear = hear
         self._trial = Trial()
         self._findings: dict[str, Finding] = {}
+        self._sources: list[KernelSource] = []
         self._software = work.traits.is_software
         self._numbers = NumberBlock(work)
+        self._spinner = None if work.traits.is_software else Spinner(work)
 
     def run(self, jobs: Sequence[Job]) -> Tuning:
         """Measure what takes the most time first, until all is done or time is up."""
@@ -127,6 +130,8 @@ class _Tuner:
                 done += 1
         finally:
             self._numbers.release()
+            # What trials of large layers took is not kept from others.
+            self._work.pool.trim()
         seconds = time.monotonic() - self._begun
         clock = step_timer(self._work.gl, self._work.engine.info).source
         return Tuning(tuple(self._findings.values()), len(subjects) - done, seconds, clock)
@@ -149,6 +154,7 @@ class _Tuner:
             subject.batch,
             self._trial,
             self._numbers,
+            self._spinner,
             subject.inner,
         )
         try:
@@ -180,13 +186,16 @@ class _Tuner:
     def _offers(self, trials: EntryTrials) -> bool:
         """Whether there is anything to choose from."""
         self._trial.asked.clear()
-        trials.planned()
+        planned = trials.planned()
+        self._sources += [one.source for one in planned]
         several = any(len(tiles) > 1 for _, tiles in self._trial.asked.values())
         return several or bool(other_variants(trials.case))
 
     def _ranked(self, subjects: Sequence[_Subject]) -> list[_Subject]:
         """Those that run alone, with what they take as shipped; the dearest first."""
         ranked = []
+        if not self._is_over:
+            self._compile_together(self._sources)
         for subject in subjects:
             if self._is_over:
                 break
@@ -278,12 +287,18 @@ class _Tuner:
         return any(sign not in self._findings for sign in self._trial.asked)
 
     def _compile_ahead(self, trials: EntryTrials, sign: str, cuts: Sequence[Cut]) -> None:
-        """Compile the candidates together, which drivers do on several threads."""
+        """Compile the candidates together."""
         sources: list[KernelSource] = []
         for cut in cuts:
             self._trial.tiles[sign] = cut
             sources += [one.source for one in trials.planned()]
-        # Whoever is refused is found again, and named, when its turn comes.
+        self._compile_together(sources)
+
+    def _compile_together(self, sources: Sequence[KernelSource]) -> None:
+        """Compile many kernels, which drivers do on several threads.
+
+        Whatever is refused is found again, and named, when its turn comes.
+        """
         with suppress(ShaderError):
             self._work.compile_all(sources, None)
 
