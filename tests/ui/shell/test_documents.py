@@ -235,15 +235,16 @@ def test_dropping_data_on_a_network_without_an_input_adds_one_that_fits(
     qtbot: QtBot, opened: MainWindow, tmp_path: Path
 ) -> None:
     table = tmp_path / "numbers.csv"
-    rows = "\n".join(f"{i},{i * 2},{'ab'[i % 2]}" for i in range(40))
-    table.write_text(f"x,y,kind\n{rows}\n")
+    rows = "\n".join(f"{i},{i * 2},{i * 3},{'ab'[i % 2]}" for i in range(40))
+    table.write_text(f"long,wide,high,kind\n{rows}\n")
     opened.studio.replace(Document.new())
     assert drop(opened, table)
-    state = lambda: opened.studio.document.state  # noqa: E731
-    qtbot.waitUntil(lambda: len(state().nodes) == 1, timeout=10_000)
-    (node,) = state().nodes.values()
-    assert (node.type_name, node.config["shape"]) == ("Input", [2])
-    assert opened.studio.document.history.undo_text.startswith("Add an input")
+    document = opened.studio.document
+    qtbot.waitUntil(lambda: len(document.state.nodes) == 1, timeout=10_000)
+    (node,) = document.state.nodes.values()
+    assert node.type_name == "Input"
+    assert node.config["shape"] == [3]
+    assert document.history.undo_text.startswith("Add an input")
 
 
 def test_text_that_is_dragged_is_not_taken(window: MainWindow) -> None:
