@@ -379,6 +379,25 @@ def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
     close(answer["db"], dy.sum(0))
 
 
+@pytest.mark.gl
+@pytest.mark.parametrize("parts", [1, 2])
+def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, parts: int) -> None:
+    line, expected = linear(rows=9, inner=64, out=12)
+    line.follow("RELU")
+    (one,) = backend.tune([(line.program, line.batch)], 60).findings
+    assert one.refused == ()
+    backend.choose_by(Table({one.signature: Measured("registers_4x4", parts, 1.0, 2.0)}))
+    session = backend.open_session()
+    executable = backend.compile(line.program, session, line.batch)
+    ((_, planned),) = executable.planned
+    assert len(planned) == parts
+    for tensor, values in line.feeds.items():
+        executable.feed(tensor, values.astype(np.float32))
+    executable.run()
+    close(executable.fetch(line.refs["z"]).result(), np.maximum(expected, 0))
+    session.close()
+
+
 def without_bias(case: Case) -> tuple[Pass, ...]:
     """A plan with a mistake: it forgets the bias."""
     (product,) = products_of(case)
