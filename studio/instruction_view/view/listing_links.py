@@ -47,7 +47,7 @@ class ListingLinks:
         self._listing = listing
         self._bus = bus
         self._provenance = provenance
-        self._selection = Selection()
+        self._selection = bus.selection
         self._rows: Mapping[int, Mark] = {}
         self._kernels: frozenset[str] = frozenset()
         self._owners: frozenset[str] = frozenset()

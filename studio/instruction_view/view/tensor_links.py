@@ -39,7 +39,7 @@ class TensorLinks:
         self.lit_row = -1
         self._bus = bus
         self._provenance = provenance
-        self._selection = Selection()
+        self._selection = bus.selection
         bus.hovered.connect(self._hovered)
         bus.selected.connect(self._selected)
         bus.revealed.connect(self._revealed)
