@@ -87,7 +87,7 @@ class CanvasView(GraphView):
         self._gesture: Interaction | None = None
         self._pointer = QPointF()
         self._edges = EdgeScrolling(self)
-        self.sliding = Sliding(self.graph, self)
+        self.sliding = Sliding(self.graph, lambda: self.navigation.zoom, self)
         self.searches = Searches(self)
         self.writing = Writing(self)
         self.keys = CanvasKeys(self)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QEasingCurve, QObject, QPointF, QVariantAnimation
 
+from studio.graph_editor.view.overview import OVERVIEW_ZOOM
 from studio.graph_editor.view.scene import GraphScene
 from studio.ui.kit import theme
 
@@ -21,11 +22,13 @@ class Sliding:
 
     Args:
         graph: the drawing.
+        zoom: how large it is seen; from very far away nothing slides.
         parent: whose life counts.
     """
 
-    def __init__(self, graph: GraphScene, parent: QObject) -> None:
+    def __init__(self, graph: GraphScene, zoom: Callable[[], float], parent: QObject) -> None:
         self._graph = graph
+        self._zoom = zoom
         self._parent = parent
         self._run: QVariantAnimation | None = None
         self._ways: dict[str, tuple[QPointF, QPointF]] = {}
@@ -45,7 +48,7 @@ class Sliding:
             if i in self._graph.nodes and was != (state.nodes[i].x, state.nodes[i].y)
         }
         length = theme.duration(SLIDE_MS)
-        if not ways or not length or len(ways) > _MOST:
+        if not ways or not length or len(ways) > _MOST or self._zoom() < OVERVIEW_ZOOM:
             return
         self._ways = ways
         run = self._run = QVariantAnimation(self._parent)

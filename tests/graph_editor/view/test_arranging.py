@@ -79,6 +79,14 @@ def test_reduced_motion_is_at_its_place_at_once(hands: Hands) -> None:
     assert drawn(hands) == places(hands.state)
 
 
+@pytest.mark.usefixtures("motion")
+def test_from_very_far_away_nothing_slides(hands: Hands) -> None:
+    hands.open(scattered(), zoom=0.1)
+    hands.key(K.Key_L, SHIFT)
+    assert not hands.canvas.sliding.is_under_way
+    assert drawn(hands) == places(hands.state)
+
+
 def test_pinned_layer_stays_where_it_is_in_a_layout(hands: Hands) -> None:
     hands.open(scattered(), zoom=0.6)
     before = places(hands.state)
