@@ -18,7 +18,9 @@ from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.products import Product, product_passes
 from studio.engine.gl.specs import Case, Pass, Traits, Variant, all_variants
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.timers import TimestampTimer
 from studio.engine.gl.tuning import table as tables
+from studio.engine.gl.tuning import trials
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
 from studio.engine.gl.tuning.spinner import Spinner
@@ -508,13 +510,13 @@ def test_results_are_compared_element_by_element(
 @pytest.mark.slow
 def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
     line, expected = linear(rows=32, inner=256, out=16)
-    with patch.object(DeviceWork, "traits", Traits()):
+    # As on a GPU, whose clock is asked too; what it answers here is not looked at.
+    clock = patch.object(trials, "step_timer", lambda gl, _: TimestampTimer(gl))
+    with clock, patch.object(DeviceWork, "traits", Traits()):
         found = backend.tune([(line.program, line.batch)], 300)
-    product, instruction = found.findings
-    assert product.shipped[0].startswith("tiles_")
-    assert product.tried >= 3
-    assert product.refused == instruction.refused == ()
-    assert instruction.shipped == ("tiles", 0)
-    assert instruction.tried == 2, "the registers of an invocation are tried on GPUs as well"
+    (one,) = found.findings
+    assert one.shipped[0].startswith("tiles_")
+    assert one.tried >= 3
+    assert one.refused == ()
     backend.choose_by(Table(found.rows))
     close(run_line(backend, line, "y")["y"], expected)

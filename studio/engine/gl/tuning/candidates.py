@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from studio.engine.gl.products import Product
 from studio.engine.gl.scratch import ROOM
-from studio.engine.gl.specs import Case, all_variants, choose
+from studio.engine.gl.specs import Case, Traits, Variant, all_variants, choose
 from studio.engine.gl.tiles import (
     MOST_PARTS,
     REGISTER_TILES,
@@ -31,8 +31,8 @@ _SINGLE_TILES = frozenset(map(tile_variant, (*TILES, *REGISTER_TILES)))
 def other_variants(case: Case) -> tuple[str, ...]:
     """Variants that could run an instruction beside the one the shipped table chooses.
 
-    Those of a single tile are left out, since tiles are tried by product; so are, on a software
-    renderer, those made for GPUs, which it compiles for seconds.
+    Those of a single tile are left out, since tiles are tried by product; so are those made for the
+    other kind of device, which a software renderer compiles for seconds and a GPU crawls through.
     """
     default = choose(case).name
     return tuple(
@@ -40,9 +40,14 @@ def other_variants(case: Case) -> tuple[str, ...]:
         for one in all_variants().get(case.ins.mnemonic, ())
         if one.name != default
         and one.name not in _SINGLE_TILES
-        and not (case.traits.is_software and one.hardware > one.software)
+        and not _is_for_others(one, case.traits)
         and one.applies(case)
     )
+
+
+def _is_for_others(variant: Variant, traits: Traits) -> bool:
+    here, there = variant.software, variant.hardware
+    return there > here if traits.is_software else here > there
 
 
 def shipped_cut(product: Product, tiles: Sequence[Tile], *, software: bool) -> Cut:
