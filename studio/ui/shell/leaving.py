@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
+from studio.engine.core.errors import StudioError
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import BUSY, State
 from studio.ui.shell.questions import Answer, ask
@@ -34,10 +35,10 @@ class Leaving:
 
     def ask(self, then: Then) -> None:
         """Call back when no training stands in the way, now or after it has ended."""
-        if not self._studio.training.is_busy:
-            then()
-            return
         if self._asking:
+            return
+        if not self._studio.training.is_busy:
+            self._ask_unsaved(then)
             return
         self._asking = True
         answers = (
@@ -107,6 +108,42 @@ class Leaving:
         if exports.result is not None and exports.result.is_proven:
             self._studio.scheduler.post(then)
 
+    def _ask_unsaved(self, then: Then) -> None:
+        """Call back unless weights are nowhere but in this window: then ask first."""
+        ending = self._studio.training.ending
+        if ending is None or ending.unsaved is None:
+            then()
+            return
+        self._asking = True
+        answers = (
+            Answer("write", "Write them again"),
+            Answer("lose", "Lose them", "destroy"),
+            Answer("keep", "Stay here", "cancel"),
+        )
+
+        def written() -> None:
+            self._asking = False
+            then()
+
+        def failed(error: StudioError) -> None:
+            self._asking = False
+            self._studio.fail(error)
+
+        def answered(name: str) -> None:
+            self._asking = name == "write"
+            if name == "write":
+                self._studio.training.save_again(written, failed)
+            elif name == "lose":
+                then()
+
+        ask(
+            self._window,
+            "The trained weights are in this window only",
+            f"They could not be written into the run's folder: {ending.unsaved.message}.",
+            answers,
+            answered,
+        )
+
     def _pause_and_save(self, then: Then) -> None:
         def saved() -> None:
             self._end(then)
@@ -119,7 +156,7 @@ class Leaving:
     def _end(self, then: Then) -> None:
         training = self._studio.training
         if not training.is_busy:
-            then()
+            self._ask_unsaved(then)
             return
         self._waiting = then
         training.stop()
@@ -128,4 +165,4 @@ class Leaving:
         if state not in BUSY and self._waiting is not None:
             then, self._waiting = self._waiting, None
             # After everyone else has heard that the training ended.
-            self._studio.scheduler.post(then)
+            self._studio.scheduler.post(lambda: self._ask_unsaved(then))

@@ -69,6 +69,37 @@ def test_pausing_keeps_a_checkpoint_and_saves(
     assert run.best_result() is not None
 
 
+def test_weights_that_are_nowhere_else_are_not_lost_unasked(
+    qtbot: QtBot, training: MainWindow
+) -> None:
+    run = last_run(training)
+    away = run.path.rename(run.path.with_name("away"))
+    training.close()
+    answer(qtbot, training, "stop")
+    answer(qtbot, training, "keep")
+    assert training.isVisible()
+    told = len(training.studio.notices.all)
+    training.close()
+    answer(qtbot, training, "write")
+    qtbot.waitUntil(lambda: len(training.studio.notices.all) > told, timeout=20_000)
+    assert training.studio.notices.all[-1].severity == "error"
+    assert training.isVisible()
+    away.rename(run.path)
+    training.close()
+    answer(qtbot, training, "write")
+    qtbot.waitUntil(lambda: not training.isVisible(), timeout=20_000)
+    assert run.best_result() is not None
+
+
+def test_weights_may_be_lost_on_purpose(qtbot: QtBot, training: MainWindow) -> None:
+    run = last_run(training)
+    run.path.rename(run.path.with_name("away"))
+    training.close()
+    answer(qtbot, training, "stop")
+    answer(qtbot, training, "lose")
+    qtbot.waitUntil(lambda: not training.isVisible(), timeout=20_000)
+
+
 def test_another_project_asks_as_well(
     qtbot: QtBot, training: MainWindow, project: Path, tmp_path: Path
 ) -> None:
