@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import ParameterError
@@ -25,12 +25,18 @@ class AnnotationModel:
 
     Args:
         provenance: gives the map of the program shown.
+        every: gives those of all programs of the document.
     """
 
-    def __init__(self, provenance: Callable[[], Provenance]) -> None:
+    def __init__(
+        self,
+        provenance: Callable[[], Provenance],
+        every: Callable[[], Iterable[Provenance]] = tuple,
+    ) -> None:
         self.changed: Signal[[]] = Signal()
         self.found: Annotations = NO_ANNOTATIONS
         self._provenance = provenance
+        self._every = every
         self._document: Document | None = None
 
     def follow(self, document: Document) -> None:
@@ -44,6 +50,8 @@ class AnnotationModel:
     def name_tensor(self, key: str, text: str) -> None:
         """Call a tensor something; with an empty text its own name is shown again.
 
+        A name is taken from a tensor that no program has any more, since nobody sees it there.
+
         Raises:
             ParameterError: a name that is not allowed, or that stands for something else.
             ReadOnlyError: the document may not be changed.
@@ -53,8 +61,11 @@ class AnnotationModel:
             return
         if alias and alias != self.found.aliases.get(key):
             self._check_free(alias)
+        state, owner = document.state, self._owner(alias)
+        if owner and not any(each.has_tensor(owner) for each in self._every()):
+            state = name_tensor(state, owner, "")
         verb = "Name" if alias else "Take the name off"
-        document.apply(f"{verb} {key}", name_tensor(document.state, key, alias))
+        document.apply(f"{verb} {key}", name_tensor(state, key, alias))
 
     def comment(self, key: str, text: str) -> None:
         """Say something of an instruction; with an empty text nothing.
@@ -73,6 +84,11 @@ class AnnotationModel:
 
     def _line(self, index: int) -> str:
         return f"#{index} {self._provenance().instruction_at(index).mnemonic}"
+
+    def _owner(self, alias: str) -> str:
+        """The tensor that has a name; empty for none."""
+        found = self.found.aliases.items()
+        return next((key for key, name in found if alias and name == alias), "")
 
     def _check_free(self, alias: str) -> None:
         """Names of tensors and layers lead somewhere else."""

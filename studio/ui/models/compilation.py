@@ -131,6 +131,12 @@ class Compilation:
         shown = self.shown
         return NO_PROGRAM if shown is None else shown.provenance
 
+    @property
+    def provenances(self) -> tuple[Provenance, ...]:
+        """The provenance of every program there is, shown or not."""
+        programs = () if self.result is None else self.result.programs.values()
+        return tuple(program.provenance for program in programs)
+
     # -- what is wanted -------------------------------------------------------------------------
 
     @property

@@ -131,7 +131,9 @@ class Studio:
         )
         self.plots = CurvesDisplay(self.training, self.runs)
         self.problems = ProblemList(self.bus)
-        self.annotations = AnnotationModel(lambda: self.compilation.provenance)
+        self.annotations = AnnotationModel(
+            lambda: self.compilation.provenance, lambda: self.compilation.provenances
+        )
         self.profiling = ProfilingModel(
             scheduler, tasks, self.preferences, self.places.cache, self._task, self.fail,
             self._name_of,

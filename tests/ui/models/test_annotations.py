@@ -29,7 +29,7 @@ def document() -> Document:
 
 @pytest.fixture
 def model(document: Document, provenance: Provenance) -> AnnotationModel:
-    made = AnnotationModel(lambda: provenance)
+    made = AnnotationModel(lambda: provenance, lambda: (provenance,))
     made.follow(document)
     return made
 
@@ -68,6 +68,20 @@ def test_a_name_never_stands_for_something_else_too(model: AnnotationModel, take
     with pytest.raises(ParameterError):
         model.name_tensor(KEY, taken)
     assert model.found.aliases == {}
+
+
+def test_a_name_is_taken_from_what_is_gone_and_from_nothing_else(
+    model: AnnotationModel, document: Document
+) -> None:
+    document.apply("Gone", name_tensor(document.state, "gone/kernel", "w"))
+    model.name_tensor(KEY, "w")
+    assert model.found.aliases == {KEY: "w"}
+    document.undo()
+    assert model.found.aliases == {"gone/kernel": "w"}
+    document.redo()
+    with pytest.raises(ParameterError, match="already"):
+        model.name_tensor("conv2/kernel", "w")
+    assert model.found.aliases == {KEY: "w"}
 
 
 def test_a_document_that_was_left_is_not_heard(model: AnnotationModel, document: Document) -> None:
