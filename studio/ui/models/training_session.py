@@ -197,6 +197,9 @@ class TrainingSession:
             self._ready.wait()
         prepared = self._made
         if prepared is not None:
+            if self.ending is not None and self.ending.unsaved is not None:
+                # The last chance: there may be room again, or the folder be back.
+                prepared.trainer.save_again()
             (self.network or SharedNetwork(prepared.trainer)).close()
             prepared.recorder.close()
 

@@ -493,6 +493,24 @@ def test_a_training_whose_folder_is_lost_keeps_its_weights_and_is_written_later(
     assert len(run.metrics()) == 3
 
 
+def test_weights_that_could_not_be_written_are_tried_once_more_before_the_next_training(
+    bench: TrainingBench,
+) -> None:
+    bench.model.start()
+    bench.model.pause()
+    bench.until_state("paused")
+    run = bench.model.run
+    assert run is not None
+    away = run.path.rename(run.path.with_name("away"))
+    bench.model.start()
+    bench.until_state("finished")
+    away.rename(run.path)
+    assert not run.checkpoint_path("final").is_file()
+    bench.train()
+    assert run.checkpoint_path("final").is_file()
+    assert run.summary()["state"] == "finished"
+
+
 def test_data_that_is_removed_while_it_trains_is_not_needed(
     tmp_path: Path, benches: list[TrainingBench]
 ) -> None:
