@@ -41,7 +41,7 @@ Progress = Callable[[int, int], None]
 Parts: TypeAlias = "list[tuple[list[Dispatch], Hook | None]]"
 
 IN_FLIGHT = 2
-"""Runs queued at most before the host waits for the oldest."""
+"""Runs queued at most before the host waits for the oldest, unless they are short."""
 
 
 class GlExecutable:

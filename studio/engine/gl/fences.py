@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import BackendError
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 # One sleep in the driver: short enough that a stop is heard, long enough to cost nothing.
 WAIT_SLICE_NS = 25_000_000
+
+
+AHEAD = 0.004
+"""Seconds of work that may be queued, in steps beyond the fewest."""
+JUDGED = 8
+"""Steps by which the length of a step is judged."""
+LARGEST = 32
+"""Steps queued at most."""
 
 
 class Fence:
@@ -86,19 +95,31 @@ class Fence:
 
 
 class StepThrottle:
-    """Lets the host run at most a few steps ahead of the device.
+    """Lets the host run a few steps ahead of the device, and further where steps are short.
+
+    Waking up behind a fence takes the host longer than a short step takes the device, which would
+    then wait for the host. So as many steps may be queued as the device passes in ``AHEAD``
+    seconds, judged by those it has passed last.
 
     Args:
         gl: entry points of the context, on its thread.
-        max_in_flight: steps that may be queued at once.
+        max_in_flight: steps that may be queued at once, however long they are.
+        clock: seconds, for tests.
     """
 
-    def __init__(self, gl: EntryPoints, max_in_flight: int = 2) -> None:
+    def __init__(
+        self,
+        gl: EntryPoints,
+        max_in_flight: int = 2,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         if max_in_flight < 1:
             raise ValueError("at least one step has to be in flight")
         self._gl = gl
         self._max_in_flight = max_in_flight
         self._fences: deque[Fence] = deque()
+        self._clock = clock
+        self._passed: deque[float] = deque(maxlen=JUDGED + 1)
 
     @property
     def in_flight(self) -> int:
@@ -112,14 +133,25 @@ class StepThrottle:
             False when the wait was given up because ``stopping`` was set.
         """
         self._fences.append(Fence(self._gl))
-        while len(self._fences) > self._max_in_flight:
+        while len(self._fences) > self.most:
             if not self._fences[0].wait(stopping):
                 return False
             self._fences.popleft()
+            self._passed.append(self._clock())
         return True
+
+    @property
+    def most(self) -> int:
+        """Steps that may be queued now."""
+        if len(self._passed) <= JUDGED:
+            return self._max_in_flight
+        each = (self._passed[-1] - self._passed[0]) / JUDGED
+        affordable = LARGEST if each * LARGEST <= AHEAD else int(AHEAD / each)
+        return max(self._max_in_flight, affordable)
 
     def drain(self, stopping: threading.Event | None = None) -> bool:
         """Wait for every step in flight; False when given up."""
+        self._passed.clear()
         while self._fences:
             if not self._fences[0].wait(stopping):
                 return False

@@ -78,9 +78,7 @@ def capture_point(
     inside = storage not in plan.slots and storage in inner_gradients(program)
     if inside or (not ref.grad and root.register):
         raise NotStoredError(
-            "the gradient lives only inside a fused kernel and has no storage"
-            if ref.grad
-            else "the tensor lives only inside a fused kernel and has no storage",
+            "it lives only inside a fused kernel and has no storage",
             who=tensor.name,
             hint="recompile the program so that it keeps this tensor",
         )

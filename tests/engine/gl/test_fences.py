@@ -7,7 +7,7 @@ import pytest
 from studio.engine.core.errors import BackendError
 from studio.engine.gl import constants as const
 from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.fences import Fence, StepThrottle
+from studio.engine.gl.fences import JUDGED, Fence, StepThrottle
 
 
 class _SlowDevice:
@@ -81,6 +81,24 @@ def test_throttle_keeps_at_most_the_given_steps_in_flight() -> None:
     assert device.waits == 4
     assert throttle.in_flight == 2
     assert device.deleted == [1]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "most"), [(0.0001, 32), (0.0005, 8), (0.003, 2), (0.5, 2), (0.0, 32)]
+)
+def test_throttle_queues_more_steps_where_they_are_short(seconds: float, most: int) -> None:
+    device = _SlowDevice()
+    device.pass_after_waits = 0
+    now = iter(k * seconds for k in range(1000))
+    throttle = StepThrottle(device, max_in_flight=2, clock=lambda: next(now))  # type: ignore[arg-type]
+    for _ in range(2 + JUDGED):
+        throttle.step_issued()
+        assert throttle.in_flight <= 2
+    for _ in range(60):
+        throttle.step_issued()
+    assert throttle.in_flight == throttle.most == most
+    throttle.drain()
+    assert throttle.most == 2
 
 
 def test_throttle_gives_up_when_stopped_and_releases_every_fence() -> None:
