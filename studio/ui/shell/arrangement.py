@@ -63,10 +63,10 @@ def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> N
     """Put every dock where the workspace has it from the start."""
     for dock in docks.values():
         dock.setFloating(False)
-    narrow, short = window.width() < NARROW, window.height() < SHORT
+    short = window.height() < SHORT
     first: dict[str, list[Dock]] = {}
     for side, columns in _PLACES[workspace].items():
-        tabbed = (side == "right" and narrow) or (side == "left" and short)
+        tabbed = side == "left" and short
         first[side] = _fill(window, docks, workspace, side, _joined(columns) if tabbed else columns)
     _place_strangers(window, docks)
     _share_out(window, workspace, first)
@@ -173,6 +173,8 @@ def split_right(window: QMainWindow, joined: Sequence[tuple[Dock, Dock]]) -> Non
             under = below
         else:
             window.tabifyDockWidget(under, below)
+    if under is not None:
+        under.raise_()
 
 
 def hide_stray_tabs(window: QMainWindow, docks: Mapping[str, Dock]) -> None:

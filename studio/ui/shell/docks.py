@@ -43,7 +43,7 @@ class Docks(QObject):
         self._maximised: Dock | None = None
         self._before_focus: bytes | None = None
         self._before_away: bytes | None = None
-        self._is_narrow = window.width() < arrangement.NARROW
+        self._is_narrow = False
         self._joined: list[tuple[Dock, Dock]] = []
         self._studio = studio
         self._loading = False
@@ -99,6 +99,7 @@ class Docks(QObject):
         self.changed.emit()
 
     def _settled(self) -> None:
+        self.adapt()
         arrangement.hide_stray_tabs(self._window, self.all)
         for dock in self.all.values():
             dock.show_tabbed()
@@ -171,24 +172,36 @@ class Docks(QObject):
         self._remember()
         self._store.keep_layout(self._layout)
 
-    def adapt(self, narrow: bool) -> None:
-        """The window became narrow or wide: the right side becomes one column of tabs, or not."""
-        if narrow == self._is_narrow:
+    def adapt(self) -> None:
+        """While the window is narrow the right side is one column of tabs."""
+        narrow = self._window.width() < arrangement.NARROW
+        # What is hidden for a while comes back as it was, and is looked at then.
+        if narrow == self._is_narrow or self._is_hidden_for_a_while:
             return
         self._is_narrow = narrow
         if narrow:
             self._joined = arrangement.join_right(self._window, self.all)
         else:
-            arrangement.split_right(self._window, self._joined)
-            self._joined = []
+            self._part()
         self._tidy.start()
+
+    def _part(self) -> None:
+        arrangement.split_right(self._window, self._joined)
+        self._joined = []
+
+    @property
+    def _is_hidden_for_a_while(self) -> bool:
+        return self.is_maximised or self.is_focus_mode or self._before_away is not None
 
     def _remember(self) -> None:
         if self.workspace:
+            # The next window may be wide: what is recorded is how the panes stand there.
+            self._part()
             self._layout.states[self.workspace] = self._state()
 
     def _show(self, workspace: str) -> None:
         self._layout.workspace = workspace
+        self._is_narrow, self._joined = False, []
         recorded = self._layout.states.get(workspace)
         self._window.setUpdatesEnabled(False)
         try:

@@ -204,7 +204,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.docks.adapt(event.size().width() < arrangement.NARROW)
+        self.docks.adapt()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

@@ -266,6 +266,62 @@ def test_the_window_fits_a_small_screen_with_the_right_side_in_tabs(
     assert apart
 
 
+def right_columns(window: MainWindow) -> int:
+    """How many columns of tabs stand at the right."""
+    area = Qt.DockWidgetArea.RightDockWidgetArea
+    left = {d for d in window.docks.all.values() if not d.isHidden()}
+    left = {dock for dock in left if window.dockWidgetArea(dock) is area}
+    count = 0
+    while left:
+        dock = left.pop()
+        left -= set(window.tabifiedDockWidgets(dock))
+        count += 1
+    return count
+
+
+def test_every_workspace_adapts_whenever_it_is_shown(qtbot: QtBot, opened: MainWindow) -> None:
+    for name in (*WORKSPACES, WORKSPACES[0]):
+        opened.docks.switch(name)
+        qtbot.waitUntil(lambda: right_columns(opened) == 2)
+    opened.resize(LEAST)
+    for name in (*WORKSPACES, WORKSPACES[0]):
+        opened.docks.switch(name)
+        qtbot.waitUntil(lambda: right_columns(opened) == 1)
+    opened.resize(1500, 900)
+    for name in (*WORKSPACES, WORKSPACES[0]):
+        opened.docks.switch(name)
+        qtbot.waitUntil(lambda: right_columns(opened) == 2)
+
+
+def test_a_small_window_does_not_stay_in_the_next_one(
+    qtbot: QtBot, another: Callable[[], MainWindow]
+) -> None:
+    first = another()
+    first.show_canvas()
+    first.resize(LEAST)
+    qtbot.waitUntil(lambda: right_columns(first) == 1)
+    second = another()
+    second.resize(LEAST)
+    second.show_canvas()
+    qtbot.waitUntil(lambda: right_columns(second) == 1)
+    second.resize(1500, 900)
+    qtbot.waitUntil(lambda: right_columns(second) == 2)
+
+
+def test_a_window_made_small_at_the_welcome_page_is_small_with_its_panes(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.resize(LEAST)
+    QApplication.processEvents()
+    window.show_canvas()
+    qtbot.waitUntil(lambda: right_columns(window) == 1)
+    window.show_welcome()
+    window.resize(1500, 900)
+    QApplication.processEvents()
+    window.show_canvas()
+    qtbot.waitUntil(lambda: right_columns(window) == 2)
+
+
 @pytest.mark.parametrize("workspace", WORKSPACES)
 def test_the_uppermost_of_the_right_side_stays_in_front_on_a_small_screen(
     qtbot: QtBot, opened: MainWindow, workspace: str
