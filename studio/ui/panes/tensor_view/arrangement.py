@@ -7,6 +7,8 @@ from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 _LEAST_PICTURE = 140
+_FLAT = 3
+"""So many times wider than high, and a histogram as wide as the pane would say little."""
 _UNBOUNDED = (1 << 24) - 1
 _BESIDE = 300
 """Width of what stands beside the picture; the pane has at least twice that then."""
@@ -53,8 +55,9 @@ class Arrangement(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         others = self._chooser.sizeHint().height() + self._rest.sizeHint().height()
-        is_low = event.size().height() < others + _LEAST_PICTURE
-        beside = is_low and event.size().width() >= 2 * _BESIDE
+        high, wide = event.size().height(), event.size().width()
+        is_low = high < others + _LEAST_PICTURE or wide > _FLAT * high
+        beside = is_low and wide >= 2 * _BESIDE
         if beside != self.is_beside:
             self.is_beside = beside
             self._place()

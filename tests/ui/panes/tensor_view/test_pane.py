@@ -328,7 +328,9 @@ def test_everything_has_a_name_for_those_who_do_not_see(pane: TensorViewPane) ->
         assert widget.objectName()
 
 
-@pytest.mark.parametrize(("wide", "high"), [(1000, 160), (1000, 230), (420, 620), (420, 200)])
+@pytest.mark.parametrize(
+    ("wide", "high"), [(1000, 160), (1000, 230), (2400, 420), (420, 620), (420, 200)]
+)
 def test_nothing_lies_over_anything_else_however_low_the_pane_is(
     qtbot: QtBot, studio: Studio, pane: TensorViewPane, wide: int, high: int
 ) -> None:
@@ -339,6 +341,7 @@ def test_nothing_lies_over_anything_else_however_low_the_pane_is(
     areas = [QRect(each.mapTo(pane, QPoint(0, 0)), each.size()) for each in parts]
     for one, other in itertools.combinations(areas, 2):
         assert not one.intersects(other)
+    assert (areas[1].left() > areas[0].right()) == (wide > 600)
     if wide > 600:
         # What is looked at is whole; what it is about may be scrolled to.
         assert pane.rect().contains(areas[0])
