@@ -100,9 +100,12 @@ class Picture:
         return exact and self.placed.cell >= NUMBER_CELL
 
     def number_at(self, tile: int, row: int, column: int, digits: int = 3) -> str:
-        """The number to write in a cell, with at most so many digits."""
+        """The number to write in a cell, with at most so many digits; as short as can be with 0."""
         values = self.tile.values
-        return "" if values is None else short_number(values[tile, row, column, 0], digits)
+        if values is None:
+            return ""
+        value = values[tile, row, column, 0]
+        return short_number(value, digits) if digits else tight_number(value)
 
 
 def make_picture(
@@ -210,6 +213,17 @@ def short_number(value: Any, digits: int = 3) -> str:
         mantissa, _, exponent = text.partition("e")
         text = f"{mantissa}e{int(exponent)}"
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+
+def tight_number(value: Any) -> str:
+    """A number in as little room as there can be, to one digit: ``5e-3``."""
+    plain, number = short_number(value, 1), float(np.asarray(value))
+    if not math.isfinite(number) or number == 0.0:
+        return plain
+    mantissa, _, exponent = f"{number:.0e}".partition("e")
+    text = f"{mantissa}e{int(exponent)}"
+    text = text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+    return min(plain, text, key=len)
 
 
 def exact_number(value: Any) -> str:

@@ -27,7 +27,12 @@ from studio.ui.models.tensor_view_colours import (
 )
 from studio.ui.models.tensor_view_layout import Region
 from studio.ui.models.tensor_view_picks import SharedPick
-from studio.ui.models.tensor_view_picture import bars_of, exact_number, short_number
+from studio.ui.models.tensor_view_picture import (
+    bars_of,
+    exact_number,
+    short_number,
+    tight_number,
+)
 from studio.ui.models.tensor_view_words import aside_text, pick_text, statistics_text
 from tests.engine.train.small_tasks import task
 from tests.ui.models.test_live import Running, Studio, asked_for, studio
@@ -501,3 +506,12 @@ def test_nothing_chosen_says_what_to_do(studio: Studio) -> None:
     view.turn(1)
     with pytest.raises(ParameterError):
         view.pointing.go_to("0")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-0.0053, "\N{MINUS SIGN}5e-3"), (0.25, "0.2"), (0.0, "0"), (1e-30, "1e-30"), (7, "7"),
+     (123456, "1e5"), (np.nan, "NaN"), (-np.inf, "\N{MINUS SIGN}Inf"), (-0.1, "\N{MINUS SIGN}0.1")],
+)  # fmt: skip
+def test_a_number_is_written_in_as_little_room_as_there_can_be(value: float, text: str) -> None:
+    assert tight_number(value) == text

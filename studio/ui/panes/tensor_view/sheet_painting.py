@@ -99,7 +99,7 @@ def _paint_numbers(painter: QPainter, picture: Picture) -> None:
                 text = next(
                     (
                         found
-                        for digits in (3, 2, 1)
+                        for digits in (3, 2, 1, 0)
                         if metrics.horizontalAdvance(
                             found := picture.number_at(tile, row, column, digits)
                         )
