@@ -520,3 +520,17 @@ def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
     assert one.refused == ()
     backend.choose_by(Table(found.rows))
     close(run_line(backend, line, "y")["y"], expected)
+
+
+@pytest.mark.gl
+def test_equal_shapes_are_tried_once(backend: GlBackend) -> None:
+    line, _ = linear(rows=16, inner=24, out=8)
+    followed, _ = linear(rows=16, inner=24, out=8)
+    followed.follow("RELU")
+    jobs = [(one.program, one.batch) for one in (line, followed, line)]
+    found = backend.tune(jobs, 60)
+    assert len(found.findings) == 1
+    assert found.left == 0
+    more = backend.tune([*jobs, (line.program, 2 * line.batch)], 60)
+    assert [one.signature.split()[1] for one in more.findings].count("16x8x24") == 1
+    assert {one.signature.split()[1] for one in more.findings} == {"16x8x24", "32x8x24"}

@@ -207,8 +207,11 @@ class _Tuner:
     # -- trying it ------------------------------------------------------------------------------
 
     def _tune(self, trials: EntryTrials) -> None:
-        """Decide the products of an entry, then its variant."""
-        trial = self._trial
+        """Decide the products of an entry, then its variant, as far as equal ones did not."""
+        trial, case = self._trial, trials.case
+        decided = case_signature(case) in self._findings or not other_variants(case)
+        if decided and not self._asks_for_more(trials):
+            return
         tiles, trial.tiles = trial.tiles, {}
         try:
             trials.begin()
@@ -222,8 +225,8 @@ class _Tuner:
         """Decide whatever products the choices as they stand consist of."""
         self._trial.asked.clear()
         trials.planned()
-        for sign, (product, tiles) in list(self._trial.asked.items()):
-            if sign not in self._findings and len(tiles) > 1 and not self._is_over:
+        for sign, product, tiles in self._open():
+            if not self._is_over:
                 self._tune_product(trials, sign, product, tiles)
 
     def _tune_product(
@@ -284,7 +287,15 @@ class _Tuner:
         """Whether the choices as they stand have products that are not decided."""
         self._trial.asked.clear()
         trials.planned()
-        return any(sign not in self._findings for sign in self._trial.asked)
+        return bool(self._open())
+
+    def _open(self) -> list[tuple[str, Product, tuple[Tile, ...]]]:
+        """Products asked for that are not decided and leave a choice."""
+        return [
+            (sign, *asked)
+            for sign, asked in self._trial.asked.items()
+            if sign not in self._findings and len(asked[1]) > 1
+        ]
 
     def _compile_ahead(self, trials: EntryTrials, sign: str, cuts: Sequence[Cut]) -> None:
         """Compile the candidates together."""
