@@ -23,6 +23,7 @@ NO_LINE = "the caret is in no line"
 NO_REGISTER = "the caret is on no register"
 NO_INSTRUCTION = "the caret is on no instruction"
 NO_WAY_BACK = "the listing has not jumped"
+NO_WAY_ON = "the listing has not gone back"
 NO_DATA = "a training program needs data and a loss"
 NOTHING_TO_WALK = "nothing is found and nothing is marked"
 
@@ -71,6 +72,10 @@ class _Commands:
         """Something to return to is needed."""
         return "" if self.pane.view.can_go_back() else NO_WAY_BACK
 
+    def why_no_way_on(self) -> str:
+        """A place that Back has left is needed."""
+        return "" if self.pane.view.can_go_forward() else NO_WAY_ON
+
     def why_nothing_to_walk(self) -> str:
         """Matches or marks are needed."""
         found = self.listing.matches or self.pane.links.marked_rows
@@ -91,6 +96,7 @@ class _Commands:
         actions.bind("listing.find_next", lambda: pane.step_match(1), self.why_nothing_to_walk)
         actions.bind("listing.find_previous", lambda: pane.step_match(-1), self.why_nothing_to_walk)
         actions.bind("listing.back", pane.view.go_back, self.why_no_way_back)
+        actions.bind("listing.forward", pane.view.go_forward, self.why_no_way_on)
         for name in ("reveal", "show"):
             actions.bind(f"listing.{name}", self.reveal, self.why_no_line)
 

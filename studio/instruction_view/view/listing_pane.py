@@ -84,6 +84,7 @@ LINE_MENU: tuple[Entry, ...] = (
     "listing.goto",
     "listing.find",
     "listing.back",
+    "listing.forward",
     None,
     "listing.fold",
     "listing.unfold",

@@ -40,6 +40,7 @@ class ListingView(LineTable):
     ) -> None:
         super().__init__(listing, links, parent)
         self._history: list[tuple[int, str]] = []
+        self._ahead: list[tuple[int, str]] = []
         self._settling = False
         self._lit: dict[int, tuple[object, ...]] = {}
         self.setObjectName("listing.table")
@@ -71,22 +72,38 @@ class ListingView(LineTable):
             self.verticalScrollBar().setValue(place * ROW - aim)
 
     def remember(self) -> None:
-        """Keep the place for Back, before leaving it."""
-        caret = self._listing.caret_line
-        now = (self.verticalScrollBar().value(), "" if caret is None else caret.key)
+        """Keep the place for Back, before leaving it; there is nothing ahead any more."""
+        self._ahead.clear()
+        now = self._here()
         if not self._history or self._history[-1] != now:
             self._history.append(now)
             del self._history[:-_MOST_PLACES]
+
+    def _here(self) -> tuple[int, str]:
+        caret = self._listing.caret_line
+        return (self.verticalScrollBar().value(), "" if caret is None else caret.key)
 
     def can_go_back(self) -> bool:
         """Whether there is a place to return to."""
         return bool(self._history)
 
+    def can_go_forward(self) -> bool:
+        """Whether Back has left a place."""
+        return bool(self._ahead)
+
     def go_back(self) -> None:
         """Return to the place that was left last; what is selected stays so."""
-        if not self._history:
-            return
-        value, key = self._history.pop()
+        if self._history:
+            self._ahead.append(self._here())
+            self._stand_at(*self._history.pop())
+
+    def go_forward(self) -> None:
+        """Go again to the place that Back has left."""
+        if self._ahead:
+            self._history.append(self._here())
+            self._stand_at(*self._ahead.pop())
+
+    def _stand_at(self, value: int, key: str) -> None:
         place = self._listing.arrangement.by_key.get(key, -1)
         if place >= 0:
             self._listing.set_caret(place)
@@ -232,7 +249,13 @@ class ListingView(LineTable):
         self.viewport().setCursor(shape if is_link else Qt.CursorShape.ArrowCursor)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Fold, select a line or a register, or go to a register's producer."""
+        """Fold, select a line or a register, go to a register's producer, back or forward."""
+        if event.button() is Qt.MouseButton.BackButton:
+            self.go_back()
+            return
+        if event.button() is Qt.MouseButton.ForwardButton:
+            self.go_forward()
+            return
         spot = self.spot_at(event.position().toPoint())
         if event.button() is not Qt.MouseButton.LeftButton or spot.place < 0:
             super().mousePressEvent(event)

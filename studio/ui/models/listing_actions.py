@@ -51,6 +51,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
              "Shift+F3", group="go"),
     _listing("back", "Back in the listing", "Return to where the listing was before it jumped.",
              "Alt+Left", "Esc", aliases=("return",), group="go"),
+    _listing("forward", "Forward in the listing", "Go again to where Back came from.",
+             "Alt+Right", aliases=("next place",), group="go"),
     _listing("producer", "Go to the producer", "Go to the instruction that writes the register.",
              "P", aliases=("definition", "writer"), group="register"),
     _listing("uses", "List uses", "List every instruction that touches the register.", "X",

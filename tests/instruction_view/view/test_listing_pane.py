@@ -289,6 +289,18 @@ def test_one_jump_is_one_step_back(studio: Studio, pane: ListingPane) -> None:
     assert studio.actions.trigger("listing.back")
     assert (bar.value(), pane.listing.caret) == before
     assert not pane.view.can_go_back()
+    assert studio.actions.trigger("listing.forward")
+    assert pane.listing.caret == 0
+    assert pane.view.is_row_visible(0)
+    viewport, middle = pane.view.viewport(), QPoint(100, 60)
+    QTest.mouseClick(viewport, Qt.MouseButton.BackButton, NONE, middle)
+    assert (bar.value(), pane.listing.caret) == before
+    QTest.mouseClick(viewport, Qt.MouseButton.ForwardButton, NONE, middle)
+    assert pane.listing.caret == 0
+    assert studio.actions.trigger("listing.back")
+    click_line(pane, before[1] - 1)
+    pane.view.go_to_row(1)
+    assert not pane.view.can_go_forward()
 
 
 def test_back_returns_the_caret_a_selection_elsewhere_has_moved(

@@ -19,6 +19,7 @@ KEYS = (
     ("Shift+F3", "listing.find_previous"),
     ("Alt+Left", "listing.back"),
     ("Esc", "listing.back"),
+    ("Alt+Right", "listing.forward"),
     ("P", "listing.producer"),
     ("X", "listing.uses"),
     ("Shift+X", "listing.pin_uses"),
@@ -61,6 +62,8 @@ def stand(pane: ListingPane) -> None:
     row = next(i for i in range(len(rows)) if rows.mnemonic(i).startswith("LINEAR"))
     pane.view.go_to_row(len(rows) - 1)
     pane.view.go_to_row(row)
+    pane.view.go_to_row(0)
+    pane.view.go_back()
     pane.view.setFocus()
 
 
