@@ -13,6 +13,7 @@ from studio.engine.train.importing import IMPORT_FORMATS, import_weights
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
 from studio.samples import open_copy
+from studio.ui.kit import binding
 from studio.ui.models.recent import RecentFile
 from studio.ui.models.recovery_sessions import RecoverableSession
 from studio.ui.models.saving import save_document
@@ -26,6 +27,7 @@ _MOST_LINES = 20
 _WEIGHTS = f"Weights ({' '.join(f'*{ending}' for ending in IMPORT_FORMATS)})"
 
 Then = Callable[[], object]
+_Stamp = tuple[int, int]
 
 
 class Documents:
@@ -45,6 +47,9 @@ class Documents:
         self._studio = studio
         self._window = window
         self._leave = leave
+        self._stamp: _Stamp | None = None
+        binding.connect(window, studio.document_replaced, self._follow)
+        self._follow(studio.document)
 
     # -- beginning ----------------------------------------------------------------------------
 
@@ -121,6 +126,8 @@ class Documents:
         document = self._studio.document
         if document.path is None or document.read_only:
             self.save_as(then)
+        elif self._is_changed_outside(document.path):
+            self._ask_to_overwrite(document.path, then)
         elif self._written(None):
             then()
 
@@ -205,6 +212,7 @@ class Documents:
         def read() -> None:
             state = Document.open(path).state
             document.apply(f"Revert to {path.name}", state)
+            self._note()
 
         self._guarded(read)
 
@@ -238,7 +246,41 @@ class Documents:
             answered,
         )
 
+    def _is_changed_outside(self, path: Path) -> bool:
+        now = _stamp_of(path)
+        return None not in (now, self._stamp) and now != self._stamp
+
+    def _ask_to_overwrite(self, path: Path, then: Then) -> None:
+        answers = (
+            Answer("elsewhere", "Save elsewhere…"),
+            Answer("overwrite", "Overwrite it", "destroy"),
+            Answer("cancel", "Cancel", "cancel"),
+        )
+
+        def answered(name: str) -> None:
+            if name == "elsewhere":
+                self.save_as(then)
+            elif name == "overwrite" and self._written(None):
+                then()
+
+        ask(
+            self._window,
+            f"{path.name} was changed by another program",
+            "Since it was read here something else was written to the file. Overwriting loses "
+            "that; saved elsewhere, both are kept.",
+            answers,
+            answered,
+        )
+
     # -- inside -------------------------------------------------------------------------------
+
+    def _follow(self, document: Document) -> None:
+        binding.connect(self._window, document.saved, self._note)
+        self._note()
+
+    def _note(self) -> None:
+        """What is in the file and what is here are the same now."""
+        self._stamp = _stamp_of(self._studio.document.path)
 
     def _begin(self) -> None:
         self.opened.emit(self._studio.new())
@@ -287,6 +329,15 @@ class Documents:
             return studio.document.path.parent
         recent = next((file for file in studio.recent.files if not file.is_missing), None)
         return Path.home() if recent is None else recent.path.parent
+
+
+def _stamp_of(path: Path | None) -> _Stamp | None:
+    """What tells one state of a file from another; None where there is none."""
+    try:
+        found = None if path is None else path.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_mtime_ns, found.st_size)
 
 
 def _inside(path: Path) -> Path:

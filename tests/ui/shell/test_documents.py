@@ -85,6 +85,32 @@ def test_a_project_without_a_file_asks_where(
     assert not window.studio.document.dirty
 
 
+@pytest.mark.parametrize("reply", ["elsewhere", "overwrite", "cancel"])
+def test_a_file_that_something_else_has_written_is_not_overwritten_unasked(
+    qtbot: QtBot, opened: MainWindow, project: Path, tmp_path: Path, reply: str
+) -> None:
+    change(opened, "mine")
+    opened.studio.actions.trigger("file.save")
+    assert not opened.studio.document.dirty
+    other = Document.open(project)
+    other.apply("Add a note", add_note(other.state, 50, 50, "theirs, and longer"))
+    other.save()
+    theirs = project.read_bytes()
+    change(opened, "mine again")
+    opened.studio.actions.trigger("file.save")
+    assert "changed by another program" in question(qtbot, opened).text()
+    answer(qtbot, opened, reply)
+    if reply == "elsewhere":
+        choose(dialog(qtbot, opened, "save_dialog"), tmp_path / "both.glassbox")
+        assert (tmp_path / "both.glassbox").is_file()
+    assert (project.read_bytes() == theirs) == (reply != "overwrite")
+    assert opened.studio.document.dirty == (reply == "cancel")
+    if reply != "cancel":
+        change(opened, "once more")
+        opened.studio.actions.trigger("file.save")
+        assert not opened.studio.document.dirty, "nothing is asked twice"
+
+
 def test_a_newer_file_is_looked_at_and_never_written(
     qtbot: QtBot, window: MainWindow, project: Path
 ) -> None:
