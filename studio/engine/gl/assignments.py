@@ -76,9 +76,9 @@ def _affine(ins: Instruction) -> Assignment:
     """A normalisation by running statistics."""
     names = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
     eps = attribute_literal(AttrKind.FLOAT, ins.value("eps"))
-    gamma = "gamma" if "gamma" in names else "1.0"
+    gamma = "gamma * " if "gamma" in names else ""
     beta = " + beta" if "beta" in names else ""
-    text = f"(x - mean) * ({gamma} / sqrt(var + {eps})){beta}"
+    text = f"(x - mean) * ({gamma}inversesqrt(var + {eps})){beta}"
     target = names.pop("y")
     return Assignment(target, text, names)
 

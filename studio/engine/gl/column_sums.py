@@ -18,7 +18,7 @@ SHARED_LOCAL = 256
 """Invocations of a work group that joins its sums in shared memory."""
 _WIDEST = 32
 """Columns side by side in such a work group at most; the rest take more rows at once."""
-_ALONE = 16
+_ALONE = 40
 """Rows an invocation sums at most where one work group makes a whole sum."""
 MOST_GROUPS = 528
 """Work groups worth having on a GPU."""

@@ -124,8 +124,13 @@ def _vector_store(
     lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
     if result.stored:
         before.append(f"{result.name}_put4({own}, values);")
-    loop = ["for (int k = 0; k < 4; ++k) {", *(f"    {line}" for line in lines), "}"]
-    return _function(f"store_{result.name}4", result, "vec4 values", [*before, *loop, *after])
+    # Written out: in a loop that the driver leaves rolled, vectors indexed by k go through memory.
+    four = [
+        line
+        for k in range(4)
+        for line in ("{", *(f"    {one.replace('[k]', f'[{k}]')}" for one in lines), "}")
+    ]
+    return _function(f"store_{result.name}4", result, "vec4 values", [*before, *four, *after])
 
 
 def _split_store(result: Access) -> str:

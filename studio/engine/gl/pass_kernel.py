@@ -12,7 +12,13 @@ from studio.engine.gl.accessors import ACCESSOR_NAMES, Access, Use
 from studio.engine.gl.attributes import attribute_constants
 from studio.engine.gl.dispatch import groups_for, split_line
 from studio.engine.gl.epilogue import Epilogue, epilogue_text
-from studio.engine.gl.planned import Binding, Planned, ScratchBinding, StorageBinding
+from studio.engine.gl.planned import (
+    ArrivalsBinding,
+    Binding,
+    Planned,
+    ScratchBinding,
+    StorageBinding,
+)
 from studio.engine.gl.source import assemble, included, kernel_text, lanes_of, load, uses_name
 from studio.engine.gl.specs import Case, Pass
 from studio.engine.isa.instruction import Twin
@@ -38,7 +44,11 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         StorageBinding(ref, Use.BOTH if access.adds else access.use) for access, ref in stored
     ]
     if one.scratch:
-        bindings.append(ScratchBinding(one.scratch, scratch_use(all_text(body))))
+        fills = one.fills or one.arrivals > 0
+        use = Use.WRITE if fills else scratch_use(all_text(body))
+        bindings.append(ScratchBinding(one.scratch, use, alone=one.arrivals > 0))
+    if one.arrivals:
+        bindings.append(ArrivalsBinding(one.arrivals))
     if len(bindings) > case.traits.storage_blocks:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
@@ -56,6 +66,7 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         epilogue=functions,
         result=one.result,
         scratch=bool(one.scratch),
+        arrivals=bool(one.arrivals),
     )
     groups = one.groups
     if one.result:

@@ -50,13 +50,22 @@ class ScratchBinding:
     Attributes:
         floats: how many.
         use: what the kernel does with them.
+        alone: whether nobody else reads what the kernel writes.
     """
 
     floats: int
     use: Use = Use.BOTH
+    alone: bool = False
 
 
-Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding
+@dataclass(frozen=True)
+class ArrivalsBinding:
+    """Counters of this dispatch's own, zero before and after it."""
+
+    count: int
+
+
+Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding | ArrivalsBinding
 
 
 @dataclass(frozen=True)

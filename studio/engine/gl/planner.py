@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
-from studio.engine.gl.assignments import Assignment, assignments_of, is_row
+from studio.engine.gl.assignments import Assignment, assignments_of, is_row, storages_of
 from studio.engine.gl.dispatch import groups_for, split_line
 from studio.engine.gl.element_kernel import LOCAL, element_kernel
 from studio.engine.gl.epilogue import Epilogue
@@ -87,6 +87,8 @@ class Planner:
         ins = producer.ins
         produced = producer.ref("dx") if isinstance(ins, Twin) else producer.ref("y")
         epilogue = Epilogue(assignments, produced, producer.layout_of, self.stored)
+        touched = {ref for refs in storages_of(assignments) for ref in refs if self.stored(ref)}
+        producer.tail_storages = len(touched - {produced})
         return self._passes(producer, epilogue if assignments else None)
 
     def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:

@@ -65,6 +65,9 @@ class Product:
     defines: Mapping[str, int | str] = field(default_factory=dict)
 
 
+MOST_JOINED = 8
+"""Parts of the depth that the last work group at a tile adds up; more are a dispatch's work."""
+
 Products = tuple[Product | Pass, ...]
 
 
@@ -82,7 +85,11 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
     tile, parts = tuned or best_tile(*size, fit, software=case.traits.is_software)
     chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
     parts = max(groups_for(product.depth, chunk), 1)
+    joins = parts > 1 and _joins(case, product, tile, parts)
     room = parts * product.batches * product.rows * product.cols if parts > 1 else 0
+    tiles_in_all = tile.count(product.rows, product.cols, product.batches)
+    if joins:
+        room = tiles_in_all * parts * tile.rows * tile.cols
     out_vector = case.layout_of(product.result).vector_rows
     bind: dict[str, Ref] = {"y": product.result, **product.bind}
     if product.bias is not None:
@@ -96,12 +103,20 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         bind=bind,
         adds=frozenset({"y"} if product.adds else ()),
         vector=(*vector, *(("y", "bias") if out_vector else ())),
-        defines=_macros(product, tile, out_vector),
+        defines={**_macros(product, tile, out_vector), "JOINS": int(joins)},
         launch=(parts, chunk),
         scratch=room,
-        partial=parts > 1,
+        fills=parts > 1,
+        arrivals=tiles_in_all if joins else 0,
+        partial=parts > 1 and not joins,
     )
-    return (main,) if parts == 1 else (main, _fold(case, product, parts, room))
+    return (main,) if parts == 1 or joins else (main, _fold(case, product, parts, room))
+
+
+def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
+    """Whether the work group that comes last at a tile adds up its few parts itself."""
+    storages = 5 + (product.bias is not None) + case.tail_storages
+    return tile.shared and parts <= MOST_JOINED and storages <= case.traits.storage_blocks
 
 
 def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:

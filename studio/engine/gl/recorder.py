@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from studio.engine.gl.bindings import BoundSlices
 from studio.engine.gl.hazards import Hazards, Levels, Span
 from studio.engine.gl.planned import (
     ArenaBinding,
+    ArrivalsBinding,
     Binding,
     Planned,
     ScratchBinding,
@@ -95,10 +97,11 @@ class Recording:
         scratch = self._make_scratch(planned)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
+        arrivals = self._make_arrivals(planned)
         hazards, levels = Hazards(), Levels()
         placed: list[tuple[int, Dispatch]] = []
-        for one, own in zip(planned, scratch, strict=True):
-            slices = [self._resolve(b, own) for b in one.bindings]
+        for one, own, counters in zip(planned, scratch, arrivals, strict=True):
+            slices = [self._resolve(b, own, counters) for b in one.bindings]
             reads, writes = self._spans(one.bindings, own)
             dispatch = Dispatch(
                 self._compiled(one.source),
@@ -130,6 +133,24 @@ class Recording:
             return [None] * len(planned)
         buffer = self._lend(plan.nbytes, "scratch of reductions")
         return [None if own is None else buffer.slice(*own) for own in plan.ranges]
+
+    def _make_arrivals(self, planned: Sequence[Planned]) -> list[Slice | None]:
+        """Every dispatch's counters, where it has any; all begin at zero."""
+        step = self._info.slice_alignment
+        counts = [
+            next((b.count for b in p.bindings if isinstance(b, ArrivalsBinding)), 0)
+            for p in planned
+        ]
+        sizes = [-(-count * 4 // step) * step for count in counts]
+        if not any(sizes):
+            return [None] * len(planned)
+        buffer = self._pool.acquire(sum(sizes), "counters of work groups", zero=True)
+        self._buffers.append(buffer)
+        begins = accumulate(sizes, initial=0)
+        return [
+            buffer.slice(begin, size) if size else None
+            for begin, size in zip(begins, sizes, strict=False)
+        ]
 
     def _make_numbers(self, planned: Sequence[Planned]) -> dict[tuple[int, int], BoundSlices]:
         """The launch blocks, one per distinct pair of numbers, in one immutable buffer."""
@@ -168,7 +189,7 @@ class Recording:
         self._buffers.append(buffer)
         return buffer
 
-    def _resolve(self, binding: Binding, scratch: Slice | None) -> Slice:
+    def _resolve(self, binding: Binding, scratch: Slice | None, counters: Slice | None) -> Slice:
         if isinstance(binding, StorageBinding):
             return rounded_up(self._slice_of(binding.ref))
         if isinstance(binding, TableBinding):
@@ -178,9 +199,10 @@ class Recording:
             begin = min(part.offset for part in parts)
             end = max(part.offset + part.nbytes for part in parts)
             return rounded_up(parts[0].buffer.slice(begin, end - begin))
-        if scratch is None:
+        found = counters if isinstance(binding, ArrivalsBinding) else scratch
+        if found is None:
             raise RuntimeError("a dispatch asks for scratch storage that was not made")
-        return scratch
+        return found
 
     def _spans(
         self, bindings: Sequence[Binding], scratch: Slice | None

@@ -63,8 +63,8 @@ def _lives(bindings: Sequence[ScratchBinding | None]) -> list[list[int]]:
         if binding is None:
             continue
         fills = binding.use is Use.WRITE
-        if not found or (fills and not filling):
+        if not found or binding.alone or (fills and not filling):
             found.append([])
         found[-1].append(number)
-        filling = fills
+        filling = fills and not binding.alone
     return found

@@ -73,8 +73,15 @@ def included(text: str) -> list[str]:
     return names
 
 
-def scratch_block(binding: int) -> str:
-    """The declaration of the scratch storage."""
+def scratch_block(binding: int, arrivals: bool = False) -> str:
+    """The declaration of the scratch storage, and of counters of arriving work groups."""
+    if arrivals:
+        return (
+            f"layout(std430, binding = {binding}) coherent buffer scratch_block "
+            "{ vec4 scratch[]; };\n"
+            f"layout(std430, binding = {binding + 1}) coherent buffer arrivals_block "
+            "{ uint arrivals[]; };"
+        )
     return f"layout(std430, binding = {binding}) buffer scratch_block {{ float scratch[]; }};"
 
 
@@ -89,6 +96,7 @@ def assemble(
     epilogue: str = "",
     result: str = "",
     scratch: bool = False,
+    arrivals: bool = False,
     from_file: bool = True,
 ) -> KernelSource:
     """The final text of a kernel.
@@ -103,6 +111,7 @@ def assemble(
         epilogue: a ``store_…`` function that replaces the generated one.
         result: accessor a value kernel computes; empty for a body with its own ``main``.
         scratch: declare the scratch storage behind the operands.
+        arrivals: declare counters behind it; it is then read by other work groups and in fours.
         from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
     """
     main = value_main(result, accesses) if result else ""
@@ -126,7 +135,13 @@ def assemble(
     numerics, *others = libs
     parts.append(_from_file(files, numerics, libs[numerics]))
     stored = sum(access.stored for access in accesses)
-    middle = [constants, heads, scratch_block(stored) if scratch else "", functions, epilogue]
+    middle = [
+        constants,
+        heads,
+        scratch_block(stored, arrivals) if scratch else "",
+        functions,
+        epilogue,
+    ]
     parts.append(_generated(len(parts), "\n".join(part for part in middle if part)))
     # Behind the accessors, so that a library file may use them and their macros.
     parts += [_from_file(files, lib, libs[lib]) for lib in others]

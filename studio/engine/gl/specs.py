@@ -48,6 +48,9 @@ class Pass:
         defines: further macros, numbers or words.
         launch: two numbers that may change with the batch: ``LAUNCH_0`` and ``LAUNCH_1``.
         scratch: floats of scratch storage the pass reads or writes.
+        fills: the pass only fills scratch storage, whatever its text says.
+        arrivals: counters by which work groups find out who comes last; the pass then reads no
+            scratch storage but its own, as vec4.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
             macro ``PARTIAL``.
     """
@@ -62,6 +65,8 @@ class Pass:
     defines: Mapping[str, int | str] = field(default_factory=dict)
     launch: tuple[int, int] = (0, 0)
     scratch: int = 0
+    fills: bool = False
+    arrivals: int = 0
     partial: bool = False
 
 
@@ -77,6 +82,9 @@ class Case:
         batch: rows the batch symbol is bound to.
         rows: rows of the resident data set.
         traits: what the device is like.
+
+    Attributes:
+        tail_storages: storages that what follows in its group brings to its kernel.
     """
 
     def __init__(
@@ -88,6 +96,7 @@ class Case:
         self.rows = rows
         self.traits = traits
         self._fields = {spec.name: spec for spec in ins.operand_fields}
+        self.tail_storages = 0
 
     def has(self, name: str) -> bool:
         """Whether an accessor name stands for a present operand or the gradient of one."""

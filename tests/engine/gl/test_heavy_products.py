@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.products import Factor, Product, affordable
+from studio.engine.gl.specs import Traits
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -296,3 +299,52 @@ def test_an_epilogue_follows_a_convolution(backend: GlBackend) -> None:
     line.follow("SQUARE")
     for variant in ENGINES:
         close(run_line(backend, line, "z", variant=variant)["z"], y**2)
+
+
+SPLIT = {
+    "whole tiles": (128, 256, 512),
+    "ragged": (70, 41, 1000),
+    "many tiles": (300, 200, 700),
+}
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", SPLIT)
+def test_the_last_work_group_adds_up_the_parts_of_a_product(
+    backend: GlBackend, name: str, bias: bool
+) -> None:
+    rows, out, depth = SPLIT[name]
+    x, w, b = draw(rows, depth), draw(out, depth), draw(out) if bias else None
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (rows, out)}, batched=("x", "y"))
+    line.follow("RELU")
+    with patch.object(DeviceWork, "traits", Traits()):
+        session = backend.open_session()
+        executable = backend.compile(line.program, session, rows)
+    ((_, planned),) = executable.planned
+    assert len(planned) == 1
+    assert planned[0].launch[0] > 1
+    for tensor, values in line.feeds.items():
+        executable.feed(tensor, values.astype(np.float32))
+    found = []
+    for _ in range(3):
+        executable.run(2)
+        found.append([executable.fetch(line.refs[k]).result(60) for k in "yz"])
+    y = x @ w.T + (0.0 if b is None else b)
+    np.testing.assert_allclose(found[0][0], y, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found[0][1], np.maximum(y, 0), rtol=1e-4, atol=1e-4)
+    for again in found[1:]:
+        np.testing.assert_array_equal(again, found[0])
+    executable.close()
+    session.close()
+
+
+def test_products_that_touch_many_storages_are_summed_by_a_dispatch(backend: GlBackend) -> None:
+    x, w, b = draw(64, 1024), draw(64, 1024), draw(64)
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (64, 64)}, batched=("x", "y"))
+    with patch.object(DeviceWork, "traits", Traits(storage_blocks=5)):
+        session = backend.open_session()
+        executable = backend.compile(line.program, session, 64)
+    ((_, planned),) = executable.planned
+    assert [one.source.name for one in planned] == ["linear", "fold_products"]
+    executable.close()
+    session.close()

@@ -16,7 +16,7 @@ _FEW_TAPS = 28
 _FEW_CHANNELS = 4
 _FEW_LOCAL = 256
 _POSITIONS = 4
-"""Positions an invocation goes over with the weights it has read."""
+"""Positions an invocation goes over with the weights it has read, where there are many."""
 _FEW_STEPS = 8
 """Positions an invocation sums at least, where there are that many."""
 _MOST_FEW_PARTS = 528
@@ -96,14 +96,16 @@ def _has_few_taps(case: Case, result: str = "y") -> bool:
 def _conv2d_few(case: Case) -> tuple[Pass, ...]:
     filters = case.shape("w")[3]
     positions = case.numel("y") // filters
-    each = _FEW_LOCAL * 4 // filters * _POSITIONS
+    at_once = _FEW_LOCAL * 4 // filters
+    steps = _POSITIONS if positions >= _POSITIONS * _MOST_FEW_PARTS * at_once else 1
+    each = at_once * steps
     return (
         Pass(
             "conv2d_few",
             groups=(groups_for(positions, each), 1, 1),
             local=(_FEW_LOCAL, 1, 1),
             vector=("w", "b", "y"),
-            defines={**geometry(case), "STEPS": _POSITIONS},
+            defines={**geometry(case), "STEPS": steps},
         ),
     )
 

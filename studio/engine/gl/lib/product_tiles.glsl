@@ -1,6 +1,7 @@
 // Runs a product through shared memory: a work group owns a tile of TILE_M x TILE_N outputs, the next
 // round of both factors is fetched while the present one is multiplied.
 #include "product.glsl"
+#include "last_group.glsl"
 
 #if SHARED_TILES
 // Sums must live in registers: NVIDIA keeps an array there only if its loops are unrolled.
@@ -11,6 +12,9 @@
 #define LEFT_BLOCKS (LEFT_QUADS * DEPTH_QUADS)
 #define BLOCKS (LEFT_BLOCKS + RIGHT_QUADS * DEPTH_QUADS)
 #define FETCHES ((BLOCKS + GROUP_SIZE - 1) / GROUP_SIZE)
+#define SUMS (PER_M * PER_N / 4)
+// Parts the last work group reads before it adds the first, so that their latencies overlap.
+#define AHEAD (SUMS >= 16 ? 1 : 16 / SUMS)
 #define THREADS_M (TILE_M / PER_M)
 #define THREADS_N (TILE_N / PER_N)
 
@@ -82,8 +86,8 @@ void main() {
     if (product_batch >= product_batches()) return;
     int lane = int(gl_LocalInvocationIndex);
     int tx = lane % THREADS_N, ty = lane / THREADS_N;
-    vec4 sum[PER_M * PER_N / 4];
-    for (int e = 0; e < PER_M * PER_N / 4; ++e) sum[e] = vec4(0.0);
+    vec4 sum[SUMS];
+    for (int e = 0; e < SUMS; ++e) sum[e] = vec4(0.0);
     prepare(work);
     fetch(work.first, work.last);
     keep(0);
@@ -113,6 +117,26 @@ void main() {
         memoryBarrierShared();
         barrier();
     }
+#if JOINS
+    // Each part's sums wait in scratch storage; the work group that comes last at the tile adds them up,
+    // in the order of the parts.
+    int tile = work.row / TILE_M * ((product_cols() + TILE_N - 1) / TILE_N) + work.col / TILE_N;
+    tile += product_batch * ((product_rows() + TILE_M - 1) / TILE_M) * ((product_cols() + TILE_N - 1) / TILE_N);
+    int first = tile * LAUNCH_0 * SUMS * GROUP_SIZE + lane;
+    for (int e = 0; e < SUMS; ++e) scratch[first + (work.part * SUMS + e) * GROUP_SIZE] = sum[e];
+    if (!arrived_last(tile)) return;
+    for (int e = 0; e < SUMS; ++e) sum[e] = vec4(0.0);
+    for (int part = 0; part < LAUNCH_0; part += AHEAD) {
+        vec4 found[AHEAD * SUMS];
+        for (int e = 0; e < AHEAD * SUMS; ++e) {
+            found[e] = scratch[first + min(part * SUMS + e, LAUNCH_0 * SUMS - 1) * GROUP_SIZE];
+        }
+        for (int a = 0; a < AHEAD; ++a) {
+            if (part + a >= LAUNCH_0) break;
+            for (int e = 0; e < SUMS; ++e) sum[e] += found[a * SUMS + e];
+        }
+    }
+#endif
     for (int m = 0; m < PER_M; ++m) {
         int row = work.row + (ty + m / 4 * THREADS_M) * 4 + m % 4;
         for (int q = 0; q < PER_N / 4; ++q) {
