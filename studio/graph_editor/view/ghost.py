@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
@@ -10,13 +12,13 @@ from studio.graph_editor.model.cards import card_of
 from studio.graph_editor.model.report import Report
 from studio.graph_editor.model.state import DocumentState, Wire
 from studio.graph_editor.view.colours import CanvasColours
-from studio.graph_editor.view.items import OVER_LEVEL, CanvasItem, DotItem
+from studio.graph_editor.view.items import FADED, OVER_LEVEL, CanvasItem, DotItem
 from studio.graph_editor.view.marks import PortKey
 from studio.graph_editor.view.node_item import NodeItem
 from studio.graph_editor.view.scene import GraphScene
 from studio.graph_editor.view.wire_paths import wire_path
 
-_FAINT = 0.7
+_FAINT = 0.85
 
 
 class GhostItem(NodeItem):
@@ -42,6 +44,7 @@ class Ghost:
         self._scene = scene
         self._nodes: dict[str, CanvasItem] = {}
         self._wires: list[QGraphicsPathItem] = []
+        self._faded: list[str] = []
         self._hidden: list[Wire] = []
 
     @property
@@ -76,12 +79,11 @@ class Ghost:
             self._nodes[node_id] = item
             self._scene.addItem(item)
         old, new = set(before.wires()), set(after.wires())
-        for wire in sorted(new - old) + [w for w in new & old if w.target in changed]:
+        touched = {w for w in new & old if w.target in self._nodes or w.source in self._nodes}
+        for wire in sorted((new - old) | touched):
             self._add_wire(wire, colours)
-        for wire in old - new:
-            if wire in self._scene.wires:
-                self._scene.wires[wire].setOpacity(0.2)
-                self._hidden.append(wire)
+        gone = [i for i in before.nodes if i not in after.nodes]
+        self._fade([*changed, *gone], (old - new) | touched)
         self._tell()
 
     def clear(self) -> None:
@@ -91,10 +93,28 @@ class Ghost:
         for wire in self._hidden:
             if wire in self._scene.wires:
                 self._scene.wires[wire].setOpacity(1.0)
+                self._scene.wires[wire].chip.setOpacity(1.0)
+        for node_id in self._faded:
+            if node_id in self._scene.nodes:
+                self._scene.nodes[node_id].fade(False)
+        self._faded.clear()
         self._nodes.clear()
         self._wires.clear()
         self._hidden.clear()
         self._tell()
+
+    def _fade(self, node_ids: Iterable[str], wires: Iterable[Wire]) -> None:
+        """Let what would change or go be hardly seen where it is now."""
+        for node_id in node_ids:
+            if node_id in self._scene.nodes:
+                self._scene.nodes[node_id].fade(True)
+                self._faded.append(node_id)
+        for wire in wires:
+            item = self._scene.wires.get(wire)
+            if item is not None:
+                item.setOpacity(FADED)
+                item.chip.setOpacity(FADED)
+                self._hidden.append(wire)
 
     def _tell(self) -> None:
         if self._scene.ghosts != len(self._nodes):

@@ -19,6 +19,9 @@ HANDLE = 16.0
 """Side of the corner a note or frame is resized by."""
 
 DIMMED = 0.35
+FADED = 0.1
+"""What a ghost shows elsewhere is hardly seen where it is."""
+
 _MARGIN = 18.0
 
 
@@ -37,6 +40,7 @@ class CanvasItem(QGraphicsItem):
         self.card = card
         self.colours = colours
         self.marks: Marks = NO_MARKS
+        self._is_faded = False
         self.setZValue(self.level)
         self.area = self._area()
         self._bounds = _around(self.area)
@@ -74,8 +78,13 @@ class CanvasItem(QGraphicsItem):
         """Show other marks."""
         if marks != self.marks:
             self.marks = marks
-            self.setOpacity(DIMMED if marks.dimmed else 1.0)
+            self._choose_opacity()
             self.update()
+
+    def fade(self, faded: bool) -> None:
+        """Be hardly seen, while a ghost shows it as it would become."""
+        self._is_faded = faded
+        self._choose_opacity()
 
     def show_colours(self, colours: CanvasColours) -> None:
         """Paint with other colours."""
@@ -85,6 +94,9 @@ class CanvasItem(QGraphicsItem):
 
     def card_changed(self) -> None:
         """Make anew what was made from card and colours."""
+
+    def _choose_opacity(self) -> None:
+        self.setOpacity(FADED if self._is_faded else DIMMED if self.marks.dimmed else 1.0)
 
     def spots(self) -> dict[PortKey, QPointF]:
         """The ports, about the item's own origin."""

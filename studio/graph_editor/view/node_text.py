@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFont
 
+from studio.graph_editor.model.card_lines import TIMES, CardLine
 from studio.graph_editor.model.cards import NodeCard
 from studio.graph_editor.model.geometry import (
     COLLAPSED_HEIGHT,
@@ -29,6 +30,9 @@ TEXT_LEFT = 32.0
 FOOTER_HEIGHT = 22.0
 UNKNOWN = "\u2013"
 _FAR_PIXELS = 27
+_BETWEEN = 6.0
+_MOST = 0.6
+"""Share of the room a value takes at most; what it leaves is its label's."""
 
 
 def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
@@ -69,12 +73,19 @@ def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
     font = colours.text_font
     for number, line in enumerate(card.lines):
         top = TITLE_HEIGHT + 3 + number * LINE_HEIGHT + (LINE_HEIGHT - text_height(font)) / 2
-        label = cut_text(line.label, font, NODE_WIDTH * 0.55)
-        value = cut_text(line.value, font, NODE_WIDTH * 0.55)
+        label, value = beside(line, font)
         found.append(PlacedText(QPointF(SIDE, top), label, font, colours.text3))
         place = QPointF(NODE_WIDTH - SIDE - text_width(value, font), top)
         found.append(PlacedText(place, value, font, colours.text))
     return found
+
+
+def beside(line: CardLine, font: QFont) -> tuple[str, str]:
+    """The label and the value of an option, so that both have room."""
+    room, value = NODE_WIDTH - 2 * SIDE - _BETWEEN, line.value
+    if text_width(line.label, font) + text_width(value, font) > room:
+        value = cut_text(value.replace(f" {TIMES} ", TIMES), font, room * _MOST)
+    return cut_text(line.label, font, room - text_width(value, font)), value
 
 
 def _footer(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:

@@ -8,6 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
+from studio.graph_editor.model.card_lines import CardLine
+from studio.graph_editor.model.geometry import NODE_WIDTH
 from studio.graph_editor.view.letters import (
     PlacedText,
     cut_text,
@@ -15,6 +17,7 @@ from studio.graph_editor.view.letters import (
     letters_of,
     text_width,
 )
+from studio.graph_editor.view.node_text import SIDE, beside
 from tests.graph_editor.model.networks import chain
 from tests.graph_editor.view.hands import Hands
 
@@ -81,6 +84,17 @@ def test_cut_text_fits_and_says_that_it_is_cut(qapp: QApplication) -> None:
     assert text_width(cut, font(13)) <= 90.0
     assert "…" in cut
     assert cut_text("short", font(13), 90.0) == "short"
+
+
+@pytest.mark.parametrize("value", ["16", "104 \u00d7 104 \u00d7 1", "a value much too long for it"])
+def test_an_option_and_its_value_do_not_meet(qapp: QApplication, value: str) -> None:
+    small = font(11)
+    line = CardLine("target_shape", "target shape", value)
+    label, shown = beside(line, small)
+    assert text_width(label, small) + text_width(shown, small) <= NODE_WIDTH - 2 * SIDE
+    assert label.startswith("ta")
+    if len(value) < 20:
+        assert shown.replace(" ", "") == value.replace(" ", "")
 
 
 def test_wires_are_drawn_finely_again_when_the_wheel_rests(hands: Hands) -> None:

@@ -93,3 +93,17 @@ def test_nothing_to_repair_is_said(hands: Hands, refusals: list[str]) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3"))
     hands.key(Qt.Key.Key_Period, CTRL)
     assert refusals == ["graph.repair: there is nothing to repair"]
+
+
+def test_what_a_repair_would_change_is_hardly_seen_under_its_ghost(hands: Hands) -> None:
+    hands.open(faulty())
+    chip = chips(hands)[0]
+    hands.move(chip_place(hands, chip))
+    items, ghosts = hands.canvas.graph.nodes, hands.canvas.overlay.ghost.nodes
+    assert set(items) & set(ghosts)
+    for node_id, item in items.items():
+        assert (item.opacity() < 0.2) == (node_id in ghosts)
+    hands.move(hands.nowhere())
+    assert {item.opacity() for item in items.values()} == {1.0}
+    assert {wire.opacity() for wire in hands.canvas.graph.wires.values()} == {1.0}
+    assert {wire.chip.opacity() for wire in hands.canvas.graph.wires.values()} == {1.0}
