@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -30,8 +29,8 @@ _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 
 
 def _same_bits(_context: Any, _bits: Any) -> Any:
-    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.FloatType())
+    def generate(target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], target.get_value_type(types.float32))
 
     return types.float32(types.int32), generate
 
