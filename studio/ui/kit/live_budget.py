@@ -27,6 +27,7 @@ BUDGET = 0.025
 """Share of one core that the window's thread may take while a training runs."""
 
 QUIET_FACT_MS = 1000
+MOST_FACT_MS = 500
 _LOOK_MS = 500
 _MOST = 12.0
 _CALM = 0.75
@@ -90,7 +91,9 @@ class LiveBudget:
         """
         if self.quiet and self.runs:
             return None if kind == "picture" else max(wanted, QUIET_FACT_MS)
-        return round(wanted * self.stretch)
+        stretched = round(wanted * self.stretch)
+        # Two places that tell the same fact must not be seconds apart.
+        return stretched if kind == "picture" else min(stretched, max(wanted, MOST_FACT_MS))
 
     def _look(self) -> None:
         if self._clock is None:

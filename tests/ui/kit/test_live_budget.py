@@ -33,6 +33,8 @@ def test_too_large_a_share_spaces_refreshes_out_until_it_fits(budget: LiveBudget
         budget.adapt(0.02 * 1000 / interval)
     assert budget.share == pytest.approx(BUDGET, rel=0.35)
     assert budget.interval_ms("picture", 100) >= 400
+    # Two places that tell the same fact at different rates stay close.
+    assert budget.interval_ms("fact", 125) <= 500
 
 
 def test_cheap_views_keep_their_rate(budget: LiveBudget) -> None:
