@@ -19,11 +19,11 @@ TINT = 3.5
 SHAPE = 40.0
 """Levels from which on it shows something else than it should."""
 
-MOST_TINTED = 0.02
-MOST_SHAPED = 0.0008
+MOST_TINTED = 0.015
+MOST_SHAPED = 0.0005
 """Largest shares of the pixels that may be so."""
 
-_COLOURS = 256
+_COLOURS, _COMMON = 256, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,19 +111,23 @@ def write_small(path: Path, picture: Pixels) -> None:
     colours, places, counts = np.unique(
         picture.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
     )
-    table = colours if len(colours) <= _COLOURS else _table(picture, colours, counts)
+    table = colours if len(colours) <= _COLOURS else _table(colours, counts)
     image = Image.fromarray(_nearest(colours, table)[places].reshape(height, width), "P")
     image.putpalette(table.reshape(-1).tolist())
     image.save(path, optimize=True)
 
 
-def _table(picture: Pixels, colours: Pixels, counts: npt.NDArray[np.int64]) -> Pixels:
-    """The commonest colours, and as many again chosen to be near all others."""
-    common = colours[np.argsort(-counts, kind="stable")[: _COLOURS // 2]]
-    image = Image.fromarray(picture, "RGB")
-    spread = image.quantize(_COLOURS - len(common), Image.Quantize.MEDIANCUT)
-    chosen = np.array(spread.getpalette() or [], np.uint8).reshape(-1, 3)
-    return np.concatenate([common, chosen])[:_COLOURS]
+def _table(colours: Pixels, counts: npt.NDArray[np.int64]) -> Pixels:
+    """The commonest colours, then one by one that which the table serves worst."""
+    order = np.argsort(-counts, kind="stable")
+    chosen = [*order[:_COMMON]]
+    place, weight = colours.astype(np.float32), np.sqrt(counts.astype(np.float32))
+    apart = np.full(len(colours), np.inf, np.float32)
+    for number in range(_COLOURS):
+        if number >= len(chosen):
+            chosen.append(int((apart * weight).argmax()))
+        np.minimum(apart, np.square(place - place[chosen[number]]).sum(axis=1), out=apart)
+    return colours[chosen]
 
 
 def _nearest(colours: Pixels, table: Pixels) -> Pixels:
