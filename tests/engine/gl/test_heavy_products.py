@@ -222,6 +222,43 @@ def test_windows_with_few_cells(backend: GlBackend, name: str, halo: bool, bias:
         close(found["db"], dy.sum((0, 1, 2)))
 
 
+DIRECT = {
+    "same": ((2, 5, 8, 16), 16, Window((3, 3), (1, 1), (1, 1), (1, 1))),
+    "more filters, one-sided pads": ((3, 6, 12, 8), 32, Window((2, 3), (1, 1), (1, 0), (0, 2))),
+    "many channels, no pads": ((2, 7, 10, 32), 8, Window((3, 3))),
+}
+
+
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("name", DIRECT)
+def test_convolutions_of_few_channels_need_no_product(
+    backend: GlBackend, name: str, halo: bool, bias: bool
+) -> None:
+    shape, filters, window = DIRECT[name]
+    x, w = draw(*shape), draw(*window.size, shape[3], filters)
+    b = draw(filters) if bias else None
+    y = conv(x, w, window) + (0.0 if b is None else b)
+    dy = draw(*y.shape)
+    pads = dict.fromkeys("xy", ((0, 0), (1, 2), (1, 2), (0, 0))) if halo else {}
+    operands = {"w": w, "b": b, "x": x, "y": y.shape}
+    line = OneLine("CONV2D", operands, None, ("x", "y"), pads, **window.fields())
+    line.follow("RELU")
+    found = run_line(backend, line, "y", "z", variant="direct", gpu=True)
+    close(found["y"], y)
+    close(found["z"], np.maximum(y, 0.0))
+    if shape[2] % 4:
+        return
+    for fields in ({"set": ("x", "w")}, {"set": ("w",)}):
+        given = {"y": dy, "x": x}
+        line = OneLine("GRADS_CONV2D", operands, given, ("x", "y"), pads, **fields,
+                       skip=("b",), **window.fields())  # fmt: skip
+        found = run_line(backend, line, "dx", "dw", variant="direct", gpu=True)
+        dx, dw = conv_gradients(x, w, dy, window)
+        close(found["dx"], dx + (0.0 if "x" in fields["set"] else x))
+        close(found["dw"], dw)
+
+
 @pytest.mark.parametrize("cols", [10, 12, 40])
 @pytest.mark.parametrize("rows", [3, 700, 5000])
 def test_bias_gradients_are_sums_over_all_rows(backend: GlBackend, rows: int, cols: int) -> None:

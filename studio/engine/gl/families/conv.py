@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.column_sums import column_sums
+from studio.engine.gl.direct_convolution import direct_pass, is_direct
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
@@ -40,6 +41,10 @@ def _conv2d(case: Case) -> Products:
 
 
 def _grads_conv2d(case: Case) -> Products:
+    return _grads_parameters(case) + _grad_x(case)
+
+
+def _grads_parameters(case: Case) -> Products:
     kh, kw, channels, filters = case.shape("w")
     n, out_h, out_w, _ = case.shape("y")
     dy = case.layout("dy").vector_rows
@@ -59,7 +64,7 @@ def _grads_conv2d(case: Case) -> Products:
         )  # fmt: skip
     if case.wants("b"):
         found += column_sums(case, "dy", "db")
-    return found + _grad_x(case)
+    return found
 
 
 def _grad_x(case: Case) -> Products:
@@ -142,10 +147,15 @@ def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
     )
 
 
+def _grads_conv2d_direct(case: Case) -> tuple[Pass, ...]:
+    return (*planned(case, _grads_parameters(case), TILES), direct_pass(case, gradient=True))
+
+
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     "CONV2D": (
         *product_variants(_conv2d),
-        Variant("few_taps", _conv2d_few, _has_few_taps, hardware=3),
+        Variant("few_taps", _conv2d_few, _has_few_taps, hardware=4),
+        Variant("direct", lambda case: (direct_pass(case),), is_direct, hardware=3),
     ),
     "GRADS_CONV2D": (
         *product_variants(_grads_conv2d),
@@ -153,6 +163,12 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
             "few_taps",
             _grads_conv2d_few,
             lambda case: case.wants("w") and _has_few_taps(case, "dy"),
+            hardware=4,
+        ),
+        Variant(
+            "direct",
+            _grads_conv2d_direct,
+            lambda case: case.wants("x") and is_direct(case, gradient=True),
             hardware=3,
         ),
     ),
