@@ -83,6 +83,8 @@ def surroundings(scratch: Path, per_cent: int) -> dict[str, str]:
     threads = ("LP_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return kept | dict.fromkeys(threads, "1") | {
         "HOME": str(scratch),
+        # Kernels that were compiled before need not be compiled again.
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
         "FONTCONFIG_FILE": str(config),
         "QT_QPA_PLATFORM": "xcb",
         "QT_SCALE_FACTOR": f"{per_cent / 100:g}",
