@@ -227,6 +227,26 @@ DIRECT = {
     "more filters, one-sided pads": ((3, 6, 12, 8), 32, Window((2, 3), (1, 1), (1, 0), (0, 2))),
     "many channels, no pads": ((2, 7, 10, 32), 8, Window((3, 3))),
 }
+STRIDED = {
+    "strides": ((3, 9, 8, 16), 32, Window((3, 3), (2, 2), (0, 0), (1, 1))),
+    "many filters": ((2, 6, 6, 32), 64, Window((3, 3), (1, 1), (1, 1), (1, 1))),
+    "many channels": ((2, 3, 4, 64), 64, Window((3, 3), (1, 1), (1, 1), (1, 1))),
+}
+
+
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("name", STRIDED)
+def test_weights_of_few_channels_need_no_product(backend: GlBackend, name: str, halo: bool) -> None:
+    shape, filters, window = STRIDED[name]
+    x, w = draw(*shape), draw(*window.size, shape[3], filters)
+    dy = draw(*conv(x, w, window).shape)
+    pads = dict.fromkeys("xy", ((0, 0), (1, 2), (1, 2), (0, 0))) if halo else {}
+    operands = {"w": w, "b": None, "x": x, "y": dy.shape}
+    given = {"y": dy, "w": w}
+    line = OneLine("GRADS_CONV2D", operands, given, ("x", "y"), pads, skip=("x",),
+                   **window.fields())  # fmt: skip
+    found = run_line(backend, line, "dw", variant="direct", gpu=True)
+    close(found["dw"], w + conv_gradients(x, w, dy, window)[1])
 
 
 @pytest.mark.parametrize("halo", [False, True])

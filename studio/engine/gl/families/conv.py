@@ -5,7 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.column_sums import column_sums
-from studio.engine.gl.direct_convolution import direct_pass, is_direct
+from studio.engine.gl.direct_convolution import (
+    WeightGrid,
+    direct_pass,
+    is_direct,
+    weight_grid,
+    weight_passes,
+)
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
@@ -41,30 +47,30 @@ def _conv2d(case: Case) -> Products:
 
 
 def _grads_conv2d(case: Case) -> Products:
-    return _grads_parameters(case) + _grad_x(case)
+    return (*_grad_w(case), *_grad_b(case), *_grad_x(case))
 
 
-def _grads_parameters(case: Case) -> Products:
+def _grad_w(case: Case) -> Products:
+    if not case.wants("w"):
+        return ()
     kh, kw, channels, filters = case.shape("w")
     n, out_h, out_w, _ = case.shape("y")
-    dy = case.layout("dy").vector_rows
-    found: Products = ()
-    if case.wants("w"):
-        found += (
-            Product(
-                "grads_conv2d_dw", kh * kw * channels, filters, n * out_h * out_w,
-                Factor("x", False, case.layout("x").vector_rows),
-                Factor("dy", False, dy),
-                case.ref("dw"),
-                adds=case.adds("dw"),
-                fixed_depth=False,
-                busy=not pointwise(case),
-                defines=geometry(case),
-            ),
-        )  # fmt: skip
-    if case.wants("b"):
-        found += column_sums(case, "dy", "db")
-    return found
+    return (
+        Product(
+            "grads_conv2d_dw", kh * kw * channels, filters, n * out_h * out_w,
+            Factor("x", False, case.layout("x").vector_rows),
+            Factor("dy", False, case.layout("dy").vector_rows),
+            case.ref("dw"),
+            adds=case.adds("dw"),
+            fixed_depth=False,
+            busy=not pointwise(case),
+            defines=geometry(case),
+        ),
+    )  # fmt: skip
+
+
+def _grad_b(case: Case) -> Products:
+    return column_sums(case, "dy", "db") if case.wants("b") else ()
 
 
 def _grad_x(case: Case) -> Products:
@@ -147,8 +153,17 @@ def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
     )
 
 
+def _direct_gradients(case: Case) -> tuple[WeightGrid | None, bool]:
+    """The grid of the weights' gradient, and whether that of x can be made, without products."""
+    grid = weight_grid(case) if case.wants("w") else None
+    return grid, case.wants("x") and is_direct(case, gradient=True)
+
+
 def _grads_conv2d_direct(case: Case) -> tuple[Pass, ...]:
-    return (*planned(case, _grads_parameters(case), TILES), direct_pass(case, gradient=True))
+    grid, turned = _direct_gradients(case)
+    weights = _grad_w(case) if grid is None else weight_passes(case, grid)
+    inputs = (direct_pass(case, gradient=True),) if turned else _grad_x(case)
+    return planned(case, (*weights, *_grad_b(case), *inputs), TILES)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
@@ -168,7 +183,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
         Variant(
             "direct",
             _grads_conv2d_direct,
-            lambda case: case.wants("x") and is_direct(case, gradient=True),
+            lambda case: _direct_gradients(case) != (None, False),
             hardware=3,
         ),
     ),
