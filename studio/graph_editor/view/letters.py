@@ -11,7 +11,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGlyphRun, QPainter, QRawFont, QTextLayout
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGlyphRun,
+    QPaintEngine,
+    QPainter,
+    QRawFont,
+    QTextLayout,
+)
 
 _ORIGIN = QPointF(0, 0)
 
@@ -26,10 +35,11 @@ class PlacedText(NamedTuple):
 
 
 class Letters(NamedTuple):
-    """Letters of one font and colour, each in its place."""
+    """Letters of one font and colour, each in its place, and the texts that begin with them."""
 
     run: QGlyphRun
     colour: QColor
+    texts: tuple[PlacedText, ...] = ()
 
 
 class _Piece(NamedTuple):
@@ -47,23 +57,36 @@ def letters_of(texts: Iterable[PlacedText]) -> tuple[Letters, ...]:
     colours: dict[tuple[str, int], QColor] = {}
     indexes: dict[tuple[str, int], list[int]] = {}
     places: dict[tuple[str, int], list[QPointF]] = {}
+    whole: dict[tuple[str, int], list[PlacedText]] = {}
     for text in texts:
         left, top = text.place.x(), text.place.y()
-        for piece in _pieces(text.text, text.font.key()):
+        for number, piece in enumerate(_pieces(text.text, text.font.key())):
             key = piece.font_key, text.colour.rgba()
             fonts[key], colours[key] = piece.font, text.colour
             indexes.setdefault(key, []).extend(piece.indexes)
             places.setdefault(key, []).extend(QPointF(left + x, top + y) for x, y in piece.places)
+            if number == 0:
+                whole.setdefault(key, []).append(text)
     return tuple(
-        Letters(_run(fonts[key], indexes[key], places[key]), colours[key]) for key in fonts
+        Letters(
+            _run(fonts[key], indexes[key], places[key]), colours[key], tuple(whole.get(key, ()))
+        )
+        for key in fonts
     )
 
 
 def draw_letters(painter: QPainter, letters: Iterable[Letters]) -> None:
-    """Draw letters."""
+    """Draw letters; into files, which keep text as text, the texts themselves."""
+    as_text = painter.paintEngine().type() != QPaintEngine.Type.Raster
     for each in letters:
         painter.setPen(each.colour)
-        painter.drawGlyphRun(_ORIGIN, each.run)
+        if not as_text:
+            painter.drawGlyphRun(_ORIGIN, each.run)
+            continue
+        for text in each.texts:
+            painter.setFont(text.font)
+            ascent = metrics_of(text.font.key()).ascent()
+            painter.drawText(text.place + QPointF(0, ascent), text.text)
 
 
 def text_width(text: str, font: QFont) -> float:
