@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QListWidget, QWidget
 
+from studio.graph_editor.model.edits.layers import set_option
 from studio.ui.models import entities
 from studio.ui.shell import command_palette, key_sheet
 from tests.ui.golden import example_project
@@ -33,6 +34,7 @@ PANES: Mapping[str, tuple[int, int]] = {
 """Panes and the sizes they are taken in."""
 
 Scene = tuple[str, Pixels]
+_WEIGHTS_FORM = 2
 
 
 def scenes(camera: Camera, wanted: frozenset[str] | None = None) -> Iterator[Scene]:
@@ -91,9 +93,28 @@ def _open(camera: Camera) -> None:
 
 
 def _pane(camera: Camera, name: str, size: tuple[int, int]) -> Pixels:
-    dock = camera.window.docks[name]
     if name == "log":
         _write_log(camera)
+    if name == "problems":
+        return _problems(camera, size)
+    return _floating(camera, name, size)
+
+
+def _problems(camera: Camera, size: tuple[int, int]) -> Pixels:
+    """One problem, which is mended again."""
+    studio = camera.studio
+    document, before = studio.document, studio.document.state
+    wrong = set_option(before, "conv2", "padding", "valid")
+    document.apply("a large window", set_option(wrong, "conv2", "kernel_size", [9, 9]))
+    camera.until(lambda: studio.problems.items)
+    taken = _floating(camera, "problems", size)
+    document.apply("as it was", before)
+    camera.until(lambda: not studio.problems.items and not studio.compilation.is_stale)
+    return taken
+
+
+def _floating(camera: Camera, name: str, size: tuple[int, int]) -> Pixels:
+    dock = camera.window.docks[name]
     dock.ensure()
     dock.setFloating(True)
     dock.show()
@@ -141,8 +162,10 @@ def _command_palette(camera: Camera) -> Pixels:
 def _export(camera: Camera) -> Pixels:
     camera.studio.actions.trigger("export.dialog")
     dialog = camera.window.findChild(QDialog, "export_dialog")
-    # Where pictures are taken is another folder each time.
-    dialog.findChild(QLineEdit, "export_path").setText("digits-cnn.gbi")
+    # What the preview says of a program changes with the compiler; the folder is new each time.
+    dialog.findChild(QListWidget, "export_forms").setCurrentRow(_WEIGHTS_FORM)
+    camera.take(dialog)
+    dialog.findChild(QLineEdit, "export_path").setText("digits-cnn.safetensors")
     return _dialog(camera, dialog)
 
 
