@@ -27,9 +27,9 @@ _WIDEST = 5
 _MOST_FACTORS = 64
 """Channels and filters up to which its gradient is made without a product."""
 _MOST_LOCAL = 256
-_WEIGHT_GROUPS = 396
+_WEIGHT_GROUPS = 264
 """Work groups worth having for the gradient of weights."""
-_FEWEST_ROWS = 4
+_FEWEST_ROWS = 12
 """Rows of neighbours an invocation goes over there at least, where there are that many."""
 
 
