@@ -73,5 +73,8 @@ class Sliding:
 
     def _put(self, share: object) -> None:
         at = float(share)  # type: ignore[arg-type]
-        places = {i: start + (end - start) * at for i, (start, end) in self._ways.items()}
+        places = {
+            i: end if at == 1.0 else start + (end - start) * at
+            for i, (start, end) in self._ways.items()
+        }
         self._graph.place(places, is_final=at == 1.0)

@@ -80,6 +80,15 @@ def test_reduced_motion_is_at_its_place_at_once(hands: Hands) -> None:
 
 
 @pytest.mark.usefixtures("motion")
+def test_what_slides_ends_exactly_where_the_document_has_it(hands: Hands) -> None:
+    rough = {i: (x * 1.1 + 0.3, y + 1e6 / 3) for i, (x, y) in places(chain()).items()}
+    hands.open(move(chain(), rough), zoom=0.6)
+    hands.key(K.Key_L, SHIFT)
+    hands.canvas.sliding.finish()
+    assert drawn(hands) == places(hands.state)
+
+
+@pytest.mark.usefixtures("motion")
 def test_from_very_far_away_nothing_slides(hands: Hands) -> None:
     hands.open(scattered(), zoom=0.1)
     hands.key(K.Key_L, SHIFT)
