@@ -68,6 +68,9 @@ class Product:
 MOST_JOINED = 8
 """Parts of the depth that the last work group at a tile adds up; more are a dispatch's work."""
 
+SHARED_BYTES = 32 << 10
+"""Shared memory of a work group that OpenGL 4.3 promises."""
+
 Products = tuple[Product | Pass, ...]
 
 
@@ -116,7 +119,10 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
 def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
     """Whether the work group that comes last at a tile adds up its few parts itself."""
     storages = 5 + (product.bias is not None) + case.tail_storages
-    return tile.shared and parts <= MOST_JOINED and storages <= case.traits.storage_blocks
+    # Two rounds of both factors; the largest tile leaves no room for a word beside them.
+    has_room = 8 * tile.depth * (tile.rows + tile.cols) < SHARED_BYTES
+    few = parts <= MOST_JOINED
+    return tile.shared and has_room and few and storages <= case.traits.storage_blocks
 
 
 def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:
