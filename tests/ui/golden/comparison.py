@@ -57,7 +57,7 @@ class Difference:
             return self.problem
         return (
             f"{self.shaped:.3%} of the pixels show something else (at most {MOST_SHAPED:.2%}), "
-            f"{self.tinted:.2%} have another colour (at most {MOST_TINTED:.0%})"
+            f"{self.tinted:.2%} have another colour (at most {MOST_TINTED:.1%})"
         )
 
     def picture(self) -> Pixels:
