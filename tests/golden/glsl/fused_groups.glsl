@@ -64,10 +64,25 @@ void store_y(int i0, int i1, float value) {
 void store_y4(int i0, int i1, vec4 values) {
     vec4 e0_four = e0_load4(e0_cell(i1));
     vec4 e1_new;
-    for (int k = 0; k < 4; ++k) {
-        float v0 = float(1.0 * values[k] + 1.0 * e0_four[k]);
+    {
+        float v0 = float(1.0 * values[0] + 1.0 * e0_four[0]);
         float v1 = float(relu(v0));
-        e1_new[k] = v1;
+        e1_new[0] = v1;
+    }
+    {
+        float v0 = float(1.0 * values[1] + 1.0 * e0_four[1]);
+        float v1 = float(relu(v0));
+        e1_new[1] = v1;
+    }
+    {
+        float v0 = float(1.0 * values[2] + 1.0 * e0_four[2]);
+        float v1 = float(relu(v0));
+        e1_new[2] = v1;
+    }
+    {
+        float v0 = float(1.0 * values[3] + 1.0 * e0_four[3]);
+        float v1 = float(relu(v0));
+        e1_new[3] = v1;
     }
     e1_put4(e1_cell(i0, i1), e1_new);
 }
