@@ -214,7 +214,9 @@ class Provenance:
             entity = entities.node(entities.wire_ends(entity)[0])
         if entity.kind not in EntityPath._fields or not self.exists(entity):
             return EntityPath(node=entity) if entity.kind == "node" else EntityPath()
-        if near.at(entity.kind) == entity and all(e is None or self.exists(e) for e in near):
+        kept = [e for e in near if e is not None]
+        # A part alone was found while there was no program, or before the thing was in it.
+        if near.at(entity.kind) == entity and len(kept) > 1 and all(map(self.exists, kept)):
             return near
         line = self._instruction_near(entity, near)
         made = {
