@@ -54,7 +54,7 @@ _SHARES: Mapping[str, Mapping[str, float]] = {
     "train": {"left": 0.17, "right": 0.42, "bottom": 0.26},
     "profile": {"left": 0.13, "right": 0.40, "bottom": 0.32},
 }
-_LEAST = {"left": 200, "right": 300, "bottom": 160}
+_LEAST = {"left": 240, "right": 300, "bottom": 160}
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
 

@@ -123,7 +123,6 @@ class DataPane(PaneFrame):
         area.setWidget(holder)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         return area
 
     # -- showing --------------------------------------------------------------------------------

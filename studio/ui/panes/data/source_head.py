@@ -103,13 +103,20 @@ class SourceHead(QWidget):
         self._line.setText(text)
         offer = data.offer if data.status == "ready" else None
         if offer is None:
-            self.offer.hide()
+            self._put_away(self.offer)
         else:
             self.offer.say(offer.why, offer.text, data.take_offer)
         if data.error is None:
-            self.refusal.hide()
+            self._put_away(self.refusal)
         else:
             self.refusal.say(_sentence(data.error), "Read again", data.reload)
+
+    def _put_away(self, banner: Banner) -> None:
+        held = self.focusWidget() if self.isVisible() else None
+        if held is not None and held.hasFocus() and banner.isAncestorOf(held):
+            # Left to itself the keyboard goes to the next field, and the pane scrolls there.
+            self.choose.setFocus()
+        banner.hide()
 
 
 class Banner(QWidget):

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QMenu,
     QPushButton,
+    QScrollArea,
     QTableView,
     QWidget,
 )
@@ -368,3 +369,29 @@ def test_arrays_of_an_archive_are_named_where_nobody_can_guess(
     studio.document.undo()
     studio.document.undo()
     assert "x_key" not in studio.data.data
+
+
+def test_a_taken_offer_leaves_the_pane_where_it_was(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    pane.resize(280, 400)
+    use(studio, pane, qtbot, "digits")
+    offer = one(pane, QWidget, "input_offer")
+    button = one(offer, QPushButton, "banner_action")
+    button.setFocus()
+    qtbot.mouseClick(button, LEFT)
+    qtbot.waitUntil(lambda: not offer.isVisible())
+    bars = [area.verticalScrollBar() for area in pane.findChildren(QScrollArea)]
+    assert bars and all(bar.value() == 0 for bar in bars)
+    assert pane.head.choose.hasFocus()
+
+
+def test_what_does_not_fit_beside_can_be_scrolled_to(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    pane.resize(180, 700)
+    use(studio, pane, qtbot, "digits")
+    bar = pane.findChildren(QScrollArea)[0].horizontalScrollBar()
+    qtbot.waitUntil(bar.isVisible)
+    pane.resize(240, 700)
+    qtbot.waitUntil(lambda: not bar.isVisible())
