@@ -17,7 +17,7 @@ from studio.graph_editor.model.project_file import project_of_state, state_of_pr
 from studio.graph_editor.model.repairs.search import with_fixes
 from studio.graph_editor.model.report import DataFacts, Report
 from studio.graph_editor.model.rescue import rescue
-from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.state import UNTITLED, DocumentState
 from studio.graph_editor.model.validation import validate
 
 __all__ = ["Change", "Document"]
@@ -56,7 +56,7 @@ class Document:
         self._report: Report | None = None
 
     @classmethod
-    def new(cls, name: str = "untitled") -> Document:
+    def new(cls, name: str = UNTITLED) -> Document:
         """An empty document."""
         training = FrozenConfig(TrainingSettings().plain())
         return cls(DocumentState(name=name, training=training))
@@ -104,8 +104,10 @@ class Document:
 
     @property
     def title(self) -> str:
-        """The project's name."""
-        return self.state.name
+        """The project's name; its file's where it was given none."""
+        if self.path is None or self.state.name != UNTITLED:
+            return self.state.name
+        return self.path.stem
 
     @property
     def folder(self) -> Path:

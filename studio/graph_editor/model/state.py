@@ -24,6 +24,8 @@ NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
 PREVIEW_MODES: tuple[PreviewMode, ...] = get_args(PreviewMode)
 FLOWING: frozenset[str] = frozenset({"layer", "dot"})
 """Kinds that wires lead through; the others are comments."""
+UNTITLED = "untitled"
+"""The name of a project that was given none."""
 
 
 class Wire(NamedTuple):
@@ -119,7 +121,7 @@ class DocumentState:
         annotations: names and comments given to the listing, as a project file holds them.
     """
 
-    name: str = "untitled"
+    name: str = UNTITLED
     nodes: Mapping[str, CanvasNode] = field(default_factory=lambda: MappingProxyType({}))
     outputs: tuple[str, ...] = ()
     data: FrozenConfig | None = None

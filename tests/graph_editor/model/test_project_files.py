@@ -324,3 +324,13 @@ def test_sections_are_checked():
     assert sections.training_of(with_rate).optimizer.learning_rate == 0.1
     assert sections.set_training(with_rate, {}) == with_rate
     assert "200 characters" in refusal(sections.set_name, state, " ").message
+
+
+def test_a_project_without_a_name_is_called_like_its_file(tmp_path: Path) -> None:
+    document = Document.new()
+    assert document.title == "untitled"
+    document.save(tmp_path / "ours.glassbox")
+    assert document.title == "ours"
+    named = document.state.replaced(name="Mine")
+    document.apply("Rename project", named)
+    assert document.title == "Mine"
