@@ -382,7 +382,8 @@ def test_a_taken_offer_leaves_the_pane_where_it_was(
     qtbot.mouseClick(button, LEFT)
     qtbot.waitUntil(lambda: not offer.isVisible())
     bars = [area.verticalScrollBar() for area in pane.findChildren(QScrollArea)]
-    assert bars and all(bar.value() == 0 for bar in bars)
+    assert bars
+    assert all(bar.value() == 0 for bar in bars)
     assert pane.head.choose.hasFocus()
 
 
