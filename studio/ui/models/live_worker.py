@@ -271,6 +271,8 @@ class Channel:
         if state in ("live", "after"):
             self._due += seconds / worker.share
         self.busy = True
+        # The picture takes the place of what was said: that may have to be said again behind it.
+        self._status = None
         self._told(
             Frame(shown, rendered.statistics, rendered.tiles, wish, value, place, text,
                   state, painted)

@@ -407,6 +407,22 @@ def test_handles_do_not_cross() -> None:
     assert not made.moved(low=1.0).follows
 
 
+def test_a_picture_that_was_held_is_the_last_seen_once_its_weights_are_gone(
+    studio: Studio,
+) -> None:
+    view = TensorViewModel(studio.live, studio.tasks)
+    view.set_active(True)
+    studio.live.rest_on(HeldWeights("one", lambda: {"t": np.ones((2, 3), np.float32)}))
+    view.show(entities.tensor("t"))
+    studio.until(lambda: view.badge == "AT REST · one")
+    studio.live.rest_on(HeldWeights("another", dict))
+    studio.until(lambda: view.badge == "LAST SEEN · one")
+    view.hold()
+    studio.until(lambda: view.badge == "HELD · one")
+    view.hold()
+    studio.until(lambda: view.badge == "LAST SEEN · one")
+
+
 def test_a_training_is_held_and_compared_with(studio: Studio, cpu: Backend) -> None:
     with Trainer(task(), cpu) as trainer:
         running = Running(studio, trainer)
