@@ -9,7 +9,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.gl.accessors import Access, Use, block, macros, read_functions, write_functions
 from studio.engine.gl.assignments import Assignment, storages_of
-from studio.engine.gl.glsl_text import as_type
+from studio.engine.gl.glsl_text import as_type, for_each_lane
 from studio.engine.gl.iteration import Iteration, iteration_over
 from studio.engine.gl.layout import Layout
 from studio.engine.gl.source import KernelSource, assemble
@@ -163,9 +163,7 @@ def _vector_body(text: ElementText, space: Iteration) -> str:
             f"    if (first >= {space.numel_text}) return;",
             *(f"    {line}" for line in space.split("first")),
             *(f"    {line}" for line in loads),
-            "    for (int k = 0; k < 4; ++k) {",
-            *(f"        {line}" for line in lines),
-            "    }",
+            *(f"    {line}" for line in for_each_lane(lines)),
             *(f"    {line}" for line in stores),
             "}",
         ]

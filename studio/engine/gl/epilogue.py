@@ -9,6 +9,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.accessors import Access, Use, indices, parameters, store_four_at
 from studio.engine.gl.assignments import Assignment
 from studio.engine.gl.element_kernel import ElementText
+from studio.engine.gl.glsl_text import for_each_lane
 from studio.engine.gl.layout import Layout
 
 
@@ -124,12 +125,7 @@ def _vector_store(
     lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
     if result.stored:
         before.append(f"{result.name}_put4({own}, values);")
-    # Written out: in a loop that the driver leaves rolled, vectors indexed by k go through memory.
-    four = [
-        line
-        for k in range(4)
-        for line in ("{", *(f"    {one.replace('[k]', f'[{k}]')}" for one in lines), "}")
-    ]
+    four = for_each_lane(lines)
     return _function(f"store_{result.name}4", result, "vec4 values", [*before, *four, *after])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,3 +50,15 @@ def int_literal(value: int) -> str:
 def as_type(expression: str, have: str, want: str) -> str:
     """An expression of GLSL type ``have`` turned into ``want`` (``int`` or ``float``)."""
     return expression if have == want else f"{want}({expression})"
+
+
+def for_each_lane(lines: Sequence[str]) -> list[str]:
+    """Statements over ``[k]`` written out for the four lanes of a vector.
+
+    In a loop that the driver leaves rolled, vectors indexed by k would go through memory.
+    """
+    return [
+        text
+        for k in range(4)
+        for text in ("{", *(f"    {line.replace('[k]', f'[{k}]')}" for line in lines), "}")
+    ]

@@ -11,7 +11,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.accessors import Access, Use, block, read_functions
 from studio.engine.gl.attributes import attribute_literal
 from studio.engine.gl.dispatch import split_line
-from studio.engine.gl.glsl_text import int_literal
+from studio.engine.gl.glsl_text import for_each_lane, int_literal
 from studio.engine.gl.planned import ArenaBinding, Binding, Planned, StorageBinding, TableBinding
 from studio.engine.gl.source import assemble
 from studio.engine.gl.specs import Case
@@ -107,6 +107,7 @@ def _body(case: Case, names: list[str]) -> str:
     loads = [f"vec4 {n}_four = {n}_data[{n}_at];" for n in names]
     lanes = [f"float {n} = {n}_four[k];" for n in names]
     backs = [f"{n}_four[k] = {n};" for n in names if n in written]
+    statements = update_statements(case.ins)
     stores = [f"{n}_data[{n}_at] = {n}_four;" for n in names if n in written]
     return "\n".join(
         [
@@ -120,11 +121,7 @@ def _body(case: Case, names: list[str]) -> str:
             "    float t = float(step_word(3));",
             f"    for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += {_LOCAL[0]}) {{",
             *(f"        {line}" for line in [*quads, *loads]),
-            "        for (int k = 0; k < 4; ++k) {",
-            *(f"            {line}" for line in lanes),
-            f"            {update_statements(case.ins)}",
-            *(f"            {line}" for line in backs),
-            "        }",
+            *(f"        {line}" for line in for_each_lane([*lanes, statements, *backs])),
             *(f"        {line}" for line in stores),
             "    }",
             "}",

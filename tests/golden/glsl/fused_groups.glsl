@@ -128,11 +128,29 @@ void main() {
     vec4 t2 = t2_data[(c0) >> 2];
     vec4 t2_new;
     vec4 t3_new;
-    for (int k = 0; k < 4; ++k) {
-        float v0 = float(t0[k] * t0[k]);
-        float v1 = t2[k] + float(t1[k] * 2.0 * t0[k]);
-        t3_new[k] = v0;
-        t2_new[k] = v1;
+    {
+        float v0 = float(t0[0] * t0[0]);
+        float v1 = t2[0] + float(t1[0] * 2.0 * t0[0]);
+        t3_new[0] = v0;
+        t2_new[0] = v1;
+    }
+    {
+        float v0 = float(t0[1] * t0[1]);
+        float v1 = t2[1] + float(t1[1] * 2.0 * t0[1]);
+        t3_new[1] = v0;
+        t2_new[1] = v1;
+    }
+    {
+        float v0 = float(t0[2] * t0[2]);
+        float v1 = t2[2] + float(t1[2] * 2.0 * t0[2]);
+        t3_new[2] = v0;
+        t2_new[2] = v1;
+    }
+    {
+        float v0 = float(t0[3] * t0[3]);
+        float v1 = t2[3] + float(t1[3] * 2.0 * t0[3]);
+        t3_new[3] = v0;
+        t2_new[3] = v1;
     }
     t2_data[(c0) >> 2] = t2_new;
     t3_data[(c0) >> 2] = t3_new;

@@ -35,15 +35,45 @@ void main() {
         vec4 g_four = g_data[g_at];
         vec4 m_four = m_data[m_at];
         vec4 v_four = v_data[v_at];
-        for (int k = 0; k < 4; ++k) {
-            float w = w_four[k];
-            float g = g_four[k];
-            float m = m_four[k];
-            float v = v_four[k];
+        {
+            float w = w_four[0];
+            float g = g_four[0];
+            float m = m_four[0];
+            float v = v_four[0];
             m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
-            w_four[k] = w;
-            m_four[k] = m;
-            v_four[k] = v;
+            w_four[0] = w;
+            m_four[0] = m;
+            v_four[0] = v;
+        }
+        {
+            float w = w_four[1];
+            float g = g_four[1];
+            float m = m_four[1];
+            float v = v_four[1];
+            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
+            w_four[1] = w;
+            m_four[1] = m;
+            v_four[1] = v;
+        }
+        {
+            float w = w_four[2];
+            float g = g_four[2];
+            float m = m_four[2];
+            float v = v_four[2];
+            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
+            w_four[2] = w;
+            m_four[2] = m;
+            v_four[2] = v;
+        }
+        {
+            float w = w_four[3];
+            float g = g_four[3];
+            float m = m_four[3];
+            float v = v_four[3];
+            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
+            w_four[3] = w;
+            m_four[3] = m;
+            v_four[3] = v;
         }
         w_data[w_at] = w_four;
         m_data[m_at] = m_four;

@@ -12,9 +12,21 @@ void main() {
     int c0 = first;
     ivec4 t0 = ivec4(uvec4(t0_data[(c0) >> 2]) >> uvec4(0u, 8u, 16u, 24u)) & 255;
     vec4 t1_new;
-    for (int k = 0; k < 4; ++k) {
-        float v0 = float(t0[k]);
-        t1_new[k] = v0;
+    {
+        float v0 = float(t0[0]);
+        t1_new[0] = v0;
+    }
+    {
+        float v0 = float(t0[1]);
+        t1_new[1] = v0;
+    }
+    {
+        float v0 = float(t0[2]);
+        t1_new[2] = v0;
+    }
+    {
+        float v0 = float(t0[3]);
+        t1_new[3] = v0;
     }
     t1_data[(c0) >> 2] = uvec2(packHalf2x16(t1_new.xy), packHalf2x16(t1_new.zw));
 }
@@ -33,9 +45,21 @@ void main() {
     int c0 = first;
     vec4 t0 = vec4(unpackHalf2x16(t0_data[(c0) >> 2].x), unpackHalf2x16(t0_data[(c0) >> 2].y));
     ivec4 t1_new;
-    for (int k = 0; k < 4; ++k) {
-        int v0 = int((t0[k]) != 0);
-        t1_new[k] = v0;
+    {
+        int v0 = int((t0[0]) != 0);
+        t1_new[0] = v0;
+    }
+    {
+        int v0 = int((t0[1]) != 0);
+        t1_new[1] = v0;
+    }
+    {
+        int v0 = int((t0[2]) != 0);
+        t1_new[2] = v0;
+    }
+    {
+        int v0 = int((t0[3]) != 0);
+        t1_new[3] = v0;
     }
     t1_data[(c0) >> 2] = uvec4(notEqual(t1_new, ivec4(0)));
 }

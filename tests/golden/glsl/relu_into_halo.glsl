@@ -17,9 +17,21 @@ void main() {
     int c0 = rest;
     vec4 t0 = t0_data[(c0 * 128 + c1 * 32 + c2) >> 2];
     vec4 t1_new;
-    for (int k = 0; k < 4; ++k) {
-        float v0 = float(relu(t0[k]));
-        t1_new[k] = v0;
+    {
+        float v0 = float(relu(t0[0]));
+        t1_new[0] = v0;
+    }
+    {
+        float v0 = float(relu(t0[1]));
+        t1_new[1] = v0;
+    }
+    {
+        float v0 = float(relu(t0[2]));
+        t1_new[2] = v0;
+    }
+    {
+        float v0 = float(relu(t0[3]));
+        t1_new[3] = v0;
     }
     t1_data[(56 + c0 * 288 + c1 * 48 + c2) >> 2] = t1_new;
 }
