@@ -36,6 +36,7 @@ class Docks(QObject):
     ) -> None:
         super().__init__(window)
         self.changed: Signal[[]] = Signal()
+        self.wanted: Signal[[]] = Signal()
         self._window = window
         self._store = store
         self._layout = Layout()
@@ -225,7 +226,9 @@ class Docks(QObject):
 
     def show(self, pane_id: str) -> Dock:
         """Bring a pane to the front and give it the keyboard."""
-        self.set_away(False)
+        if self._before_away is not None:
+            self.set_away(False)
+            self.wanted.emit()
         if self._maximised is not None and self._maximised is not self.all[pane_id]:
             self.leave_modes()
         dock = self.all[pane_id]

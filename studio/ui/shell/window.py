@@ -115,6 +115,8 @@ class MainWindow(QMainWindow):
         binding.connect(self, studio.document_replaced, self._replaced)
         binding.connect(self, self.documents.opened, self._opened)
         binding.connect(self, self.docks.changed, self._docks_changed)
+        # A pane says something of a document: the welcome page does not stand among panes.
+        binding.connect(self, self.docks.wanted, self.show_canvas)
         # What an action needs changes with states, which are heard at once below: to ask all of
         # them again with every report of a training would take the window's thread milliseconds.
         binding.refresh(self, self._refresh_actions, studio.compilation.changed,

@@ -408,6 +408,18 @@ def test_a_pane_says_its_name_again_when_the_tabs_beside_it_are_gone(
     qtbot.waitUntil(lambda: named("tensor_map"))
 
 
+def test_a_pane_asked_for_at_the_welcome_page_comes_with_the_canvas(window: MainWindow) -> None:
+    assert window.is_welcoming
+    window.studio.actions.trigger("train.start")
+    QApplication.processEvents()
+    assert not window.is_welcoming
+    assert window.docks.is_in_front(window.docks["problems"])
+    window.show_welcome()
+    window.docks.show("plots")
+    assert not window.is_welcoming
+    assert window.docks.is_in_front(window.docks["plots"])
+
+
 def test_the_middle_has_the_keyboard_from_the_start(qtbot: QtBot, opened: MainWindow) -> None:
     opened.activateWindow()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is opened.canvas)
