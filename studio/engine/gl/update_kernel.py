@@ -24,7 +24,8 @@ Place = Callable[[Ref], tuple[int, int]]
 
 CHUNK = 1024
 """Elements one work group updates; a multiple of four, so that all loads are vec4."""
-_LOCAL = (64, 1, 1)
+_LOCAL = (256, 1, 1)
+"""A quadruple an invocation: loads of one that went over several would wait for each other."""
 
 
 def plan_updates(cases: Sequence[Case], place: Place) -> list[Planned]:

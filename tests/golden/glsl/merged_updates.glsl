@@ -1,5 +1,5 @@
 == update_adam (4, 1, 1) (4, 0)
-layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
+layout(local_size_x = 256, local_size_y = 1, local_size_z = 1) in;
 #line 200
 
 layout(std430, binding = 0) readonly buffer table_block { int table[]; };
@@ -26,7 +26,7 @@ void main() {
     int count = table[row];
     float lr = rates(step_word(0) % 4);
     float t = float(step_word(3));
-    for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += 64) {
+    for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += 256) {
         int w_at = table[row + 1] + q;
         int g_at = table[row + 2] + q;
         int m_at = table[row + 3] + q;
