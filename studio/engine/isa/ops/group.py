@@ -9,8 +9,9 @@ from studio.engine.isa.instruction import Instruction
 class Fuse(Instruction, code=380, mnemonic="FUSE", category="group"):
     """Begin a fused kernel.
 
-    kind=epilogue: one producer followed by element-wise instructions on its result; kind=chain:
-    element-wise instructions only; kind=update: one update instruction per parameter, all alike.
+    kind=epilogue: one producer, forward or gradient, followed by element-wise instructions on what
+    it makes (normalisations by running statistics count as such); kind=chain: element-wise
+    instructions only; kind=update: one update instruction per parameter, all alike.
     """
 
     synopsis = "begin fused kernel"
