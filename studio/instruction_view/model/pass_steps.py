@@ -11,7 +11,11 @@ from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
 from studio.instruction_view.model.program_diff import DiffLine, program_diff
 
+BASELINE = "baseline"
+"""The step from the program that was pinned to the one shown."""
+
 NOTES = {
+    BASELINE: "since it was pinned",
     **{each.name: each.note for each in (*ALGEBRAIC, *JOINT)},
     DIFFERENTIATE: "the backward section",
     EMIT_UPDATES: "the update section",
@@ -54,6 +58,11 @@ class PassStep:
         self.before = before
         self.after = after
         self._sizes = batch, data_rows
+
+    @property
+    def idle_words(self) -> str:
+        """What is said where nothing changed."""
+        return "no difference" if self.name == BASELINE else "nothing to do"
 
     @cached_property
     def is_empty(self) -> bool:

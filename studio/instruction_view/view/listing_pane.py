@@ -23,7 +23,7 @@ from studio.instruction_view.model.arrangement import Failure, Level, Line
 from studio.instruction_view.model.columns import COLUMNS, cell_text, exact_cell
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.model.look_up import go_to
-from studio.instruction_view.model.pass_steps import PassStep
+from studio.instruction_view.model.pass_steps import BASELINE, PassStep
 from studio.instruction_view.model.tensor_rows import TensorRow
 from studio.instruction_view.view.labelling import Labelling
 from studio.instruction_view.view.line_table import Spot
@@ -216,6 +216,7 @@ class ListingPane(PaneFrame):
         """Keep this program: the passes begin with how later ones differ from it."""
         self._baseline = self._compilation.shown
         self._take_passes()
+        self.passes.look_at(BASELINE)
         self.show_passes(True)
 
     def _take_program(self) -> None:
@@ -254,7 +255,7 @@ class ListingPane(PaneFrame):
         steps = shown.passes
         if self._baseline is not None:
             against = PassStep(
-                "baseline", self._baseline.program, shown.program, shown.batch, shown.data_rows
+                BASELINE, self._baseline.program, shown.program, shown.batch, shown.data_rows
             )
             steps = (against, *steps)
         self.passes.take(steps)

@@ -44,6 +44,7 @@ class PassViewer(QWidget):
         self._tasks = tasks
         self._steps: tuple[PassStep, ...] = ()
         self._running: TaskHandle | None = None
+        self._wanted = ""
         self._list = QListWidget(self)
         self._list.setObjectName("passes.list")
         self._list.setAccessibleName("Compiler passes")
@@ -111,6 +112,11 @@ class PassViewer(QWidget):
 
         self._running = self._tasks.start("Compare passes", work, self._worked_out, quiet=True)
 
+    def look_at(self, name: str) -> None:
+        """Show a pass by name, as soon as the differences are known."""
+        self._wanted = name
+        self._fill()
+
     def _worked_out(self, _result: None) -> None:
         self._running = None
         self._fill()
@@ -120,6 +126,7 @@ class PassViewer(QWidget):
             return
         current = self._list.currentItem()
         name = "" if current is None else str(current.data(Qt.ItemDataRole.UserRole))
+        name, self._wanted = self._wanted or name, ""
         self._list.blockSignals(True)
         self._list.clear()
         for step in self._steps:
@@ -149,7 +156,7 @@ def _item(step: PassStep) -> QListWidgetItem:
     counts = " ".join(f"{sign}{count}" for sign, count in counted if count)
     item = QListWidgetItem(f"{step.name}   {counts}" if counts else step.name)
     item.setData(Qt.ItemDataRole.UserRole, step.name)
-    item.setToolTip(step.note if not step.is_empty else f"{step.note}: nothing to do")
+    item.setToolTip(step.note if not step.is_empty else f"{step.note}: {step.idle_words}")
     if step.is_empty:
         item.setForeground(theme.colour("text3"))
     return item
@@ -172,7 +179,7 @@ def _title(step: PassStep) -> str:
         if get(before) != get(after)
     ]
     if step.is_empty:
-        facts = ["nothing to do"]
+        facts = [step.idle_words]
     elif not facts:
         facts = ["same size, other lines"]
     return f"<b>{step.name}</b> · {step.note} · {' · '.join(facts)}"
