@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.view.canvas import CanvasView
 from studio.graph_editor.view.fix_chips import FixChip
+from studio.instruction_view.view.listing_pane import ListingPane
 from studio.ui.models.studio import Studio
 from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.shell.finder import Finder
@@ -189,6 +190,19 @@ class Person:
         area = self.canvas.graph.nodes[node_id].scene_area
         at = self.canvas.view_point(QPointF(area.center().x(), area.top() + 12)).toPoint()
         self.click(self.canvas.viewport(), at)
+
+    def click_instruction(self, node_id: str) -> None:
+        """Click the number of a line in sight of the listing that works for a layer."""
+        view = self.see(ListingPane).view
+        area = view.viewport().rect()
+        made_by = self.studio.compilation.provenance.nodes_of
+        at = next(
+            spot
+            for place, line in enumerate(view.lines)
+            if line.kind == "instruction" and node_id in {owner for owner, _ in made_by(line.row)}
+            if area.contains(spot := QPoint(48, view.spot_rect(place).center().y()))
+        )
+        self.click(view.viewport(), at)
 
     def command(self, words: str) -> None:
         """A command out of the palette: open it, type, Enter."""
