@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 
@@ -62,8 +63,11 @@ class Entry:
         """Bytes moved to and from storages, each once per direction; registers move none."""
         of = program.bound(batch, rows)
         total = 0
+        fused = self.kind == "epilogue" and isinstance(self.parts[0], Twin)
+        inner = inner_gradients(program) if fused else frozenset()
         for refs in (self.reads(), self.writes()):
             kept = {program.storage(r): r for r in refs if r.grad or not _register(program, r)}
+            kept = {s: r for s, r in kept.items() if s not in inner}
             total += sum(of(r).numel * of(r).dtype.itemsize for r in kept.values())
         return total
 

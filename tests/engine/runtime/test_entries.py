@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from studio.engine.compiler.lifetimes import inner_gradients
+from studio.engine.compiler.pipeline import compile_program
+from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.isa.builder import ProgramBuilder
@@ -12,6 +15,7 @@ from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries, unfused
+from tests.engine.compiler.networks import mlp
 from tests.engine.cpu.programs import epilogue, updates
 
 
@@ -51,3 +55,15 @@ def _with(*markers: Instruction) -> Program:
     (y,) = b.emit("forward", Relu, x=x)
     b.append("loss", Relu(x=y, y=y))
     return b.finish((x,), (y,))
+
+
+def test_a_gradient_that_lives_inside_a_kernel_moves_no_bytes() -> None:
+    program = compile_program(mlp(), GL)
+    (storage,) = inner_gradients(program)
+    (group,) = [e for e in entries(program) if e.mnemonic == "GRADS_LINEAR+GRADS_RELU"]
+    assert storage in {program.storage(ref) for ref in group.writes()}
+    of = program.bound(4)
+    moved = {program.storage(r): of(r).numel for r in group.reads()}
+    made = {program.storage(r): of(r).numel for r in group.writes()}
+    del made[storage]
+    assert group.traffic(program, 4, 0) == 4 * (sum(moved.values()) + sum(made.values()))
