@@ -52,6 +52,7 @@ class DeviceWork:
             is_software=info.is_software,
             # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
             storage_blocks=8,
+            offered_blocks=max(min(info.max_storage_blocks, 12), 8),
             choices=self.choices,
         )
 

@@ -49,10 +49,12 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         bindings.append(ScratchBinding(one.scratch, use, alone=one.arrivals > 0))
     if one.arrivals:
         bindings.append(ArrivalsBinding(one.arrivals))
-    if len(bindings) > case.traits.storage_blocks:
+    traits = case.traits
+    offered = traits.offered_blocks if one.arrivals else traits.storage_blocks
+    if len(bindings) > offered:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
-            f"{case.traits.storage_blocks}",
+            f"{offered}",
             who=case.ins.mnemonic,
             origin=", ".join(case.ins.owners),
         )

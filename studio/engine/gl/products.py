@@ -122,7 +122,7 @@ def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
     # Two rounds of both factors; the largest tile leaves no room for a word beside them.
     has_room = 8 * tile.depth * (tile.rows + tile.cols) < SHARED_BYTES
     few = parts <= MOST_JOINED
-    return tile.shared and has_room and few and storages <= case.traits.storage_blocks
+    return tile.shared and has_room and few and storages <= case.traits.offered_blocks
 
 
 def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:

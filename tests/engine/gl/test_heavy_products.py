@@ -395,13 +395,16 @@ def test_the_last_work_group_adds_up_the_parts_of_a_product(
     session.close()
 
 
-def test_products_that_touch_many_storages_are_summed_by_a_dispatch(backend: GlBackend) -> None:
-    x, w, b = draw(64, 1024), draw(64, 1024), draw(64)
-    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (64, 64)}, batched=("x", "y"))
-    with patch.object(DeviceWork, "traits", Traits(storage_blocks=5)):
+@pytest.mark.parametrize(("offered", "dispatches"), [(5, 2), (6, 1)])
+def test_products_that_touch_many_storages_are_summed_by_a_dispatch(
+    backend: GlBackend, offered: int, dispatches: int
+) -> None:
+    x, w, b = draw(128, 512), draw(256, 512), draw(256)
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (128, 256)}, batched=("x", "y"))
+    with patch.object(DeviceWork, "traits", Traits(storage_blocks=5, offered_blocks=offered)):
         session = backend.open_session()
-        executable = backend.compile(line.program, session, 64)
+        executable = backend.compile(line.program, session, 128)
     ((_, planned),) = executable.planned
-    assert [one.source.name for one in planned] == ["linear", "fold_products"]
+    assert [one.source.name for one in planned] == ["linear", "fold_products"][:dispatches]
     executable.close()
     session.close()
