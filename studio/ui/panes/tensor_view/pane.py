@@ -295,9 +295,13 @@ class TensorViewPane(PaneFrame):
         )  # fmt: skip
         if found != self._choices:
             self._choices = found
+            typed = self._typing.text() if self._is_typing else None
             with QSignalBlocker(self._chooser):
                 self._chooser.clear()
                 self._chooser.addItems([entity.key for entity in found])
+                if typed is not None:
+                    self._chooser.setEditText(typed)
+                    self._typing.setModified(True)
             self._keep_up()
             if self._sought is not None:
                 self._selected(self._sought, "")
@@ -321,14 +325,22 @@ class TensorViewPane(PaneFrame):
         found = None if before is None else renamed(before, entity, tensors)
         self.show_tensor(found if found in self._choices else None)
 
+    @property
+    def _is_typing(self) -> bool:
+        """Whether somebody is in the middle of a name."""
+        return self._typing.hasFocus() and self._typing.isModified()
+
     def _show_choice(self) -> None:
+        # Choosing an index writes its name over what is typed, even where it is the same index.
+        if self._is_typing:
+            return
         key = "" if self.view.entity is None else self.view.entity.key
         with QSignalBlocker(self._chooser):
             self._chooser.setCurrentIndex(self._chooser.findText(key))
-            if not self._typing.hasFocus():
-                self._chooser.setEditText(key)
+            self._chooser.setEditText(key)
 
     def _chosen(self, place: int) -> None:
+        self._typing.setModified(False)
         if 0 <= place < len(self._choices):
             entity = self._choices[place]
             self._note_choice(entity)
@@ -337,6 +349,7 @@ class TensorViewPane(PaneFrame):
             self._bus.select((entity,), source=VIEW)
 
     def _typed(self) -> None:
+        self._typing.setModified(False)
         place = self._chooser.findText(self._typing.text())
         if place >= 0 and self._choices[place] != self.view.entity:
             self._chosen(place)

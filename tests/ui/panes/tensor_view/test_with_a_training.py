@@ -145,6 +145,43 @@ def test_a_selected_layer_shows_its_weights_until_something_else_is_chosen(
     studio.close()
 
 
+def test_a_name_half_typed_stays_while_programs_and_trainings_come_and_go(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    pane = opened_pane(qtbot, studio)
+    name = kernel_of(studio)
+    bias = name.replace("/kernel", "/bias")
+    pane.show_tensor(entities.tensor(name))
+    chooser = pane.findChild(QComboBox, "tensor_chooser")
+    assert chooser is not None
+    field = chooser.lineEdit()
+    pane.activateWindow()
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    field.selectAll()
+    qtbot.keyClicks(field, bias[:-1])
+    studio.live.expect(True)
+    studio.live.expect(False)
+    layer = layer_ids(studio, "Dense")[-1]
+    before = studio.compilation.result
+    studio.document.apply("Rename", rename(studio.document.state, layer, "the_last"))
+    qtbot.waitUntil(lambda: studio.compilation.result is not before, timeout=30000)
+    qtbot.waitUntil(lambda: chooser.findText("the_last/kernel") >= 0, timeout=30000)
+    assert field.text() == bias[:-1]
+    qtbot.keyClicks(field, bias[-1])
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert pane.view.entity == entities.tensor(bias)
+    field.selectAll()
+    qtbot.keyClicks(field, "nothing of that name")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert pane.view.entity == entities.tensor(bias)
+    assert field.text() == bias
+    pane.close_view()
+    studio.close()
+
+
 def test_a_renamed_layer_is_followed_and_another_project_forgets_it(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
