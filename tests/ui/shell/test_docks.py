@@ -293,6 +293,32 @@ def test_every_workspace_adapts_whenever_it_is_shown(qtbot: QtBot, opened: MainW
         qtbot.waitUntil(lambda: right_columns(opened) == 2)
 
 
+@pytest.mark.parametrize("size", [(1364, 740), (1500, 900)])
+def test_a_workspace_first_shown_in_a_later_session_is_whole(
+    qtbot: QtBot, another: Callable[[], MainWindow], size: tuple[int, int]
+) -> None:
+    first = another()
+    first.resize(*size)
+    first.show_canvas()
+    qtbot.waitUntil(lambda: len(in_front(first)) >= 4)
+    first.docks.switch("train")
+    qtbot.waitUntil(lambda: len(in_front(first)) >= 4)
+    first.docks.keep()
+    second = another()
+    second.resize(*size)
+    second.show_canvas()
+    for name in ("build", "train"):
+        second.docks.switch(name)
+        qtbot.waitUntil(lambda: len(in_front(second)) >= 4)
+    second.docks.switch("profile")
+    top = second.centralWidget().y()
+    for name in ("outline", "profiler"):
+        qtbot.waitUntil(lambda name=name: second.docks[name].y() == top)
+    places = [second.docks[name].geometry() for name in in_front(second)]
+    for number, place in enumerate(places):
+        assert not any(place.intersects(other) for other in places[number + 1 :])
+
+
 def test_a_small_window_does_not_stay_in_the_next_one(
     qtbot: QtBot, another: Callable[[], MainWindow]
 ) -> None:
