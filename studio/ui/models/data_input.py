@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import shape_text
 from studio.graph_editor.model.edits.layers import add_layer, set_option
+from studio.graph_editor.model.edits.wires import connect
 from studio.graph_editor.model.layer_types import is_input, layer_at
+from studio.graph_editor.model.resolve import resolve
 from studio.graph_editor.model.state import DocumentState
 
 
@@ -35,7 +37,7 @@ def input_offer(state: DocumentState, shape: Shape) -> InputOffer | None:
         return InputOffer(
             f"Add an input of {wanted}",
             "The network has no input yet.",
-            lambda now: add_layer(now, "Input", config={"shape": list(shape)}, at=_left_of(now)),
+            lambda now: _with_input(now, shape),
         )
     if len(entries) > 1:
         return None
@@ -48,6 +50,14 @@ def input_offer(state: DocumentState, shape: Shape) -> InputOffer | None:
         f"Samples are {wanted}, the input {entry.name!r} takes {shape_text(found)}.",
         lambda now: set_option(now, entry.id, "shape", list(shape)),
     )
+
+
+def _with_input(state: DocumentState, shape: Shape) -> DocumentState:
+    """An input added, and joined to the layer that waits for one where it is clear which."""
+    waiting = [i for i, sources in resolve(state).inputs.items() if not sources]
+    added = add_layer(state, "Input", config={"shape": list(shape)}, at=_left_of(state))
+    (new,) = (node.id for node in added.layers() if node.id not in state.nodes)
+    return connect(added, new, waiting[0], check_shapes=False) if len(waiting) == 1 else added
 
 
 def _left_of(state: DocumentState) -> tuple[float, float]:

@@ -203,6 +203,27 @@ def test_compiles_and_views_share_one_reading(desk: DataDesk, tmp_path: Path) ->
     assert len(opened) == 1
 
 
+def test_an_added_input_is_joined_to_the_layer_that_waits_for_one(desk: DataDesk) -> None:
+    state = add_layer(desk.document.state, "Flatten")
+    (flatten,) = state.nodes
+    desk.document.apply("Add", add_layer(state, "Dense", config={"units": 10}, after=flatten))
+    desk.data.choose("digits")
+    desk.settle()
+    desk.data.take_offer()
+    (entry,) = (n for n in desk.document.state.layers() if n.type_name == "Input")
+    assert desk.document.state.nodes[flatten].inputs == (entry.id,)
+    assert desk.document.report.is_valid
+
+
+def test_an_added_input_is_joined_to_none_where_several_wait(desk: DataDesk) -> None:
+    state = add_layer(add_layer(desk.document.state, "Flatten"), "Flatten")
+    desk.document.apply("Add", state)
+    desk.data.choose("digits")
+    desk.settle()
+    desk.data.take_offer()
+    assert not list(desk.document.state.wires())
+
+
 def test_the_input_is_offered_to_fit_and_never_changed_unasked(desk: DataDesk) -> None:
     desk.data.choose("digits")
     desk.settle()
