@@ -91,6 +91,11 @@ def first_message(flow: Flow, ids: Sequence[str]) -> str:
 
 def preview_edit(before: DocumentState, after: DocumentState) -> Ghost:
     """The change of the whole network's numbers between two states."""
+    fed = resolve(after).fed
+    if any(node.is_layer and node.id not in before.nodes and node.id not in fed
+           for node in after.nodes.values()):  # fmt: skip
+        # Nothing reaches what is new: its numbers are not known, which is not none.
+        return Ghost()
     return Ghost(difference=_difference(before, after))
 
 

@@ -414,3 +414,11 @@ def test_an_edit_can_be_weighed_before_it_is_made():
 
 def test_edits_refused_anywhere_are_errors_of_the_studio():
     assert isinstance(refusal(add_chain, chain(), [NewLayer("Dense", {"units": 0})]), StudioError)
+
+
+def test_what_nothing_reaches_is_not_said_to_have_no_parameters() -> None:
+    state = DocumentState()
+    chain = [NewLayer("Conv2D", {"filters": 16}), NewLayer("Dense", {"units": 10})]
+    assert preview_edit(state, add_chain(state, chain).state).text == ""
+    entry = add_chain(state, [NewLayer("Input", {"shape": [8, 8, 1]})]).state
+    assert preview_edit(state, entry).text == "+0 parameters"
