@@ -7,8 +7,6 @@ from typing import Protocol
 
 from studio.engine.core.tensor import Ref
 
-FORWARD_ROLES = ("forward", "data")
-
 
 class Origins(Protocol):
     """Keys of instructions, and the layers each came from."""

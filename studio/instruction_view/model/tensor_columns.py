@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from studio.instruction_view.model.quantities import bytes_text, exact_text
+from studio.instruction_view.model.quantities import bytes_text
 from studio.instruction_view.model.tensor_rows import TensorRow
 
 TensorColumnKey: TypeAlias = Literal[
@@ -115,11 +115,6 @@ def tensor_order(
         return (0.0, tensor_cell(row, key, alias=alias))
     number = numbers[key]
     return (float("inf") if number is None else float(number), row.key)
-
-
-def exact_bytes(row: TensorRow) -> str:
-    """All digits of the bytes, for a tip."""
-    return "" if row.nbytes is None else f"{exact_text(row.nbytes)} bytes"
 
 
 def _span_text(row: TensorRow) -> str:

@@ -83,10 +83,6 @@ class ScrubField(QLineEdit):
         if not self.isModified() and not self._is_scrubbing:
             self._show()
 
-    def set_stepping(self, stepping: Stepping) -> None:
-        """Change which values there are."""
-        self._stepping = stepping
-
     def set_hint(self, text: str) -> None:
         """Put what the number means before how the field is used."""
         self.setToolTip(f"{text}\n{_HINT}" if text else _HINT)

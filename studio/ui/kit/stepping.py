@@ -40,11 +40,6 @@ class Stepping:
         bounded = min(max(value, self.low), self.high)
         return round(bounded) if self.integer else bounded
 
-    def is_allowed(self, value: float) -> bool:
-        """Whether the value may be taken as it is."""
-        whole = not self.integer or float(value).is_integer()
-        return whole and self.low <= value <= self.high
-
     def stepped(self, value: float, notches: int, pace: Pace = "normal") -> float:
         """The value so many steps further; a fine step is a tenth, a coarse one ten."""
         if self.scale == "linear" or (self.scale == "powers" and pace == "fine"):

@@ -15,9 +15,6 @@ from studio.ui.models.theme import Mode, Theme
 
 FontKind: TypeAlias = Literal["ui", "small", "title", "large", "mono", "numbers"]
 
-UNIT = 4
-"""Every distance is a multiple of this many device-independent pixels."""
-
 COMPACT_ROW, ROW = 22, 28
 """Heights of a row in tables and trees, and of one line of controls."""
 

@@ -124,11 +124,6 @@ class Drawing:
         """Whether nothing is drawn."""
         return not self.ink.any()
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether a stroke can be taken back."""
-        return bool(self._before)
-
     def begin(self) -> None:
         """A stroke begins: what is there now can be had back."""
         self._before = [*self._before[-_STEPS_BACK + 1 :], self.ink.copy()]

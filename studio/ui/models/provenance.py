@@ -106,10 +106,6 @@ class Provenance:
         """The running index of an instruction, None when this program has it no more."""
         return self._index.get(key)
 
-    def section_of(self, index: int) -> str:
-        """The program's section an instruction stands in."""
-        return self._instructions[index][0]
-
     def instruction_at(self, index: int) -> Instruction:
         """The instruction itself."""
         return self._instructions[index][1]

@@ -54,13 +54,6 @@ def thin(
     return _joined(curve, steps, horizontal, begin, end, np.array(outer, np.int64))
 
 
-def whole_range(curve: Curve) -> tuple[float, float] | None:
-    """Lowest and highest finite value; None without any."""
-    begin, end = np.array([0]), np.array([len(curve)])
-    low, high = float(curve.lowest(begin, end)[0]), float(curve.highest(begin, end)[0])
-    return None if np.isnan(low) else (low, high)
-
-
 def range_between(
     curve: Curve, steps: Steps, horizontal: Horizontal, view: tuple[float, float]
 ) -> tuple[float, float] | None:

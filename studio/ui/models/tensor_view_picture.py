@@ -22,7 +22,6 @@ from studio.ui.models.tensor_view_colours import (
     Choice,
     coloured,
     palette,
-    standing_for,
 )
 from studio.ui.models.tensor_view_layout import Placed
 from studio.ui.models.tensor_view_range import ColourRange
@@ -189,11 +188,6 @@ def bars_of(tile: Tile) -> list[Bar]:
         kinds[(marks & bit) != 0] = kind
     found = zip(tile.low.reshape(-1).tolist(), tile.high.reshape(-1).tolist(), kinds, strict=True)
     return [Bar(low, high, int(kind)) for low, high, kind in found]
-
-
-def shown_value(tile: Tile, cell: tuple[int, int, int], choice: Choice) -> float:
-    """What stands for a cell."""
-    return float(standing_for(tile, choice)[(*cell, 0)])
 
 
 def short_number(value: Any, digits: int = 3) -> str:

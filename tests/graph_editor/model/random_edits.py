@@ -130,8 +130,9 @@ class Editor:
         return wires.move_outputs(state, self.one(state), self.one(state))
 
     def drop(self, state: DocumentState) -> DocumentState:
-        both = (wires.drop_inputs, wires.drop_outputs)
-        return self.random.choice(both)(state, self.one(state))
+        node_id, into = self.one(state), self.random.random() < 0.5
+        ends = [w for w in state.wires() if (w.target if into else w.source) == node_id]
+        return wires.cut_wires(state, ends)
 
     def option(self, state: DocumentState) -> DocumentState:
         node = state.node(self.one(state))

@@ -10,7 +10,7 @@ from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
 from studio.graph_editor.model.invariants import broken_rules
 from studio.graph_editor.model.state import Wire
-from tests.graph_editor.model.networks import chain, net, refusal, residual
+from tests.graph_editor.model.networks import net, refusal, residual
 from tests.graph_editor.model.networks import wires as drawn
 
 
@@ -45,7 +45,6 @@ def test_a_wire_that_may_not_be_is_refused_with_a_reason(name):
     assert error.who
     if "nothing" not in name:
         assert wires.can_link(state, *ends) == error.message
-        assert wires.best_port(state, ends[0], ends[1]) is None
 
 
 def test_a_wire_whose_shape_does_not_fit_is_refused():
@@ -62,7 +61,6 @@ def test_a_merge_checks_shapes_once_both_are_there():
     state = add_layer(state, "Add", after="conv2d")
     assert isinstance(refusal(wires.connect, state, "conv2d_1", "add"), ShapeClash)
     assert wires.can_link(state, "input", "add") == ""
-    assert wires.best_port(state, "input", "add") == 1
 
 
 def test_connect_takes_the_first_free_input():
@@ -92,7 +90,8 @@ def test_the_knife_cuts_several_wires_at_once():
 
 
 def test_all_wires_of_an_output_move_together():
-    state = wires.drop_inputs(add_layer(residual(), "ReLU", after="input"), "re_lu")
+    state = add_layer(residual(), "ReLU", after="input")
+    state = wires.disconnect(state, "re_lu", 0)
     moved = wires.move_outputs(state, "input", "re_lu")
     assert drawn(moved) == "re_lu>conv2d conv2d>conv2d_1 conv2d_1>add re_lu>add:1"
     assert isinstance(refusal(wires.move_outputs, moved, "re_lu", "conv2d"), CycleError)
@@ -100,10 +99,12 @@ def test_all_wires_of_an_output_move_together():
 
 
 def test_wires_of_a_port_are_dropped():
-    assert drawn(wires.drop_outputs(residual(), "input")) == "conv2d>conv2d_1 conv2d_1>add"
-    assert drawn(wires.drop_inputs(residual(), "add")) == "input>conv2d conv2d>conv2d_1"
-    state = chain()
-    assert wires.drop_inputs(state, "input") is state
+    state = residual()
+    out_of = wires.cut_wires(state, state.wires_from("input"))
+    assert drawn(out_of) == "conv2d>conv2d_1 conv2d_1>add"
+    into = wires.cut_wires(state, [wire for wire in state.wires() if wire.target == "add"])
+    assert drawn(into) == "input>conv2d conv2d>conv2d_1"
+    assert wires.cut_wires(state, []) is state
 
 
 def test_a_dot_bends_a_wire_and_keeps_its_slot():

@@ -51,8 +51,7 @@ def test_whole_numbers_stay_whole() -> None:
     assert kernel.stepped(3, 1, "fine") == 4
     assert kernel.stepped(3, -9) == 1
     assert isinstance(kernel.stepped(3, 1), int)
-    assert not kernel.is_allowed(2.5)
-    assert kernel.is_allowed(2.0)
+    assert kernel.fitted(2.4) == 2
 
 
 def test_dragging_counts_from_where_it_began() -> None:

@@ -53,17 +53,6 @@ def disconnect(state: DocumentState, target: str, slot: int) -> DocumentState:
     return state.with_nodes([replace(node, inputs=inputs)])
 
 
-def drop_inputs(state: DocumentState, target: str) -> DocumentState:
-    """Remove all wires into ``target``."""
-    node = state.node(target)
-    return state.with_nodes([replace(node, inputs=())]) if node.inputs else state
-
-
-def drop_outputs(state: DocumentState, source: str) -> DocumentState:
-    """Remove all wires out of ``source``."""
-    return cut_wires(state, state.wires_from(source))
-
-
 def cut_wires(state: DocumentState, wires: Iterable[Wire]) -> DocumentState:
     """Remove several wires at once, as the knife does; those that are not there are skipped."""
     gone: dict[str, set[int]] = {}
@@ -102,11 +91,6 @@ def can_link(
     except StudioError as error:
         return error.message
     return ""
-
-
-def best_port(state: DocumentState, source: str, target: str) -> int | None:
-    """The input of ``target`` a wire from ``source`` would take; None when it is refused."""
-    return None if can_link(state, source, target) else len(state.node(target).inputs)
 
 
 def wire_exists(state: DocumentState, wire: Wire) -> bool:
