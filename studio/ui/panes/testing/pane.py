@@ -6,8 +6,10 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
+    QFrame,
     QHBoxLayout,
     QLabel,
+    QScrollArea,
     QSizePolicy,
     QSplitter,
     QTabWidget,
@@ -52,6 +54,7 @@ class TestingPane(PaneFrame):
         self._matrix = MatrixPanel(studio.evaluation, self)
         self._samples = SamplesPanel(studio.evaluation, self)
         self._ask = AskView(studio.evaluation, self)
+        self._asking = _scrolled(self._ask)
         self._head = MeasuresHead(studio, self)
         self._stale = StaleBand(studio, self)
         self._lay_out()
@@ -174,7 +177,7 @@ class TestingPane(PaneFrame):
         if columns == self._columns:
             return
         self._columns = columns
-        panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._ask, "Ask"))
+        panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._asking, "Ask"))
         beside = panels if columns == 3 else panels[:2] if columns == 2 else ()
         for panel, _ in beside:
             self._split.addWidget(panel)
@@ -189,7 +192,7 @@ class TestingPane(PaneFrame):
             self._split.show()
         elif columns == 2:
             self._tabs.addTab(self._split, "Evidence")
-            self._tabs.addTab(self._ask, "Ask")
+            self._tabs.addTab(self._asking, "Ask")
         else:
             self._split.hide()
             for panel, title in panels:
@@ -199,6 +202,16 @@ class TestingPane(PaneFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
+
+
+def _scrolled(view: QWidget) -> QScrollArea:
+    """A view that is never smaller than can be used, however low the pane is."""
+    view.setBackgroundRole(QPalette.ColorRole.Base)
+    area = QScrollArea()
+    area.setWidget(view)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    return area
 
 
 class MeasuresHead(QWidget):

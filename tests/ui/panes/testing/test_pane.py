@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QPushButton,
+    QTabWidget,
     QToolButton,
     QWidget,
 )
@@ -252,6 +253,17 @@ def test_a_drawing_is_answered_while_it_grows_and_cleared(
     qtbot.keyClick(draw, Qt.Key.Key_Delete)
     assert drawing.is_empty
     digits.until(lambda: evaluation.answer is None)
+
+
+def test_a_low_page_can_still_be_drawn_on(tested: TestingPane, qtbot: QtBot) -> None:
+    tested.resize(574, 150)
+    tabs = tested.findChild(QTabWidget, "testing_tabs")
+    assert tabs is not None
+    tabs.setCurrentIndex(tabs.count() - 1)
+    qtbot.waitUntil(tested.ask.draw.isVisible)
+    smallest = tested.ask.draw.minimumSizeHint()
+    qtbot.waitUntil(lambda: tested.ask.draw.height() >= smallest.height())
+    assert not tested.ask.draw.geometry().intersects(tested.ask.answer.geometry())
 
 
 def test_a_dropped_image_is_answered(
