@@ -292,6 +292,8 @@ class CanvasCommands:
         canvas, primary = self._canvas, self._canvas.bus.selection.primary
         chip = canvas.fixes.step("" if primary is None else primary.key)
         if chip is not None:
+            # Enter and Esc are the canvas's, wherever the keyboard was.
+            canvas.setFocus()
             canvas.navigation.reveal(canvas.graph.area_of([chip.node_id]))
 
     def drop_wires(self) -> None:

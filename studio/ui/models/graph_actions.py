@@ -87,7 +87,7 @@ _GRAPH: tuple[ActionSpec, ...] = (
     ActionSpec(
         "graph.repair", "Show the next repair",
         "Show on the canvas what the next repair of an error would do; Enter makes it.",
-        ("Ctrl+.",), "Graph", "canvas", aliases=("fix", "quick fix", "mend"), group="layer",
+        ("Ctrl+.",), "Graph", aliases=("fix", "quick fix", "mend"), group="layer",
     ),
     ActionSpec(
         "graph.bypass", "Bypass", "Let data pass the selected layers unchanged, or not any more.",

@@ -81,6 +81,17 @@ def test_repairs_are_previewed_and_made_by_keys_alone(hands: Hands) -> None:
     assert hands.document.history.undo_text == offered[0].fix.text
 
 
+def test_a_repair_asked_for_elsewhere_brings_the_keyboard_to_the_canvas(hands: Hands) -> None:
+    hands.open(faulty())
+    offered = chips(hands)
+    hands.canvas.clearFocus()
+    assert not hands.canvas.hasFocus()
+    hands.studio.actions.trigger("graph.repair")
+    assert hands.canvas.hasFocus()
+    hands.key(Qt.Key.Key_Return)
+    assert hands.document.history.undo_text == offered[0].fix.text
+
+
 def test_enter_makes_the_repair_the_pointer_is_on(hands: Hands) -> None:
     hands.open(faulty())
     chip = chips(hands)[0]
