@@ -11,9 +11,14 @@ from studio.engine.isa.instruction import Instruction, Twin
 
 
 def run_rows(
-    ins: Instruction, views: Views, each: Callable[[Floats, Floats, Floats, Floats], None]
+    ins: Instruction,
+    views: Views,
+    each: Callable[[Floats, Floats, Floats, Floats], None],
+    at_once: bool = False,
 ) -> Run:
     """A run of ``each(x, y, powers, column)`` over stretches of rows of ``step`` elements.
+
+    ``at_once`` gives it all rows together.
 
     ``y`` takes the result, ``powers`` (as wide as a row) and ``column`` (one per row) are working
     memory.
@@ -24,7 +29,8 @@ def run_rows(
     x = DenseIn(views, source, (rows, width))
     y = DenseOut(views, target, (rows, width))
     column, powers = views.scratch((rows, 1)), views.scratch((rows, width))
-    parts = row_stretches((x.array, y.array, powers, column), width)
+    whole = (x.array, y.array, powers, column)
+    parts = [whole] if at_once else row_stretches(whole, width)
 
     def run() -> None:
         x.load()

@@ -33,7 +33,9 @@ def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = e^(x - max) / Σ e^(x - max)."""
-    return run_rows(ins, views, _softmax_compiled if views.means.compiled else _softmax)
+    if views.means.compiled:
+        return run_rows(ins, views, _softmax_compiled, at_once=True)
+    return run_rows(ins, views, _softmax)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
