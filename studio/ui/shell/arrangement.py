@@ -63,8 +63,6 @@ def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> N
     """Put every dock where the workspace has it from the start."""
     for dock in docks.values():
         dock.setFloating(False)
-        # Qt leaves a dock that stood among tabs of a restored arrangement there as well.
-        window.removeDockWidget(dock)
     short = window.height() < SHORT
     first: dict[str, list[Dock]] = {}
     for side, columns in _PLACES[workspace].items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import shiboken6
-from PySide6.QtCore import QByteArray, QObject, QTimer
+from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from studio.engine.core.signal import Signal
@@ -61,6 +61,9 @@ class Docks(QObject):
             dock = Dock(spec, self._maker(studio, spec), window)
             dock.maximise_wanted.connect(self.maximise)
             dock.visibilityChanged.connect(lambda on, dock=dock: self._seen(dock, on))
+            # Qt takes a dock out of where it stands only when it was once put somewhere like this:
+            # one that is known from a recorded arrangement alone would stand in two places.
+            window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
             dock.hide()
             self.all[spec.id] = dock
 

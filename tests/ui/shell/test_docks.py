@@ -319,6 +319,31 @@ def test_a_workspace_first_shown_in_a_later_session_is_whole(
         assert not any(place.intersects(other) for other in places[number + 1 :])
 
 
+@pytest.mark.parametrize("workspace", WORKSPACES)
+def test_a_recorded_arrangement_is_joined_whole_on_a_small_screen(
+    qtbot: QtBot, another: Callable[[], MainWindow], workspace: str
+) -> None:
+    first = another()
+    first.resize(1500, 900)
+    first.show_canvas()
+    for name in WORKSPACES:
+        first.docks.switch(name)
+    first.docks.switch(workspace)
+    first.docks.keep()
+    second = another()
+    second.resize(1500, 900)
+    second.show_canvas()
+    qtbot.waitUntil(lambda: right_columns(second) == 2)
+    second.resize(LEAST)
+    qtbot.waitUntil(lambda: right_columns(second) == 1)
+    places = [second.docks[name].geometry() for name in in_front(second)]
+    for number, place in enumerate(places):
+        assert not any(place.intersects(other) for other in places[number + 1 :])
+    right = Qt.DockWidgetArea.RightDockWidgetArea
+    docks = [second.docks[name] for name in in_front(second)]
+    assert sum(second.dockWidgetArea(dock) is right for dock in docks) == 1
+
+
 def test_a_small_window_does_not_stay_in_the_next_one(
     qtbot: QtBot, another: Callable[[], MainWindow]
 ) -> None:
