@@ -209,6 +209,8 @@ def _npy_pair(path: Path, base: Path | None) -> Recognised:
                 "source": "npz", "x": stored_path(samples, base), "y": stored_path(labels, base),
             }  # fmt: skip
             return Recognised(reference, "NumPy arrays", (f"labels are read from {labels.name}",))
+    # A damaged file holds none: what is wrong with it is said instead.
+    read_npy(path)
     raise DataError(
         "this holds one array, and samples need labels beside them",
         who=path.name,

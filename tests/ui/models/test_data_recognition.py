@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, FormatError
 from studio.engine.train.data.references import open_dataset
 from studio.ui.models.data_recognition import (
     moved_reference,
@@ -60,6 +60,14 @@ def test_arrays_are_recognised_by_content_and_find_their_partner(tmp_path: Path)
     np.save(tmp_path / "lonely.npy", x)
     with pytest.raises(DataError, match="labels beside"):
         recognise(tmp_path / "lonely.npy", tmp_path)
+
+
+def test_a_damaged_array_is_not_said_to_hold_one(tmp_path: Path) -> None:
+    (tmp_path / "broken.npy").write_bytes(b"\x93NUMPY broken")
+    with pytest.raises(FormatError) as refused:
+        recognise(tmp_path / "broken.npy", tmp_path)
+    assert "holds one array" not in str(refused.value)
+    assert "broken.npy" in str(refused.value)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
