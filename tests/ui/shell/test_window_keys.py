@@ -40,6 +40,7 @@ KEYS = {
     "Alt+2": "go.instruction",
     "Alt+3": "go.tensor",
     "Alt+4": "go.kernel",
+    "Ctrl+.": "graph.repair",
 }
 NOT_WHILE_TYPING = {
     "Ctrl+Z": "edit.undo",
