@@ -441,15 +441,8 @@ class TensorViewPane(PaneFrame):
         return "" if self.view.shape is not None else "there is no picture yet"
 
     def _ask_index(self) -> None:
-        asked = QInputDialog(self)
-        asked.setObjectName("go_to_index")
-        asked.setWindowTitle("Go to index")
-        shape = self.view.shape or ()
-        asked.setLabelText(f"Index into {list(shape)}, one number for each axis")
-        now = self.view.pointing.index
-        asked.setTextValue("" if now is None else ", ".join(map(str, now)))
+        asked = _index_dialog(self, self.view.shape or (), self.view.pointing.index)
         asked.textValueSelected.connect(self._go_to)
-        asked.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         asked.open()
 
     def _go_to(self, text: str) -> None:
@@ -463,6 +456,19 @@ class TensorViewPane(PaneFrame):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(exact_number(self.view.pointing.value))
+
+
+def _index_dialog(
+    parent: QWidget, shape: tuple[int, ...], now: tuple[int, ...] | None
+) -> QInputDialog:
+    """Asks for the place of one number."""
+    asked = QInputDialog(parent)
+    asked.setObjectName("go_to_index")
+    asked.setWindowTitle("Go to index")
+    asked.setLabelText(f"Index into {list(shape)}, one number for each axis")
+    asked.setTextValue("" if now is None else ", ".join(map(str, now)))
+    asked.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    return asked
 
 
 def _ground() -> tuple[int, int, int]:
