@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,7 +71,15 @@ def _refusal(name: str) -> Any:
 def nothing_left_behind(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Windows are closed and threads of Qt ended when a test is over."""
+    """Windows are closed and threads of Qt ended when a test is over.
+
+    Python collects no garbage by itself meanwhile: an object of Qt that is destroyed while Qt
+    destroys another waits for a lock that is held until then.
+    """
+    with_qt = "qapp" in request.fixturenames
+    collects = gc.isenabled()
+    if with_qt:
+        gc.disable()
     start = QThread.start
 
     def noted(thread: QThread, *args: Any) -> None:
@@ -79,7 +88,7 @@ def nothing_left_behind(
 
     monkeypatch.setattr(QThread, "start", noted)
     yield
-    if "qapp" not in request.fixturenames:
+    if not with_qt:
         return
     windows = [each for each in QApplication.topLevelWidgets() if each.isVisible()]
     named = ", ".join(f"{type(each).__name__} {each.windowTitle()!r}" for each in windows)
@@ -92,6 +101,8 @@ def nothing_left_behind(
     for thread in running:
         thread.quit()
         thread.wait(2000)
+    if collects:
+        gc.enable()
     if windows or running:
         pytest.fail(f"left behind: {named} {len(running)} running QThreads", pytrace=False)
 

@@ -29,6 +29,7 @@ class Ring:
 def collector(qapp: object) -> Iterator[Collector]:
     Ring.died = set()
     gc.collect()
+    gc.enable()
     made = Collector()
     yield made
     made.close()
