@@ -34,6 +34,7 @@ class Reporter:
         self.progress: Signal[[Progress]] = Signal()
         self.compiling: Signal[[int, int]] = Signal()
         self.said: Signal[[str]] = Signal()
+        self.warned: Signal[[str]] = Signal()
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> io.StringIO:

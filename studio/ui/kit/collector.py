@@ -23,7 +23,6 @@ class Collector(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._was_on = gc.isenabled()
         gc.disable()
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL_MS)
@@ -36,11 +35,13 @@ class Collector(QObject):
         gc.freeze()
 
     def close(self) -> None:
-        """Leave it to Python again."""
+        """Collect no more.
+
+        It is not left to Python again: the window has yet to be put away, and an object of Qt that
+        is collected while Qt destroys another waits for a lock that is held until then.
+        """
         self._timer.stop()
         gc.unfreeze()
-        if self._was_on:
-            gc.enable()
 
     def _look(self) -> None:
         due = [

@@ -104,6 +104,8 @@ class EvaluationModel:
         self._measuring: TaskHandle | None = None
         self._asking: TaskHandle | None = None
         self._next: Callable[[Trained], Answer] | None = None
+        self._unkept: tuple[str, Results] | None = None
+        runs.changed.connect(self._runs_changed)
         training.ended.connect(self._ended)
         training.state_changed.connect(self._state_changed)
 
@@ -289,15 +291,20 @@ class EvaluationModel:
         self.subject, self.results = made.subject, made.results
         self.part = made.results.part
         if self.part == "test" and not self._training.is_busy:
-            self._keep(made.results)
+            self._keep(self._run or self._runs.active, made.results)
         self._set_status("ready")
         self.chosen_changed.emit()
 
-    def _keep(self, results: Results) -> None:
+    def _runs_changed(self) -> None:
+        if self._unkept is not None and self._runs.run(self._unkept[0]) is not None:
+            self._keep(*self._unkept)
+
+    def _keep(self, name: str, results: Results) -> None:
         """Let the run remember what it reached."""
-        name = self._run or self._runs.active
         record = self._runs.run(name)
+        self._unkept = (name, results) if record is None else None
         if record is None:
+            # The list of runs has not been read since the training ended.
             return
         if dict(record.notes.test) != dict(results.metrics):
             try:

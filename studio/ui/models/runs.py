@@ -134,7 +134,7 @@ class RunList:
             return found
 
         self._reading = self._tasks.start(
-            "Read the list of runs", work, lambda found: self._read(folder, found),
+            "Read the list of runs", work, lambda found: self._read(folder, found, known),
             self._not_read, quiet=True,
         )  # fmt: skip
 
@@ -246,13 +246,15 @@ class RunList:
             self._records = {**self._records, **{record.name: record for record in found}}
             self.changed.emit()
 
-    def _read(self, folder: Path, found: Sequence[RunRecord]) -> None:
+    def _read(
+        self, folder: Path, found: Sequence[RunRecord], known: Mapping[str, RunRecord]
+    ) -> None:
         self._reading, self.is_loading = None, False
         if folder != self._folder:
             self.refresh()
             return
-        self._records = {}
-        self._take(folder, found)
+        noted, self._records = self._records, {}
+        self._take(folder, [_with_newer_notes(record, noted, known) for record in found])
 
     def _not_read(self, error: StudioError) -> None:
         self._reading, self.is_loading = None, False
@@ -292,6 +294,16 @@ class RunList:
             return
         self._records[record.name] = record.living(self.training.standing)
         self.changed.emit()
+
+
+def _with_newer_notes(
+    record: RunRecord, noted: Mapping[str, RunRecord], known: Mapping[str, RunRecord]
+) -> RunRecord:
+    """A record that was read, with the notes that were written while it was."""
+    now, before = noted.get(record.name), known.get(record.name)
+    if now is None or before is None or now.notes == before.notes:
+        return record
+    return replace(record, notes=now.notes)
 
 
 def _read_all(folder: Path, active: str, known: Mapping[str, RunRecord]) -> Iterator[RunRecord]:

@@ -335,8 +335,12 @@ class TensorViewPane(PaneFrame):
         if self._is_typing:
             return
         key = "" if self.view.entity is None else self.view.entity.key
+        place = self._chooser.findText(key)
+        if self._chooser.currentIndex() == place and self._typing.text() == key:
+            # Written anew, the name would lose what is selected of it.
+            return
         with QSignalBlocker(self._chooser):
-            self._chooser.setCurrentIndex(self._chooser.findText(key))
+            self._chooser.setCurrentIndex(place)
             self._chooser.setEditText(key)
 
     def _chosen(self, place: int) -> None:
