@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
+from studio.ui.models import runs
 from studio.ui.models.runs import RunList
 from studio.ui.models.runs_bin import FOLDER, empty, put_away
 from studio.ui.models.runs_columns import RunArrangement, columns_of
@@ -158,6 +161,26 @@ def test_notes_are_kept_in_the_runs_folder(bench: RunBench, tmp_path: Path) -> N
         bench.runs.rename(name, "x" * 300)
     with pytest.raises(DataError, match="no such run"):
         bench.runs.set_star("other", True)
+
+
+def test_notes_written_while_the_list_is_read_stay(
+    bench: RunBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = written(tmp_path, 1)
+    bench.runs.follow()
+    bench.listed(1)
+    read, is_read = runs._read_all, threading.Event()
+
+    def noticed(*args: Any) -> Iterator[RunRecord]:
+        yield from read(*args)
+        is_read.set()
+
+    monkeypatch.setattr(runs, "_read_all", noticed)
+    bench.runs.refresh()
+    assert is_read.wait(10)
+    bench.runs.set_test(run.name, {"accuracy": 0.5})
+    bench.listed(1)
+    assert bench.runs.runs[0].notes.test == {"accuracy": 0.5}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"star": 3}', '{"tags": "x"}', "{"])

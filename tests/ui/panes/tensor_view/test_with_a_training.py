@@ -161,6 +161,10 @@ def test_a_name_half_typed_stays_while_programs_and_trainings_come_and_go(
     field.setFocus()
     qtbot.waitUntil(field.hasFocus)
     field.selectAll()
+    studio.live.expect(True)
+    studio.live.expect(False)
+    # What is about to be typed over stays selected.
+    assert field.selectedText() == name
     qtbot.keyClicks(field, bias[:-1])
     studio.live.expect(True)
     studio.live.expect(False)
