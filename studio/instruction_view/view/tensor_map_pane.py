@@ -172,8 +172,8 @@ class TensorMapPane(PaneFrame):
     def _show_register(self, ref: Ref) -> None:
         self.picture.show_register(ref)
         index = self.table.row_of(ref)
-        if index.isValid() and not self.table.is_in_sight(index):
-            self.table.scrollTo(index, TensorTable.ScrollHint.PositionAtCenter)
+        if index.isValid():
+            self.table.bring_into_sight(index)
 
     def _show_note(self) -> None:
         stale = "of the program before" if self._compilation.is_stale else ""

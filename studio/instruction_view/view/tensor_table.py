@@ -304,9 +304,17 @@ class TensorTable(QTableView):
             self.setAutoScroll(False)
             model.setCurrentIndex(primary, flags.NoUpdate)
             self.setAutoScroll(True)
-            if may_scroll and not self.is_in_sight(primary):
-                self.scrollTo(primary, QAbstractItemView.ScrollHint.PositionAtCenter)
+            if may_scroll:
+                self.bring_into_sight(primary)
         self._settling = False
+
+    def bring_into_sight(self, index: QModelIndex) -> None:
+        """Scroll to a row, up or down only."""
+        if not self.is_in_sight(index):
+            bar = self.horizontalScrollBar()
+            kept = bar.value()
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+            bar.setValue(kept)
 
     def is_in_sight(self, index: QModelIndex) -> bool:
         """Whether a row is in sight, whole."""

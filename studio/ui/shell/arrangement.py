@@ -13,6 +13,9 @@ from studio.ui.shell.dock import Dock
 NARROW = 1280
 """Below this width the right docks share one column of tabs."""
 
+LOW = 800
+"""Below this height they do so in Profile, whose table of kernels needs the room."""
+
 SHORT = 860
 """Below this height the left docks do as well."""
 
@@ -57,6 +60,11 @@ _SHARES: Mapping[str, Mapping[str, float]] = {
 _LEAST = {"left": 240, "right": 300, "bottom": 160}
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
+
+
+def needs_one_column(window: QMainWindow, workspace: str) -> bool:
+    """Whether the right docks have room only one in front of the other."""
+    return window.width() < NARROW or (workspace == "profile" and window.height() < LOW)
 
 
 def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:

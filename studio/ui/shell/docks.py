@@ -177,8 +177,8 @@ class Docks(QObject):
         self._store.keep_layout(self._layout)
 
     def adapt(self) -> None:
-        """While the window is narrow the right side is one column of tabs."""
-        narrow = self._window.width() < arrangement.NARROW
+        """While the window is small the right side is one column of tabs."""
+        narrow = arrangement.needs_one_column(self._window, self.workspace)
         # What is hidden for a while comes back as it was, and is looked at then.
         if narrow == self._is_narrow or self._is_hidden_for_a_while:
             return

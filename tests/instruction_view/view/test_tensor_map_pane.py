@@ -133,6 +133,18 @@ def test_a_selection_elsewhere_is_brought_into_sight_only_when_it_is_not(
     assert pane.table.is_in_sight(pane.table.currentIndex())
 
 
+def test_a_row_is_brought_into_sight_without_moving_the_columns(
+    studio: Studio, pane: TensorMapPane, qtbot: QtBot
+) -> None:
+    pane.resize(420, 260)
+    across = pane.table.horizontalScrollBar()
+    qtbot.waitUntil(lambda: across.maximum() > 0)
+    for name in ("digit/bias/v", "input/output", "conv2/kernel"):
+        studio.bus.select([entities.tensor(name)], source="canvas")
+        assert pane.table.is_in_sight(pane.table.currentIndex())
+        assert across.value() == 0
+
+
 def test_the_instruction_of_the_path_has_its_column(studio: Studio, pane: TensorMapPane) -> None:
     provenance = studio.compilation.provenance
     studio.bus.select([entities.instruction(provenance.key_of(12))], source="listing")

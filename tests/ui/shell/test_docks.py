@@ -344,6 +344,20 @@ def test_a_recorded_arrangement_is_joined_whole_on_a_small_screen(
     assert sum(second.dockWidgetArea(dock) is right for dock in docks) == 1
 
 
+def test_a_low_window_gives_the_kernel_table_the_whole_side(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.resize(1300, 720)
+    opened.docks.switch("profile")
+    qtbot.waitUntil(lambda: right_columns(opened) == 1)
+    opened.resize(1300, 900)
+    qtbot.waitUntil(lambda: right_columns(opened) == 2)
+    opened.resize(1300, 720)
+    qtbot.waitUntil(lambda: right_columns(opened) == 1)
+    opened.docks.switch("build")
+    qtbot.waitUntil(lambda: right_columns(opened) == 2)
+
+
 def test_a_small_window_does_not_stay_in_the_next_one(
     qtbot: QtBot, another: Callable[[], MainWindow]
 ) -> None:

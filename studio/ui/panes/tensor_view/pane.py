@@ -331,13 +331,10 @@ class TensorViewPane(PaneFrame):
         return self._typing.hasFocus() and self._typing.isModified()
 
     def _show_choice(self) -> None:
-        # Choosing an index writes its name over what is typed, even where it is the same index.
-        if self._is_typing:
-            return
         key = "" if self.view.entity is None else self.view.entity.key
-        place = self._chooser.findText(key)
-        if self._chooser.currentIndex() == place and self._typing.text() == key:
-            # Written anew, the name would lose what is selected of it.
+        place, shown = self._chooser.findText(key), self._typing.text()
+        # A name written anew loses what is selected of it, and what was typed.
+        if self._is_typing or (shown == key and self._chooser.currentIndex() == place):
             return
         with QSignalBlocker(self._chooser):
             self._chooser.setCurrentIndex(place)
