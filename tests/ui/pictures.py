@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
@@ -49,11 +50,10 @@ class Camera:
         self.wait(1.0)
 
     def wait(self, seconds: float) -> None:
-        """Let the window work."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            QApplication.processEvents()
-            time.sleep(0.005)
+        """Let the window work as for a person: its cost to a training is in the picture."""
+        loop = QEventLoop()
+        QTimer.singleShot(round(1000 * seconds), loop.quit)
+        loop.exec()
 
     def until(self, wanted: Callable[[], object], seconds: float = 120) -> None:
         """Let the window work until something is so."""

@@ -57,7 +57,7 @@ class TransportBar(QWidget):
         self._rate = ScrubField(Stepping("decades", 0.0, 1e3), 0.0, self)
         self._rate.setObjectName("transport.learning_rate")
         self._rate.setAccessibleName("Learning rate")
-        self._rate.setFixedWidth(76)
+        self._rate.setFixedWidth(88)
         self._rate.committed.connect(self._set_rate)
         self._rate_label.setBuddy(self._rate)
         self._looks: tuple[str, str, str] | None = None
