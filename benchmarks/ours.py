@@ -85,8 +85,15 @@ def graph_of(work: Workload) -> LayerGraph:
     return graph
 
 
+PEER_EPSILON = 4.5e-10
+"""Adam's epsilon in the Keras form that is PyTorch's 1e-8 in the first steps.
+
+Keras adds it before the bias correction, PyTorch behind it, which divides it by √(1 - 0.999ᵗ).
+"""
+
+
 def network_of(
-    work: Workload, batch: int, backend: Backend, rows: int = 0
+    work: Workload, batch: int, backend: Backend, rows: int = 0, epsilon: float = 1e-7
 ) -> tuple[Network, Samples]:
     """A network with the shared starting weights and one batch of samples, or so many rows."""
     x, y = data(work, rows or batch)
@@ -96,7 +103,9 @@ def network_of(
         graph_of(work),
         TrainingSettings(
             batch_size=batch,
-            optimizer=Adam(1e-3) if work.optimizer == "adam" else SGD(0.01, momentum=0.9),
+            optimizer=Adam(1e-3, epsilon=epsilon)
+            if work.optimizer == "adam"
+            else SGD(0.01, momentum=0.9),
         ),
         DataSpec((Source(work.shape),), (Source((), DType.int32, classes=work.classes),)),
         (SparseCategoricalCrossentropy(from_logits=True),),
@@ -120,7 +129,7 @@ def write_start(network: Network, work: Workload) -> None:
 
 @contextmanager
 def ready_to_train(
-    work: Workload, batch: int, backend: Backend, rows: int = 0
+    work: Workload, batch: int, backend: Backend, rows: int = 0, epsilon: float = 1e-7
 ) -> Iterator[tuple[Network, Executable]]:
     """A network whose training program is compiled, with its data on the device.
 
@@ -129,8 +138,9 @@ def ready_to_train(
         batch: rows of a step.
         backend: the device.
         rows: samples in the data set; those of one batch by default.
+        epsilon: Adam's.
     """
-    network, samples = network_of(work, batch, backend, rows)
+    network, samples = network_of(work, batch, backend, rows, epsilon)
     with network:
         feed = Feed(network, "train", samples, batch, 0, 1 << 30)
         order = np.random.default_rng(0).permutation(len(samples)) if rows else np.arange(batch)
@@ -170,8 +180,8 @@ def train_rows(
 
 
 def first_losses(work: Workload, batch: int, backend: Backend, steps: int) -> list[float]:
-    """Losses of the first steps from the shared start."""
-    with ready_to_train(work, batch, backend) as (network, executable):
+    """Losses of the first steps from the shared start, with PyTorch's epsilon."""
+    with ready_to_train(work, batch, backend, epsilon=PEER_EPSILON) as (network, executable):
         executable.run(steps)
         ring = network.session.read("train/ring").result()
         return [float(v) for v in ring[:steps, 0]]

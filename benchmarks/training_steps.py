@@ -19,7 +19,7 @@ from pathlib import Path
 
 CPU_STEPS = {"W1": 5, "W2": 40, "W3": 8, "W4": 4}
 GPU_STEPS = {"W1": 20, "W2": 200, "W3": 100, "W4": 20}
-AGREEMENT = 1e-3
+AGREEMENT = 1e-4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

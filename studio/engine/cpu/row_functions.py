@@ -11,14 +11,9 @@ from studio.engine.isa.instruction import Instruction, Twin
 
 
 def run_rows(
-    ins: Instruction,
-    views: Views,
-    each: Callable[[Floats, Floats, Floats, Floats], None],
-    at_once: bool = False,
+    ins: Instruction, views: Views, each: Callable[[Floats, Floats, Floats, Floats], None]
 ) -> Run:
     """A run of ``each(x, y, powers, column)`` over stretches of rows of ``step`` elements.
-
-    ``at_once`` gives it all rows together.
 
     ``y`` takes the result, ``powers`` (as wide as a row) and ``column`` (one per row) are working
     memory.
@@ -28,14 +23,14 @@ def run_rows(
     rows = source.size // width
     x = DenseIn(views, source, (rows, width))
     y = DenseOut(views, target, (rows, width))
-    column, powers = views.scratch((rows, 1)), views.scratch((rows, width))
-    whole = (x.array, y.array, powers, column)
-    parts = [whole] if at_once else row_stretches(whole, width)
+    parts = row_stretches((x.array, y.array, views.scratch((rows, 1))), width)
+    longest = max((len(given) for given, _, _ in parts), default=0)
+    powers = views.scratch((longest, width))
 
     def run() -> None:
         x.load()
-        for part in parts:
-            each(*part)
+        for given, result, column in parts:
+            each(given, result, powers[: len(given)], column)
         y.store()
 
     return run

@@ -1,9 +1,10 @@
-"""SOFTMAX and its gradient, a stretch of rows at a time."""
+"""SOFTMAX and its gradient: all rows in one compiled loop, or a stretch of rows at a time."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from studio.engine.cpu.dense import DenseIn, DenseOut
 from studio.engine.cpu.row_functions import run_row_slopes, run_rows
 from studio.engine.cpu.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
@@ -17,13 +18,6 @@ def _softmax(x: Floats, y: Floats, _: Floats, column: Floats) -> None:
     np.divide(y, column, out=y)
 
 
-def _softmax_compiled(x: Floats, y: Floats, _: Floats, column: Floats) -> None:
-    from studio.engine.cpu.compiled.softmax import softmax_rows
-
-    np.maximum.reduce(x, axis=1, keepdims=True, out=column)
-    softmax_rows(x, column, y)
-
-
 def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
     np.multiply(y, dy, out=dx)
     np.add.reduce(dx, axis=1, keepdims=True, out=column)
@@ -33,9 +27,25 @@ def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = e^(x - max) / Σ e^(x - max)."""
-    if views.means.compiled:
-        return run_rows(ins, views, _softmax_compiled, at_once=True)
-    return run_rows(ins, views, _softmax)
+    return _compiled(ins, views) if views.means.compiled else run_rows(ins, views, _softmax)
+
+
+def _compiled(ins: Instruction, views: Views) -> Run:
+    from studio.engine.cpu.compiled.softmax import softmax_rows
+
+    width = ins.value("step")
+    source, target = views.data(ins.ref("x")), views.data(ins.ref("y"))
+    shape = (source.size // width, width)
+    x, y = DenseIn(views, source, shape), DenseOut(views, target, shape)
+    greatest = views.scratch((shape[0], 1))
+
+    def run() -> None:
+        x.load()
+        np.maximum.reduce(x.array, axis=1, keepdims=True, out=greatest)
+        softmax_rows(x.array, greatest, y.array)
+        y.store()
+
+    return run
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
