@@ -80,8 +80,13 @@ class ScrubField(QLineEdit):
     def set_value(self, value: float) -> None:
         """Show a number somebody else decided on; nothing is emitted, typing is not disturbed."""
         self._value = value
-        if not self.isModified() and not self._is_scrubbing:
-            self._show()
+        if self.isModified() or self._is_scrubbing or self.text() == self._written():
+            return
+        # What is selected as a whole is about to be typed over: it stays so.
+        about_to_type = self.hasFocus() and self.selectedText() == self.text()
+        self._show()
+        if about_to_type:
+            self.selectAll()
 
     def set_hint(self, text: str) -> None:
         """Put what the number means before how the field is used."""
@@ -240,9 +245,12 @@ class ScrubField(QLineEdit):
             self.committed.emit(value)
 
     def _show(self) -> None:
-        whole = self._stepping.integer and float(self._value).is_integer()
-        self.setText(str(int(self._value)) if whole else numbers.number(self._value, 6))
+        self.setText(self._written())
         self.setModified(False)
+
+    def _written(self) -> str:
+        whole = self._stepping.integer and float(self._value).is_integer()
+        return str(int(self._value)) if whole else numbers.number(self._value, 6)
 
     def _set_cursor(self) -> None:
         shape = Qt.CursorShape.SizeHorCursor if self._can_scrub() else Qt.CursorShape.IBeamCursor

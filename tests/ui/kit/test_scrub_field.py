@@ -187,6 +187,28 @@ def test_values_from_elsewhere_do_not_disturb_typing(
     assert heard.committed == [16]
 
 
+@pytest.mark.parametrize("told", [16, 128])
+def test_values_from_elsewhere_leave_a_number_about_to_be_typed_over_selected(
+    qtbot: QtBot, field: ScrubField, heard: Recorder, told: int
+) -> None:
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    field.set_value(told)
+    assert field.selectedText() == str(told)
+    qtbot.keyClicks(field, "64")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert heard.committed == [64]
+
+
+def test_the_same_value_from_elsewhere_leaves_the_caret_where_it_is(
+    qtbot: QtBot, field: ScrubField
+) -> None:
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    qtbot.keyClick(field, Qt.Key.Key_Home)
+    field.set_value(16)
+    qtbot.keyClicks(field, "2")
+    assert field.text() == "216"
+
+
 def test_read_only_fields_do_not_move(qtbot: QtBot, field: ScrubField, heard: Recorder) -> None:
     field.setReadOnly(True)
     drag(qtbot, field, [10, 60])

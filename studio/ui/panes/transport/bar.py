@@ -141,6 +141,9 @@ class TransportBar(QWidget):
     def _show_rate(self) -> None:
         training = self._training
         busy = training.is_busy and training.state not in ("preparing", "stopping")
+        if not busy and self._rate.hasFocus():
+            # A disabled field would hand the keyboard to whatever button comes next.
+            self._rate.clearFocus()
         self._rate.setEnabled(busy)
         self._rate.set_hint(
             "Rate of the next step; a change is marked in the plots"

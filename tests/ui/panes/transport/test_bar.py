@@ -110,14 +110,34 @@ def test_the_learning_rate_is_typed_while_it_trains(
     click(qtbot, train_button(bar))
     trainings.until(field.isEnabled)
     bar.activateWindow()
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, "0.002")
+    qtbot.waitUntil(bar.isActiveWindow)
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    for letter in "0.002":
+        # A person types slowly: the training tells of itself between any two keys.
+        seen = training.standing.steps
+        trainings.until(lambda seen=seen: training.standing.steps > seen)
+        bar.show_possible()
+        qtbot.keyClicks(field, letter)
     qtbot.keyClick(field, Qt.Key.Key_Return)
     trainings.until(lambda: training.standing.learning_rate == pytest.approx(0.002))
     curves = training.curves
     assert curves is not None
     assert [value for _, value in curves.rate_marks("step")] == [pytest.approx(0.002)]
+
+
+def test_the_keyboard_falls_on_no_button_when_the_rate_can_be_changed_no_longer(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    click(qtbot, train_button(bar))
+    trainings.until(bar.learning_rate.isEnabled)
+    bar.activateWindow()
+    qtbot.waitUntil(bar.isActiveWindow)
+    qtbot.mouseClick(bar.learning_rate, Qt.MouseButton.LeftButton)
+    assert bar.learning_rate.hasFocus()
+    trainings.studio.training.stop()
+    trainings.until_state("stopped")
+    trainings.until(lambda: not bar.learning_rate.isEnabled())
+    assert bar.focusWidget() is None or not bar.focusWidget().hasFocus()
 
 
 def test_a_rate_set_while_it_stands_still_is_the_one_shown(
