@@ -66,7 +66,7 @@ class Recovery:
         self._document: Document | None = None
         self._locked: tuple[Path, str] | None = None
         self._journal: Journal | None = None
-        self._generation = 0
+        self._begun: list[Path] = []
         self._written: tuple[int, int] = (-1, -1)
         self._has_failed = False
         self._autosaved: DocumentState | None = None
@@ -210,14 +210,19 @@ class Recovery:
     def _begin_journal(self, document: Document) -> None:
         """A new file; the one before goes when the new one holds the state."""
         old = self._journal
-        self._generation += 1
         owner = JournalOwner(document.uuid, document.path, own_identity())
-        made = Journal(self._journals / f"{document.uuid}-{self._generation:04d}{SUFFIX}", owner)
-        self._journal = made
+        self._begun.append(self._free_place(document.uuid))
+        self._journal = made = Journal(self._begun[-1], owner)
         if old is not None:
             made.append(document.state, document.history.undo_text)
             self._flusher.forget(old)
             old.remove()
+
+    def _free_place(self, uuid: str) -> Path:
+        """Behind the journals there are of the document, of a window that crashed too."""
+        ends = [path.stem[len(uuid) + 1 :] for path in self._journals.glob(f"{uuid}-*{SUFFIX}")]
+        last = max((int(end) for end in ends if end.isdecimal()), default=0)
+        return self._journals / f"{uuid}-{last + 1:04d}{SUFFIX}"
 
     def _remove_journals(self) -> None:
         """Delete what was written of the document, older files that could not go on too."""
@@ -225,10 +230,10 @@ class Recovery:
             self._flusher.forget(self._journal)
             self._journal.remove()
             self._journal = None
-        if self._document is not None:
-            for path in self._journals.glob(f"{self._document.uuid}-*{SUFFIX}"):
-                with suppress(OSError):
-                    path.unlink()
+        for path in self._begun:
+            with suppress(OSError):
+                path.unlink()
+        self._begun.clear()
 
     def _failed(self, error: OSError) -> None:
         if self._journal is not None:

@@ -28,6 +28,7 @@ class RecoverableSession:
 
     Attributes:
         journals: the files it is in, the newest last.
+        uuid: of the document.
         title: what to call it.
         path: the project's file; None where it was never saved.
         when: when it was changed last, seconds since the epoch.
@@ -37,6 +38,7 @@ class RecoverableSession:
     """
 
     journals: tuple[Path, ...]
+    uuid: str
     title: str
     path: Path | None
     when: float
@@ -73,6 +75,9 @@ class RecoverableSession:
     def document(self) -> Document:
         """A document with the work as one step over the file, which is left as it is."""
         made = Document(self._base, self.path)
+        if self.path is None:
+            # What has no file is known by this: its runs, and what was saved of it by itself.
+            made.uuid = self.uuid
         made.apply("Recover unsaved work", self.state)
         return made
 
@@ -158,6 +163,7 @@ def _session(entries: list[tuple[Path, JournalContent]]) -> RecoverableSession |
             original = Document.open(path).state
     return RecoverableSession(
         tuple(path for path, _ in entries),
+        newest.owner.uuid,
         newest.state.name,
         path,
         newest.when,

@@ -256,6 +256,26 @@ def test_a_restored_session_is_written_down_before_its_journal_goes(
     assert written.content_hash == state.content_hash
 
 
+def test_a_project_without_a_file_is_known_by_its_runs_after_a_crash(desk: RecoveryDesk) -> None:
+    desk.add(4)
+    place = desk.journals()[0]
+    uuid, state = desk.document.uuid, desk.document.state
+    desk.recovery.follow(None)
+    old = Journal(place, JournalOwner(uuid, None, DEAD))
+    old.append(state, "Add")
+    old.close()
+    desk.recovery.look()
+    desk.settle()
+    (session,) = desk.recovery.sessions
+    document = desk.recovery.restore(session)
+    assert document.uuid == uuid
+    desk.recovery.follow(document)
+    assert not place.exists()
+    assert desk.written() == document.state
+    desk.recovery.follow(None)
+    assert desk.journals() == []
+
+
 def test_a_disk_that_refuses_the_journal_is_said_once(tmp_path: Path) -> None:
     blocker = tmp_path / "state"
     blocker.write_text("a file where a folder should be")
