@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QImage, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
@@ -55,13 +55,17 @@ class HelpViewer(QDialog):
             item = QListWidgetItem(title_of(path), self._pages)
             item.setData(_PATH, str(path))
             item.setToolTip(item.text())
-        self._pages.currentItemChanged.connect(self._chosen)
+        # A list that comes to have the keyboard makes its first line the current one: only what
+        # is selected has been asked for.
+        self._pages.itemSelectionChanged.connect(self._chosen)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self._pages)
         row.addWidget(self._text, 1)
-        self.resize(1000, 720)
+        self.setFocusProxy(self._text)
+        self._text.setFocus()
+        self.resize(QSize(1000, 720).boundedTo(window.screen().availableSize()))
 
     @property
     def title(self) -> str:
@@ -79,11 +83,12 @@ class HelpViewer(QDialog):
     def read_text(self, title: str, text: str) -> None:
         """Show a text that is no page."""
         self._pages.setCurrentRow(-1)
+        self._pages.clearSelection()
         self._text.setMarkdown(text)
         self._title = title
 
-    def _chosen(self, item: QListWidgetItem | None) -> None:
-        if item is not None:
+    def _chosen(self) -> None:
+        for item in self._pages.selectedItems():
             text = Path(str(item.data(_PATH))).read_text(encoding="utf-8")
             self._text.setMarkdown(text)
             self._title = item.text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtWidgets import QLabel, QTextBrowser
+from PySide6.QtWidgets import QLabel, QListWidget, QTextBrowser
 from pytestqt.qtbot import QtBot
 
 from studio import __version__
@@ -62,6 +62,26 @@ def test_f1_tells_about_the_selected_layer_with_every_option(
     for option in ("Units", "Activation"):
         assert option in text(opened)
     viewer(opened).close()
+
+
+def test_the_text_asked_for_stays_when_the_list_of_pages_gets_the_keyboard(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    dense = next(n for n in opened.studio.document.state.layers() if n.type_name == "Dense")
+    opened.studio.bus.select((entities.node(dense.id),), source="test")
+    opened.studio.actions.trigger("help.here")
+    shown = viewer(opened)
+    with qtbot.waitExposed(shown):
+        shown.activateWindow()
+    qtbot.waitUntil(shown.isActiveWindow)
+    pages = shown.findChild(QListWidget)
+    pages.setFocus()
+    qtbot.waitUntil(pages.hasFocus)
+    assert shown.title == "Dense"
+    assert "Units" in text(opened)
+    press("End", pages)
+    assert shown.title == pages.item(pages.count() - 1).text()
+    shown.close()
 
 
 def test_f1_tells_about_the_selected_instruction(qtbot: QtBot, opened: MainWindow) -> None:
