@@ -135,6 +135,16 @@ class ProfilingModel:
         self.state_changed.emit()
         self._measure_missing_peaks()
 
+    def forget(self) -> None:
+        """Another project is open: times of the last one are not shown as if they were its."""
+        self.unfollow()
+        self.cancel_dry_run()
+        self.dry_run_seconds = None
+        self._measured = self._frozen = None
+        self._is_frozen = False
+        self.state_changed.emit()
+        self.changed.emit()
+
     def close(self) -> None:
         """Measure nothing any more."""
         self._detach()

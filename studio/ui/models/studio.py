@@ -201,6 +201,7 @@ class Studio:
         self.bus.clear()
         self.training.follow()
         self.live.rest_on(None)
+        self.profiling.forget()
         self.document.changed.disconnect(self._document_changed)
         self.document.saved.disconnect(self._document_saved)
         self.document = document

@@ -237,6 +237,26 @@ def test_a_dry_run_can_be_cancelled(bench: Bench) -> None:
     assert bench.model.measurement is None
 
 
+def test_nothing_of_the_project_before_is_shown_as_if_it_were_of_this(bench: Bench) -> None:
+    bench.model.start_dry_run()
+    bench.until(lambda: not bench.model.is_busy)
+    bench.model.set_frozen(True)
+    bench.model.start_dry_run()
+    heard: list[object] = []
+
+    def hear() -> None:
+        heard.append(bench.model.measurement)
+
+    bench.model.changed.connect(hear)
+    bench.model.forget()
+    bench.until(lambda: not bench.tasks.running)
+    assert heard == [None]
+    assert bench.model.measurement is None
+    assert bench.model.times_ms() == {}
+    assert bench.model.dry_run_seconds is None
+    assert not bench.model.frozen
+
+
 def test_without_a_task_there_is_no_dry_run(bench: Bench) -> None:
     bench.task = None
     assert bench.model.why_no_dry_run() == "the graph has problems or no data"

@@ -62,7 +62,7 @@ def test_another_document_takes_the_place_of_the_first(bench: Bench, tmp_path: P
     studio.open(open_copy("digits-mlp", tmp_path))
     bench.until(lambda: studio.compilation.result)
     studio.training.start()
-    bench.until(lambda: studio.training.state == "running")
+    bench.until(lambda: studio.profiling.measurement)
     replaced: list[object] = []
     keep = replaced.append
     studio.document_replaced.connect(keep)
@@ -71,6 +71,7 @@ def test_another_document_takes_the_place_of_the_first(bench: Bench, tmp_path: P
     assert studio.document.state.nodes == {}
     bench.until(lambda: not studio.training.is_busy)
     assert studio.compilation.result is None
+    assert studio.profiling.measurement is None
 
 
 def test_a_file_that_cannot_be_read_changes_nothing(bench: Bench, tmp_path: Path) -> None:
