@@ -19,6 +19,7 @@ from studio.ui.kit import theme
 _BOX = QSizeF(112, 56)
 _GAP = 56.0
 _TEXTS = ("input", "?", "output")
+_MARGIN = 16.0
 _BUTTON_BELOW = 122.0
 _HINT = "or drag one from the palette, or drop a data file or a project here"
 
@@ -55,10 +56,7 @@ class EmptyCanvas:
         """Draw the chain and what to do about it."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        width = 3 * _BOX.width() + 2 * _GAP
-        left, top = room.center().x() - width / 2, _top(room) - 40
-        step = _BOX.width() + _GAP
-        boxes = [QRectF(QPointF(left + number * step, top), _BOX) for number in range(3)]
+        boxes = chain(room)
         pen = QPen(theme.colour("outline"), 1.5)
         pen.setDashPattern([4, 3])
         painter.setPen(pen)
@@ -72,12 +70,24 @@ class EmptyCanvas:
             painter.setPen(theme.colour("text3"))
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
         painter.setPen(theme.colour("text2"))
-        line = QRectF(room.left(), top + 76, room.width(), 24)
+        line = QRectF(room.left(), boxes[0].top() + 76, room.width(), 24)
         painter.drawText(line, Qt.AlignmentFlag.AlignCenter, "Tab to add a layer")
         painter.setPen(theme.colour("text3"))
         painter.setFont(theme.font("small"))
-        painter.drawText(line.translated(0, 24), Qt.AlignmentFlag.AlignCenter, _HINT)
+        below = line.translated(0, 28).adjusted(_MARGIN, 0, -_MARGIN, 12)
+        flags = Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(below, int(flags), _HINT)
         painter.restore()
+
+
+def chain(room: QRectF) -> list[QRectF]:
+    """Where the boxes of the chain are drawn, narrower where the canvas is."""
+    wanted = len(_TEXTS) * _BOX.width() + (len(_TEXTS) - 1) * _GAP
+    share = min(1.0, max(0.0, room.width() - 2 * _MARGIN) / wanted)
+    size = QSizeF(_BOX.width() * share, _BOX.height())
+    step = (_BOX.width() + _GAP) * share
+    corner = QPointF(room.center().x() - wanted * share / 2, _top(room) - 40)
+    return [QRectF(corner + QPointF(number * step, 0), size) for number in range(len(_TEXTS))]
 
 
 def _top(room: QRectF) -> float:

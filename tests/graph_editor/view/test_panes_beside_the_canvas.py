@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import Entry, entries
+from studio.graph_editor.view import empty_canvas
 from studio.graph_editor.view.layer_data import layer_data, layer_in
 from studio.graph_editor.view.outline_pane import OUTLINE, OutlinePane
 from studio.graph_editor.view.palette_pane import PalettePane, layer_picture
@@ -311,6 +313,16 @@ def test_empty_canvas_offers_to_add_a_layer(hands: Hands) -> None:
     assert not empty.button.isVisible()
     hands.document.undo()
     assert empty.is_shown
+
+
+@pytest.mark.parametrize("width", [240, 320, 480, 1600])
+def test_the_chain_of_an_empty_canvas_fits_into_it(width: int) -> None:
+    boxes = empty_canvas.chain(QRectF(0, 0, width, 300))
+    assert boxes[0].left() >= 0
+    assert boxes[-1].right() <= width
+    assert all(one.right() < other.left() for one, other in pairwise(boxes))
+    assert boxes[1].center().x() == pytest.approx(width / 2)
+    assert boxes[0].width() == (112 if width >= 480 else pytest.approx((width - 32) / 4))
 
 
 def test_layer_can_be_dropped_on_what_an_empty_canvas_shows(hands: Hands) -> None:
