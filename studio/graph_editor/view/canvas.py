@@ -97,8 +97,9 @@ class CanvasView(GraphView):
         self.graph.use_pictures(self.pictures.picture)
         self.lens = Lens(self.graph, self.pictures, self)
         self.chrome = Chrome(
-            self, self.graph, self.navigation, self.bus, studio.preferences, studio.actions
-        )
+            self, self.graph, self.fixes, self.navigation, self.bus, studio.preferences,
+            studio.actions,
+        )  # fmt: skip
         self.drops = Drops(self)
         self.commands = CanvasCommands(self)
         self._following = Following(self)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QAbstractScrollArea
-
 from studio.graph_editor.view.empty_canvas import EmptyCanvas
 from studio.graph_editor.view.find_bar import FindBar
+from studio.graph_editor.view.fix_offers import FixOffers
+from studio.graph_editor.view.graph_view import GraphView
 from studio.graph_editor.view.minimap import Minimap
 from studio.graph_editor.view.navigation import Navigation
 from studio.graph_editor.view.scene import GraphScene
@@ -25,6 +25,7 @@ class Chrome:
     Args:
         canvas: what they lie over.
         graph: the drawing.
+        fixes: repairs, which nothing covers.
         navigation: where the canvas looks.
         bus: the one selection.
         preferences: whether the map is wanted.
@@ -33,8 +34,9 @@ class Chrome:
 
     def __init__(
         self,
-        canvas: QAbstractScrollArea,
+        canvas: GraphView,
         graph: GraphScene,
+        fixes: FixOffers,
         navigation: Navigation,
         bus: SelectionBus,
         preferences: Preferences,
@@ -42,13 +44,14 @@ class Chrome:
     ) -> None:
         self._canvas = canvas
         self._graph = graph
+        self._fixes = fixes
         self._preferences = preferences
         self.minimap = Minimap(graph, navigation)
         self.find_bar = FindBar(graph, bus, navigation, actions, canvas)
         self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), canvas)
         self._deliveries = [
             binding.connect(canvas, signal, self._changed)
-            for signal in (graph.redrawn, graph.ghosts_changed, navigation.moved)
+            for signal in (graph.redrawn, graph.ghosts_changed, navigation.moved, fixes.changed)
         ]
         self._deliveries.append(binding.connect(canvas, navigation.zoomed, self._zoomed))
         self._deliveries.append(binding.connect(canvas, preferences.changed, self._preferred))
@@ -83,7 +86,9 @@ class Chrome:
 
     def _changed(self) -> None:
         viewport, before = self._canvas.viewport(), self.minimap.area
-        if self.minimap.place(viewport.rect(), wanted=self._preferences.flag("minimap")):
+        taken = self._fixes.keep_within(self._room(), self._canvas.view_point)
+        wanted = self._preferences.flag("minimap")
+        if self.minimap.place(viewport.rect(), wanted=wanted, taken=taken):
             viewport.update(before)
         viewport.update(self.minimap.area)
         is_empty = not self._graph.nodes and not self._graph.ghosts

@@ -36,6 +36,7 @@ class FixChip(QGraphicsItem):
         self.number = number
         self.hovered = False
         self._top = 2 * GAP + number * (HEIGHT + GAP)
+        self._shift = 0.0
         self.setZValue(LIFTED_LEVEL)
         # Chips are read and clicked at any zoom, so they keep their size on the screen.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIgnoresTransformations)
@@ -58,6 +59,21 @@ class FixChip(QGraphicsItem):
         """Stand under a layer."""
         self.setPos(area.bottomLeft())
 
+    def stay_between(self, left: float, right: float, at: float) -> None:
+        """Move to the left where it would reach out of the view, as long as its layer does not.
+
+        Args:
+            left: edge of the view.
+            right: edge of the view.
+            at: where the left edge of the layer is seen.
+        """
+        shift = 0.0
+        if left <= at <= right:
+            shift = max(min(0.0, right - (at + self._width)), left - at)
+        if abs(shift - self._shift) >= 0.5:
+            self.prepareGeometryChange()
+            self._shift = shift
+
     def set_hovered(self, hovered: bool) -> None:
         """The pointer is over it, or left."""
         if hovered != self.hovered:
@@ -65,12 +81,13 @@ class FixChip(QGraphicsItem):
             self.update()
 
     def boundingRect(self) -> QRectF:
-        return QRectF(-1, self._top - 1, self._width + 2, HEIGHT + 2)
+        return QRectF(self._shift - 1, self._top - 1, self._width + 2, HEIGHT + 2)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         colours = self.colours
+        painter.translate(self._shift, 0)
         area = QRectF(0, self._top, self._width, HEIGHT)
         painter.setPen(QPen(colours.accent if self.hovered else colours.outline, 1.2))
         painter.setBrush(colours.hover if self.hovered else colours.raised)

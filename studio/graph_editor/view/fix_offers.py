@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import QPointF, QRectF
+
 from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.report import Fix, Problem
 from studio.graph_editor.model.validation import validate
@@ -15,6 +18,7 @@ from studio.ui.models.scheduling import Debounce, Scheduler
 
 _REST_SECONDS = 0.15
 _MOST_LAYERS = 4
+_EDGE = 4.0
 
 
 class FixOffers:
@@ -36,6 +40,7 @@ class FixOffers:
         failed: Callable[[StudioError], object],
         scheduler: Scheduler,
     ) -> None:
+        self.changed: Signal[[]] = Signal()
         self._graph = graph
         self._overlay = overlay
         self._document = document
@@ -78,26 +83,47 @@ class FixOffers:
     def clear(self) -> None:
         """Take the chips away."""
         self.hover(None)
+        had = bool(self._chips)
         for chip in self._chips:
             self._graph.removeItem(chip)
         self._chips.clear()
+        if had:
+            self.changed.emit()
 
     def show(self) -> None:
         """Show the repairs of the layers with errors."""
         self.clear()
         offered: set[str] = set()
         for problem in self._document().report.errors:
+            if len(offered) == _MOST_LAYERS:
+                break
             if problem.node in self._graph.nodes and problem.node not in offered:
                 offered.add(problem.node)
                 self._offer(problem)
-            if len(offered) == _MOST_LAYERS:
-                return
+        if self._chips:
+            self.changed.emit()
 
     def place(self) -> None:
         """Stay under the layers after they moved."""
         for chip in self._chips:
             if chip.node_id in self._graph.nodes:
                 chip.put_below(self._graph.nodes[chip.node_id].scene_area)
+        if self._chips:
+            self.changed.emit()
+
+    def keep_within(self, room: QRectF, seen: Callable[[QPointF], QPointF]) -> list[QRectF]:
+        """Keep the chips inside the view; where they are seen then.
+
+        Args:
+            room: the view.
+            seen: tells where a point of the graph is in it.
+        """
+        areas = []
+        for chip in self._chips:
+            at = seen(chip.pos())
+            chip.stay_between(room.left() + _EDGE, room.right() - _EDGE, at.x())
+            areas.append(chip.boundingRect().translated(at))
+        return areas
 
     def show_colours(self) -> None:
         """Paint with the colours the drawing has now."""

@@ -6,7 +6,9 @@ painted already.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPen, QPixmap
 
 from studio.graph_editor.model.geometry import Box
@@ -38,15 +40,25 @@ class Minimap:
         graph.redrawn.connect(self.forget)
         theme.changed.connect(self.forget)
 
-    def place(self, room: QRect, *, wanted: bool) -> bool:
-        """Take the corner of a viewport, if a map is wanted and of use there; whether it moved."""
+    def place(self, room: QRect, *, wanted: bool, taken: Sequence[QRectF] = ()) -> bool:
+        """Take a corner of a viewport, if a map is wanted and of use there; whether it moved.
+
+        Args:
+            room: the viewport.
+            wanted: whether the user wants a map.
+            taken: what must not be covered; without a free corner there is no map.
+        """
         before = self.area
         roomy = room.width() > 2.5 * SIZE.width() and room.height() > 2 * SIZE.height()
+        self.area = QRect()
         if wanted and roomy and self.is_needed():
-            left = room.right() - SIZE.width() - MARGIN
-            self.area = QRect(left, room.bottom() - SIZE.height() - MARGIN, *SIZE.toTuple())
-        else:
-            self.area = QRect()
+            left, right = room.left() + MARGIN, room.right() - SIZE.width() - MARGIN
+            top, bottom = room.top() + MARGIN, room.bottom() - SIZE.height() - MARGIN
+            for corner in (QPoint(right, bottom), QPoint(left, bottom), QPoint(left, top)):
+                area = QRect(corner, SIZE)
+                if not any(area.intersects(each.toAlignedRect()) for each in taken):
+                    self.area = area
+                    break
         return self.area != before
 
     @property

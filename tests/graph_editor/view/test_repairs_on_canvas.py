@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.state import DocumentState
@@ -50,6 +50,39 @@ def test_chips_keep_their_size_on_the_screen_and_can_be_clicked_from_afar(hands:
     hands.open(faulty(), zoom=0.3)
     hands.click(chip_place(hands, chips(hands)[0]))
     assert hands.document.report.is_valid
+
+
+def test_chips_stay_inside_the_view_while_their_layer_is_there(hands: Hands) -> None:
+    hands.open(faulty())
+    offered = chips(hands)
+    canvas = hands.canvas
+    room = canvas.viewport().width()
+    at = canvas.view_point(offered[0].scenePos())
+    canvas.navigation.pan(QPoint(round(room - 60 - at.x()), 0))
+    for chip in offered:
+        seen = chip.boundingRect().translated(canvas.view_point(chip.scenePos()))
+        assert 0 <= seen.left() < seen.right() <= room
+    hands.move(chip_place(hands, offered[0]))
+    assert offered[0].hovered
+    hands.move(hands.nowhere())
+    canvas.navigation.pan(QPoint(round(120 - canvas.view_point(offered[0].scenePos()).x()), 0))
+    assert offered[0].boundingRect().left() == -1
+    hands.click(chip_place(hands, offered[0]))
+    assert hands.document.report.is_valid
+
+
+def test_the_map_leaves_the_chips_free(hands: Hands) -> None:
+    hands.open(faulty())
+    offered = chips(hands)
+    canvas, shown = hands.canvas, hands.canvas.chrome.minimap
+    room = canvas.viewport().rect()
+    right = room.right() - 150
+    for place in (QPoint(right, room.bottom() - 100), QPoint(60, room.bottom() - 100)):
+        canvas.navigation.pan(place - canvas.view_point(offered[0].scenePos()).toPoint())
+        assert shown.is_shown
+        for chip in offered:
+            seen = chip.boundingRect().translated(canvas.view_point(chip.scenePos()))
+            assert not QRectF(shown.area).intersects(seen)
 
 
 def test_chips_go_when_the_error_is_put_right_otherwise(hands: Hands) -> None:
