@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
+
 from studio.graph_editor.view.empty_canvas import EmptyCanvas
 from studio.graph_editor.view.find_bar import FindBar
 from studio.graph_editor.view.fix_offers import FixOffers
