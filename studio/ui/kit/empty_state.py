@@ -13,6 +13,7 @@ from studio.ui.kit import binding, icons, theme
 
 _PICTURE = 40
 _TALL_ENOUGH = 220
+_MARGIN, _GAP = 16, 8
 
 
 class EmptyState(QWidget):
@@ -46,8 +47,8 @@ class EmptyState(QWidget):
         self._act: Callable[[], object] | None = None
         self._button.clicked.connect(self._clicked)
         column = QVBoxLayout(self)
-        column.setContentsMargins(16, 16, 16, 16)
-        column.setSpacing(8)
+        column.setContentsMargins(_MARGIN, _GAP, _MARGIN, _GAP)
+        column.setSpacing(_GAP)
         column.addStretch(2)
         column.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignHCenter)
         for label in (self._sentence, self._explanation):
@@ -68,19 +69,31 @@ class EmptyState(QWidget):
         self.setAccessibleName(sentence)
         self._sentence.setText(sentence)
         self._explanation.setText(explanation)
-        self._explanation.setVisible(bool(explanation))
         self._button.setVisible(action is not None)
         if action is not None:
             self._button.setText(action[0])
             self._act = action[1]
+        self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        # Where there is little room, the picture goes and the words stay.
         return QSize(96, 72)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._picture.setVisible(event.size().height() >= _TALL_ENOUGH)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where there is little room the picture goes, then the explanation: no line is cut."""
+        width = self.width() - 2 * _MARGIN
+        room = self.height() - 2 * _GAP - self._sentence.heightForWidth(width)
+        if not self._button.isHidden():
+            room -= self._button.sizeHint().height() + _GAP
+        text = self._explanation.text()
+        room -= self._explanation.heightForWidth(width) + _GAP if text else 0
+        self._explanation.setVisible(bool(text) and room >= 0)
+        self.setToolTip(text if room < 0 else "")
+        tall = self.height() >= _TALL_ENOUGH and room >= self._picture.height() + _GAP
+        self._picture.setVisible(tall)
 
     def _clicked(self) -> None:
         if self._act is not None:

@@ -95,6 +95,29 @@ def test_long_explanations_of_empty_states_are_not_cut(qtbot: QtBot, frame: Pane
     qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()) > 40)
 
 
+@pytest.mark.parametrize("height", [72, 96, 120, 180, 300])
+def test_empty_states_never_cut_a_line(qtbot: QtBot, dark: Theme, height: int) -> None:
+    pane = QWidget()
+    pane.resize(240, 300)
+    qtbot.addWidget(pane)
+    empty = EmptyState(
+        "plots", "Every run is here", "Settings, curves and weights, to compare and to go on with.",
+        ("Train", lambda: None), pane,
+    )  # fmt: skip
+    empty.setGeometry(0, 0, 240, height)
+    pane.show()
+    qtbot.waitExposed(pane)
+    sentence, explanation = empty.findChildren(QLabel)
+    qtbot.waitUntil(lambda: all(
+        label.isHidden() or label.height() >= label.heightForWidth(label.width())
+        for label in (sentence, explanation)
+    ))  # fmt: skip
+    assert not sentence.isHidden()
+    assert explanation.isHidden() or height > 72
+    assert height < 180 or not explanation.isHidden()
+    assert empty.toolTip() == (explanation.text() if explanation.isHidden() else "")
+
+
 @pytest.fixture
 def registry() -> ActionRegistry:
     made = ActionRegistry()
