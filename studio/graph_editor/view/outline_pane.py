@@ -28,7 +28,7 @@ from studio.ui.models.studio import Studio
 OUTLINE = "outline"
 _ID = Qt.ItemDataRole.UserRole
 _NAME, _TYPE, _SHAPE, _PARAMETERS = range(4)
-_PADDING, _LEAST_TYPE = 16, 48
+_PADDING, _LEAST_TYPE, _READABLE_TYPE = 16, 24, 64
 _MENU = (
     "graph.edit_options", "graph.rename", "graph.duplicate", None, "graph.bypass", "graph.freeze",
     None, "graph.delete",
@@ -85,16 +85,17 @@ class OutlinePane(PaneFrame):
         tree.itemDoubleClicked.connect(self._reveal)
         header = tree.header()
         # Names are never cut for the sake of the other columns, which can be scrolled to.
-        for column in (_NAME, _SHAPE, _PARAMETERS):
+        for column in (_NAME, _PARAMETERS):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(_TYPE, QHeaderView.ResizeMode.Fixed)
+        for column in (_TYPE, _SHAPE):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
         contexts.register("table", tree)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.tree.viewport() and event.type() == QEvent.Type.Leave:
             self._studio.bus.hover(None, OUTLINE)
         elif watched is self.tree.viewport() and event.type() == QEvent.Type.Resize:
-            self._fit_types()
+            self._fit_columns()
         elif (
             watched is self.tree
             and isinstance(event, QKeyEvent)
@@ -132,19 +133,28 @@ class OutlinePane(PaneFrame):
             self._rebuild(found)
         for row in (*found.running, *found.aside):
             self._fill(self._rows[row.id], row)
-        self._fit_types()
+        self._fit_columns()
         self._selected(self._studio.bus.selection, "")
         self.set_note(f"{len(found.running)} of {len(ids)} run" if found.aside else "")
 
-    def _fit_types(self) -> None:
-        """Cut types, which icons tell as well, where that keeps shapes in sight."""
+    def _fit_columns(self) -> None:
+        """Cut types, which icons tell as well, where that keeps numbers in sight.
+
+        A number is seen whole or not at all: 46 of 4640 would be another number.
+        """
         header, metrics = self.tree.header(), self.tree.fontMetrics()
         header.resizeSections(QHeaderView.ResizeMode.ResizeToContents)
         texts = [self.tree.headerItem().text(_TYPE), *(i.text(_TYPE) for i in self._rows.values())]
         wanted = max(metrics.horizontalAdvance(text) for text in texts) + _PADDING
-        others = header.sectionSize(_NAME) + header.sectionSize(_SHAPE)
-        room = max(_LEAST_TYPE, self.tree.viewport().width() - others)
-        header.resizeSection(_TYPE, min(wanted, room))
+        shape, parameters = header.sectionSize(_SHAPE), header.sectionSize(_PARAMETERS)
+        room = self.tree.viewport().width() - header.sectionSize(_NAME) - shape
+        if room - parameters >= min(wanted, _READABLE_TYPE):
+            header.resizeSection(_TYPE, min(wanted, room - parameters))
+            return
+        types = min(wanted, max(_LEAST_TYPE, room))
+        header.resizeSection(_TYPE, types)
+        # What is left would show the beginning of the next column.
+        header.resizeSection(_SHAPE, max(shape, shape + room - types))
 
     def _same_groups(self, found: Outline) -> bool:
         return all(self._rows[r.id].parent() is None for r in found.running) and all(

@@ -407,3 +407,17 @@ def test_shapes_stay_in_sight_in_a_narrow_outline(
     shape_end = header.sectionViewportPosition(2) + header.sectionSize(2)
     assert shape_end <= outline.tree.viewport().width()
     assert header.sectionSize(2) >= metrics.horizontalAdvance(outline.tree.topLevelItem(1).text(2))
+
+
+@pytest.mark.parametrize("wide", range(200, 520, 40))
+def test_parameters_in_the_outline_are_seen_whole_or_not_at_all(
+    hands: Hands, outline: OutlinePane, wide: int
+) -> None:
+    hands.open(chain())
+    hands.qtbot.waitUntil(lambda: len(texts(outline)) == 6)
+    outline.resize(wide, 300)
+    header, room = outline.tree.header(), outline.tree.viewport().width()
+    left = header.sectionPosition(3)
+    assert left >= room or left + header.sectionSize(3) <= room
+    outline.resize(520, 300)
+    assert header.sectionPosition(3) + header.sectionSize(3) <= outline.tree.viewport().width()

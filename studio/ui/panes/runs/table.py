@@ -38,7 +38,7 @@ from studio.ui.models.runs_records import RunRecord
 from studio.ui.panes.runs.table_model import COLUMN_ROLE, RUN_ROLE, RunTableModel
 
 _STAR = 24
-_LEAST_TITLE = 124
+_LEAST_TITLE = 116
 _SWATCH = 10
 
 Index = QModelIndex | QPersistentModelIndex
