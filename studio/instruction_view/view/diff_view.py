@@ -73,14 +73,18 @@ class _DiffModel(QAbstractItemModel):
         return "Before and after" if self.is_inline else ("Before", "After")[section]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or role != Qt.ItemDataRole.DisplayRole:
+        is_tip = role == Qt.ItemDataRole.ToolTipRole
+        if not index.isValid() or not (is_tip or role == Qt.ItemDataRole.DisplayRole):
             return None
         line = self.lines[index.row()]
         if line.change in ("gap", "title"):
-            return line.text
+            return None if is_tip else line.text
         side = line.before if index.column() == 0 else line.after
         if self.is_inline:
             side = line.after or line.before
+        if is_tip:
+            # A line is often longer than its side is wide.
+            return None if side is None else side.text
         return "" if side is None else f"{_SIGNS.get(line.change, ' ')} {side.text}"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCheckBox,
     QHBoxLayout,
     QLabel,
@@ -23,6 +25,12 @@ from studio.instruction_view.view.diff_view import DiffView
 from studio.ui.kit import binding, theme
 from studio.ui.kit.numbers import MINUS
 from studio.ui.models.tasks import TaskHandle, TaskList
+
+_BESIDE = 480
+"""Width from which the list stands beside what a pass changed."""
+
+_TWO_SIDES = 720
+"""Width from which there is room for the program before and after side by side."""
 
 
 class PassViewer(QWidget):
@@ -49,6 +57,7 @@ class PassViewer(QWidget):
         self._list.setObjectName("passes.list")
         self._list.setAccessibleName("Compiler passes")
         self._list.setUniformItemSizes(True)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._title = QLabel(self)
         self._title.setObjectName("passes.title")
         self._title.setWordWrap(True)
@@ -65,27 +74,47 @@ class PassViewer(QWidget):
         binding.connect(self, theme.changed, self._fill)
 
     def _build(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(8, 4, 8, 4)
-        head.addWidget(self._title, 1)
-        head.addWidget(self._hide)
-        head.addWidget(self._inline)
+        boxes = QHBoxLayout()
+        boxes.addWidget(self._hide)
+        boxes.addWidget(self._inline)
+        boxes.addStretch(1)
+        self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._head.setContentsMargins(8, 4, 8, 4)
+        self._head.addWidget(self._title, 1)
+        self._head.addLayout(boxes)
         right = QWidget(self)
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(head)
+        column.addLayout(self._head)
         column.addWidget(self._diff, 1)
-        split = QSplitter(Qt.Orientation.Horizontal, self)
-        split.addWidget(self._list)
-        split.addWidget(right)
-        split.setStretchFactor(1, 1)
-        split.setSizes([200, 600])
-        split.setChildrenCollapsible(False)
+        self._split = QSplitter(Qt.Orientation.Horizontal, self)
+        self._split.setObjectName("passes.split")
+        self._split.addWidget(self._list)
+        self._split.addWidget(right)
+        self._split.setStretchFactor(1, 1)
+        self._split.setSizes([200, 600])
+        self._split.setChildrenCollapsible(False)
         row = QVBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(split)
+        row.addWidget(self._split)
         self.setFocusProxy(self._list)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is no room side by side, things stand one above the other."""
+        super().resizeEvent(event)
+        beside = self.width() >= _BESIDE
+        wanted = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
+        if self._split.orientation() is not wanted:
+            self._split.setOrientation(wanted)
+            self._split.setSizes([200, 600] if beside else [100, 300])
+        wide = self.width() >= _TWO_SIDES
+        if wide != self._inline.isEnabled():
+            self._inline.setEnabled(wide)
+            self._inline.setToolTip("" if wide else "Two programs have no room side by side here.")
+            direction = QBoxLayout.Direction
+            self._head.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
+            self._refresh()
 
     @property
     def steps(self) -> tuple[PassStep, ...]:
@@ -148,7 +177,8 @@ class PassViewer(QWidget):
         step = self._steps[place]
         self._title.setText(_title(step))
         lines = hide_unchanged(step.diff) if self._hide.isChecked() else step.diff
-        self._diff.take(lines, is_inline=self._inline.isChecked())
+        is_inline = self._inline.isChecked() or not self._inline.isEnabled()
+        self._diff.take(lines, is_inline=is_inline)
 
 
 def _item(step: PassStep) -> QListWidgetItem:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QListWidget, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -16,6 +16,7 @@ from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.wires import connect, disconnect
 from studio.instruction_view.model.columns import COLUMNS
 from studio.instruction_view.model.quantities import ms_text
+from studio.instruction_view.view.diff_view import DiffView
 from studio.instruction_view.view.line_table import ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.instruction_view.view.listing_table import FIRST
@@ -180,6 +181,30 @@ def test_passes_show_what_each_changed(studio: Studio, pane: ListingPane, settle
     assert "merge_updates" in title.text()
     assert studio.actions.trigger("listing.level_instructions")
     assert not pane.shows_passes
+
+
+def test_passes_stand_one_above_the_other_in_a_narrow_pane(
+    studio: Studio, pane: ListingPane, settled: Settle, qtbot: QtBot
+) -> None:
+    assert studio.actions.trigger("listing.passes")
+    settled()
+    viewer = pane.passes
+    listed, diff = viewer.findChild(QListWidget), viewer.findChild(DiffView)
+    title = viewer.findChild(QLabel, "passes.title")
+    inline = viewer.findChild(QCheckBox, "passes.inline")
+    listed.setCurrentRow([step.name for step in viewer.steps].index("make_views"))
+    assert diff.model().columnCount() == 2
+    assert listed.geometry().top() == diff.parentWidget().geometry().top()
+    pane.resize(300, 420)
+    qtbot.waitUntil(lambda: listed.geometry().bottom() < diff.parentWidget().geometry().top())
+    assert diff.model().columnCount() == 1
+    assert not inline.isEnabled()
+    qtbot.waitUntil(lambda: title.height() >= title.heightForWidth(title.width()))
+    for box in (viewer.findChild(QCheckBox, "passes.hide"), inline):
+        assert box.width() >= box.sizeHint().width()
+        assert box.mapTo(viewer, box.rect().bottomRight()).x() < viewer.width()
+    pane.resize(900, 500)
+    qtbot.waitUntil(lambda: diff.model().columnCount() == 2)
 
 
 def test_a_baseline_is_compared_with_later_programs(
