@@ -116,6 +116,15 @@ class QuickAdd:
         found.sort(key=lambda item: item[0])
         return tuple(offer for _, offer in found)
 
+    def why_none(self, state: DocumentState, query: str, place: Place = NOWHERE) -> str:
+        """What to say when a search has no offers: what was meant may only not fit here."""
+        meant = meant_by(query)
+        if not query:
+            return "Nothing can be connected here."
+        if meant is None:
+            return no_match_text(query)
+        return f"{meant.title} cannot stand here: {_refusal(state, meant, place)}."
+
     def typed(self, query: str) -> tuple[NewLayer, ...]:
         """The layers of a query that is a net; none when it is a word to search for.
 
@@ -141,6 +150,13 @@ class QuickAdd:
         if target:
             weight += self.history.weight(entry.type_name, _type_at(state, target))
         return weight
+
+
+def meant_by(query: str) -> Entry | None:
+    """The layer a query finds before all others, wherever it could stand; None for none."""
+    scored = [(best_score(query, entry.words), entry) for entry in entries()]
+    found = [(score, entry) for score, entry in scored if score is not None]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def no_match_text(query: str) -> str:
@@ -214,6 +230,21 @@ def _shape_of(entry: Entry, shape: Shape | None) -> Shape | None:
         return None
     given = (shape,) * low if shape is not None else ()
     return outcome(entry.type_name, _starting(entry), given).shape
+
+
+def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
+    """Why an entry is not offered at a place."""
+    low, high = layer_class(entry.type_name).arity
+    if place.before and high == 0:
+        return "it takes no input"
+    if place.wire is not None and low > 1:
+        return "it takes several inputs, a wire brings one"
+    shape = flow_of(state).shape(place.before) if place.before else None
+    if shape is not None:
+        refused = outcome(entry.type_name, _starting(entry), (shape,) * low).error
+        if refused is not None:
+            return refused.message
+    return "what is behind would not take its output"
 
 
 def _fits_behind(state: DocumentState, shape: Shape, wire: Wire) -> bool:

@@ -25,6 +25,7 @@ from studio.graph_editor.model.quick_add import (
     Place,
     QuickAdd,
     first_sentence,
+    meant_by,
     no_match_text,
 )
 from studio.graph_editor.model.state import CanvasNode, DocumentState
@@ -117,7 +118,7 @@ class AddChooser:
             return [_net_choice(layer) for layer in self._net]
         self._offers = self._quick_add.offers(state, query, self._place)
         if not self._offers:
-            self._remark = no_match_text(query) if query else "Nothing can be connected here."
+            self._remark = self._quick_add.why_none(state, query, self._place)
         return [_offer_choice(offer) for offer in self._offers]
 
     def remark(self) -> str:
@@ -191,7 +192,13 @@ class SwitchChooser:
 
     def remark(self) -> str:
         """What to say when nothing fits."""
-        return "" if self._found else no_match_text(self._query)
+        if self._found:
+            return ""
+        meant = meant_by(self._query)
+        if meant is None:
+            return no_match_text(self._query)
+        node = self._document.state.node(self._node_id)
+        return f"{node.name} cannot become {meant.title}."
 
     def outcome(self, row: int) -> DocumentState | None:
         """The document with the other type."""

@@ -422,3 +422,27 @@ def test_what_nothing_reaches_is_not_said_to_have_no_parameters() -> None:
     assert preview_edit(state, add_chain(state, chain).state).text == ""
     entry = add_chain(state, [NewLayer("Input", {"shape": [8, 8, 1]})]).state
     assert preview_edit(state, entry).text == "+0 parameters"
+
+
+def test_what_does_not_fit_is_not_called_unknown():
+    search, state = QuickAdd(), net("input 2 > dense 3 > dense 4")
+    behind = Place(source="dense")
+    assert search.offers(state, "conv", behind) == ()
+    said = search.why_none(state, "conv", behind)
+    assert said.startswith("Conv2D cannot stand here: expected an input [height, width, channels]")
+    assert said.endswith("got [3].")
+    assert "takes no input" in search.why_none(state, "input", behind)
+    on_wire = Place(wire=Wire("dense", "dense_1", 0))
+    assert "several inputs" in search.why_none(state, "concat", on_wire)
+    pictures = net("input 8x8x1 > conv 4 3x3 > pool 2")
+    folded = Place(wire=Wire("conv2d", "max_pooling2d", 0))
+    assert search.offers(pictures, "flatten", folded) == ()
+    assert "would not take its output" in search.why_none(pictures, "flatten", folded)
+    assert search.why_none(state, "conx", behind) == no_match_text("conx")
+
+
+def test_a_search_is_never_told_to_mean_what_it_says():
+    state = net("input 2 > dense 3")
+    for entry in entries():
+        said = QuickAdd().why_none(state, entry.words[-1], Place(source="dense"))
+        assert f"No layer called {entry.words[-1]}" not in said

@@ -105,6 +105,15 @@ def test_nothing_found_says_what_may_be_meant(hands: Hands) -> None:
     assert "Did you mean" in remark(hands)
 
 
+def test_a_layer_that_does_not_fit_here_is_refused_with_the_reason(hands: Hands) -> None:
+    hands.open(net("input 2 > dense 3"))
+    hands.click(hands.body("input"))
+    hands.key(K.Key_Tab)
+    hands.type("conv")
+    assert hands.offered == []
+    assert remark(hands).startswith("Conv2D cannot stand here")
+
+
 def test_search_on_a_selected_wire_inserts(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     hands.studio.bus.select([entities.wire(*Wire("conv2d", "re_lu", 0))])
