@@ -24,15 +24,7 @@ from studio.instruction_view.model.memory_picture import Box, MemoryPicture
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.model.tensor_rows import TensorRole
 from studio.instruction_view.view.picture_axes import Axes
-from studio.instruction_view.view.picture_painter import (
-    BOTTOM,
-    CURVE,
-    GAP,
-    LEFT,
-    RIGHT,
-    TOP,
-    PicturePainter,
-)
+from studio.instruction_view.view.picture_painter import LEFT, RIGHT, Margins, PicturePainter
 from studio.instruction_view.view.tensor_links import TensorLinks
 from studio.ui.kit import binding, theme
 
@@ -61,7 +53,7 @@ class MemoryView(QWidget):
         self.setAccessibleName("Memory of the program")
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(200, 140)
+        self.setMinimumSize(200, 72)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.axes = Axes()
         self._links = links
@@ -150,9 +142,10 @@ class MemoryView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The arena takes what axes and curve leave."""
         super().resizeEvent(event)
-        top = TOP + CURVE + GAP
+        margins = Margins.of(self.height())
+        height = self.height() - margins.top - margins.bottom
         self.axes.area = QRectF(
-            LEFT, top, max(self.width() - LEFT - RIGHT, 1), max(self.height() - top - BOTTOM, 1)
+            LEFT, margins.top, max(self.width() - LEFT - RIGHT, 1), max(height, 1)
         )
         self.axes.hold()
 
@@ -165,7 +158,7 @@ class MemoryView(QWidget):
         else:
             painter.drawPixmap(0, 0, self._ground(self._painter, size))
             caret = self.caret if self.hasFocus() else None
-            self._painter.paint_marks(painter, self.axes, caret)
+            self._painter.paint_marks(painter, size, self.axes, caret)
         if self.hasFocus():
             painter.setPen(QPen(theme.colour("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from itertools import groupby
+from typing import NamedTuple
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
@@ -21,8 +22,34 @@ from studio.ui.kit import theme
 LEAST_BOX = 3.0
 """Boxes narrower than this many pixels are not drawn: the sum curve stands for them."""
 
-CURVE, GAP, LEFT, RIGHT, BOTTOM, TOP = 44, 8, 66, 10, 34, 18
+GAP, LEFT, RIGHT, TOP = 8, 66, 10, 18
+_CURVE, _SECTIONS, _NOTE = 44, 18, 16
+_LOW = 160
+_LOWEST = 110
 _TICK_PIXELS = 22
+
+
+class Margins(NamedTuple):
+    """What stands above and below the arena, in pixels.
+
+    Attributes:
+        curve: height of the sum; 0 where there is no room for it.
+        bottom: height of what is written below.
+    """
+
+    curve: int
+    bottom: int
+
+    @classmethod
+    def of(cls, height: float) -> Margins:
+        """In a low picture the arena has the room of the remark, then of the sum."""
+        bottom = _SECTIONS + (_NOTE if height >= _LOW else 0)
+        return cls(_CURVE if height >= _LOWEST else 0, bottom)
+
+    @property
+    def top(self) -> int:
+        """Where the arena begins."""
+        return TOP + (self.curve + GAP if self.curve else 0)
 
 
 class PicturePainter:
@@ -62,21 +89,23 @@ class PicturePainter:
         """
         painter.fillRect(size, self.inks.ground)
         painter.fillRect(axes.area, theme.colour("canvas"))
-        curve = self._curve(axes)
-        self._paint_axes(painter, axes, curve)
+        margins = Margins.of(size.height())
+        curve = self._curve(axes, margins)
+        self._paint_axes(painter, axes, curve, margins)
         painter.save()
         painter.setClipRect(axes.area.adjusted(-1, -1, 1, 1))
         self._paint_boxes(painter, axes, roles)
         painter.restore()
-        painter.save()
-        painter.setClipRect(curve.adjusted(0, -1, 1, 1))
-        self._paint_curve(painter, axes, curve)
-        painter.restore()
+        if margins.curve:
+            painter.save()
+            painter.setClipRect(curve.adjusted(0, -1, 1, 1))
+            self._paint_curve(painter, axes, curve)
+            painter.restore()
         self._paint_peak(painter, axes, curve)
 
-    def paint_marks(self, painter: QPainter, axes: Axes, caret: Box | None) -> None:
+    def paint_marks(self, painter: QPainter, size: QRectF, axes: Axes, caret: Box | None) -> None:
         """Paint what is lit, selected, and under the keyboard."""
-        curve = self._curve(axes)
+        curve = self._curve(axes, Margins.of(size.height()))
         painter.save()
         reach = QRectF(curve.topLeft(), axes.area.bottomRight()).adjusted(-1, -1, 1, 1)
         painter.setClipRect(reach)
@@ -85,16 +114,17 @@ class PicturePainter:
             box = self._picture.box_of(ref)
             if box is not None and style == "solid":
                 painter.fillRect(axes.rect_of(box), role_colour(box.role, 110))
-                self._paint_share(painter, axes, curve, box)
+                if not curve.isEmpty():
+                    self._paint_share(painter, axes, curve, box)
         special = {*self._links.marks, *self._links.glow}
         boxes = {box for box in map(self._picture.box_of, special) if box is not None}
         for box in boxes if caret is None else boxes | {caret}:
             self._paint_frame(painter, axes.rect_of(box), box, is_caret=box == caret)
         painter.restore()
 
-    def _curve(self, axes: Axes) -> QRectF:
+    def _curve(self, axes: Axes, margins: Margins) -> QRectF:
         """Where the sum is drawn, above the arena."""
-        return QRectF(axes.area.left(), axes.area.top() - GAP - CURVE, axes.area.width(), CURVE)
+        return QRectF(axes.area.left(), TOP, axes.area.width(), margins.curve)
 
     # -- boxes ----------------------------------------------------------------------------------
 
@@ -211,7 +241,7 @@ class PicturePainter:
 
     # -- axes -----------------------------------------------------------------------------------
 
-    def _paint_axes(self, painter: QPainter, axes: Axes, curve: QRectF) -> None:
+    def _paint_axes(self, painter: QPainter, axes: Axes, curve: QRectF, margins: Margins) -> None:
         inks = self.inks
         painter.setFont(inks.small)
         for byte in _ticks(axes):
@@ -221,8 +251,12 @@ class PicturePainter:
             painter.setPen(inks.text3)
             label = QRectF(0, y - 8, axes.area.left() - 8, 16)
             painter.drawText(label, _RIGHT, bytes_text(byte))
-        painter.drawText(QRectF(0, curve.top(), curve.left() - 8, CURVE), _RIGHT, "alive")
+        if margins.curve:
+            room = QRectF(0, curve.top(), curve.left() - 8, curve.height())
+            painter.drawText(room, _RIGHT, "alive")
         self._paint_sections(painter, axes, curve)
+        if margins.bottom <= _SECTIONS:
+            return
         note = QRectF(axes.area.left(), axes.area.bottom() + 18, axes.area.width(), 16)
         painter.setPen(inks.text3)
         painter.drawText(note, _CENTRE, "instructions in program order, not time")

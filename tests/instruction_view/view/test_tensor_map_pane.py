@@ -69,6 +69,26 @@ def turn_wheel(pane: TensorMapPane, at: QPoint, notches: int, held: Qt.KeyboardM
     QApplication.sendEvent(pane.picture, event)
 
 
+@pytest.mark.parametrize(("height", "low"), [(116, True), (180, True), (320, False)])
+def test_the_arena_keeps_inside_a_low_pane(
+    pane: TensorMapPane, qtbot: QtBot, height: int, low: bool
+) -> None:
+    # A dock may be lower than what stands in it would like.
+    pane.setMinimumSize(1, 1)
+    pane.resize(612, height)
+    qtbot.waitUntil(lambda: pane.height() == height)
+    picture = pane.picture
+    seen = picture.mapTo(pane, picture.rect().bottomLeft()).y()
+    assert seen < height
+    area = picture.axes.area
+    assert area.height() >= 30
+    # Below it stand the names of the sections, and what the picture is where there is room.
+    assert area.bottom() + (18 if low else 34) == picture.height()
+    first, last = picture.picture.boxes[0], picture.picture.boxes[-1]
+    for box in (first, last):
+        assert area.adjusted(0, -1, 0, 1).contains(picture.axes.rect_of(box))
+
+
 def test_boxes_lie_where_the_plan_says(studio: Studio, pane: TensorMapPane) -> None:
     shown = studio.compilation.shown
     assert shown is not None
