@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
@@ -60,6 +60,7 @@ _SHARES: Mapping[str, Mapping[str, float]] = {
 _LEAST = {"left": 240, "right": 300, "bottom": 160}
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
+_FRAME = QMargins(8, 40, 8, 8)
 
 
 def needs_one_column(window: QMainWindow, workspace: str) -> bool:
@@ -227,7 +228,7 @@ def on_a_screen(frame: QRect) -> bool:
 
 
 def fit_to_screen(window: QMainWindow) -> None:
-    """Bring a window back onto a screen, and make it no larger than that."""
+    """Bring a window back onto a screen; one there is no room for with its frame fills it."""
     screen = QGuiApplication.screenAt(window.frameGeometry().center())
     if screen is None or not on_a_screen(window.frameGeometry()):
         screen = QGuiApplication.primaryScreen()
@@ -235,5 +236,13 @@ def fit_to_screen(window: QMainWindow) -> None:
         window.move(free.topLeft())
     free = screen.availableGeometry()
     if window.width() > free.width() or window.height() > free.height():
-        window.resize(min(window.width(), free.width()), min(window.height(), free.height()))
+        begin(window, window.size(), free.size())
         window.move(free.topLeft())
+
+
+def begin(window: QMainWindow, wanted: QSize, free: QSize) -> None:
+    """Give a window its first size; where its frame would not fit besides, it fills the screen."""
+    window.resize(wanted.boundedTo(free))
+    # How thick a frame will be is known only when there is one.
+    if wanted != wanted.boundedTo(free.shrunkBy(_FRAME)):
+        window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)

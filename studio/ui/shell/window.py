@@ -105,7 +105,7 @@ class MainWindow(QMainWindow):
     def _take_place(self, *, reset_layout: bool) -> None:
         geometry = b"" if reset_layout else self._store.geometry()
         if not geometry or not self.restoreGeometry(QByteArray(geometry)):
-            self.resize(USUAL.boundedTo(self.screen().availableSize()))
+            arrangement.begin(self, USUAL, self.screen().availableSize())
         arrangement.fit_to_screen(self)
         self.docks.restore(reset=reset_layout)
         self.show_welcome()

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QTabBar, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -14,7 +14,7 @@ from studio.ui.kit.empty_state import EmptyState
 from studio.ui.shell import arrangement
 from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock
-from studio.ui.shell.window import LEAST, MainWindow
+from studio.ui.shell.window import LEAST, USUAL, MainWindow
 from tests.ui.shell.driving import press
 
 
@@ -232,6 +232,17 @@ def test_a_window_that_was_on_a_lost_screen_comes_back_in_sight(
     opened.move(QPoint(6000, 4000))
     arrangement.fit_to_screen(opened)
     assert arrangement.on_a_screen(opened.frameGeometry())
+
+
+@pytest.mark.parametrize(
+    ("screen", "fills"), [((1366, 768), True), ((1600, 1000), True), ((1920, 1080), False)]
+)
+def test_a_window_whose_frame_would_lie_off_the_screen_fills_it(
+    opened: MainWindow, screen: tuple[int, int], fills: bool
+) -> None:
+    arrangement.begin(opened, USUAL, QSize(*screen))
+    assert opened.isMaximized() is fills
+    assert opened.normalGeometry().width() <= screen[0]
 
 
 def test_damaged_records_begin_anew(
