@@ -69,6 +69,7 @@ class Toast(QWidget):
         picture.setPixmap(
             icons.icon(ICONS[notice.severity], ROLES[notice.severity]).pixmap(QSize(16, 16))
         )
+        picture.setFixedHeight(theme.HIT)
         row.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         column.setSpacing(4)
@@ -85,6 +86,10 @@ class Toast(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             button.clicked.connect(self._act)
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        # The first line stands beside the middle of picture and button, whatever comes below.
+        line = self.fontMetrics().height()
+        column.setContentsMargins(0, max(0, (theme.HIT - line) // 2), 0, 0)
+        column.addStretch(1)
         row.addLayout(column, 1)
         close = QToolButton(self)
         close.setObjectName("toast_close")
@@ -188,7 +193,8 @@ class ToastStack(QWidget):
             return
         y = 0
         for toast in self._toasts:
-            height = max(toast.sizeHint().height(), toast.heightForWidth(_WIDTH))
+            # The size hint of words that wrap is that of a narrower toast.
+            height = toast.heightForWidth(_WIDTH)
             toast.setGeometry(0, y, _WIDTH, height)
             toast.show()
             y += height + 8

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import toasts
@@ -51,6 +53,22 @@ def test_a_toast_stands_in_the_corner_and_leaves_the_focus(
     assert window.findChild(QLineEdit).hasFocus()
     window.resize(700, 500)
     assert stack.geometry().right() <= 700
+
+
+def test_words_of_a_toast_stand_at_the_top_without_gaps(
+    qtbot: QtBot, notices: Notices, stack: ToastStack
+) -> None:
+    notices.add("conv2: expected 3 numbers, got 4", "error", ("Show", lambda: None), "3 by 3")
+    notices.add("The training has ended")
+    for toast in stack.toasts:
+        close = toast.findChild(QToolButton, "toast_close")
+        words = [each for each in toast.findChildren(QLabel) if each.text()]
+        line = words[0].fontMetrics().height()
+        qtbot.waitUntil(lambda close=close, words=words: close.y() < words[0].geometry().bottom())
+        assert abs(words[0].geometry().center().y() - close.geometry().center().y()) <= 2
+        assert all(each.height() < 1.5 * line for each in words)
+    for one, other in pairwise(stack.toasts[0].findChildren(QLabel)[1:]):
+        assert 0 < other.y() - one.geometry().bottom() <= 8
 
 
 def test_no_more_than_three_and_errors_are_kept(
