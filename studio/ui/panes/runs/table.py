@@ -194,14 +194,16 @@ class RunTable(QTableView):
         return max(min(hint, 200), self.horizontalHeader().sectionSizeHint(place))
 
     def _stretch(self) -> None:
-        """The name takes the room that is left."""
-        place = self.entries.place_of("title")
-        others = sum(
-            self.columnWidth(n)
-            for n in range(len(self.entries.columns))
-            if n != place and not self.isColumnHidden(n)
-        )
-        self.setColumnWidth(place, max(_LEAST_TITLE, self.viewport().width() - others))
+        """The name takes the room that is left: the last column in sight is seen whole."""
+        place, header = self.entries.place_of("title"), self.horizontalHeader()
+        left = self.viewport().width() - _LEAST_TITLE
+        for each in map(header.logicalIndex, range(header.count())):
+            if each == place or self.isColumnHidden(each):
+                continue
+            if self.columnWidth(each) > left:
+                break
+            left -= self.columnWidth(each)
+        self.setColumnWidth(place, _LEAST_TITLE + max(0, left))
 
     def _header_menu(self, place: QPoint) -> None:
         self.column_menu(self).popup(self.horizontalHeader().mapToGlobal(place))

@@ -152,6 +152,18 @@ def test_the_filter_finds_runs_by_words(
     assert [run.name for run in three.table.entries.rows] == [runs.runs[2].name]
 
 
+@pytest.mark.parametrize("wide", range(240, 640, 50))
+def test_the_last_measure_in_sight_is_seen_whole(three: RunsPane, qtbot: QtBot, wide: int) -> None:
+    table = three.table
+    three.resize(wide, 400)
+    qtbot.waitUntil(lambda: three.width() == wide)
+    room = table.viewport().width()
+    for place in range(table.entries.columnCount()):
+        left, width = table.columnViewportPosition(place), table.columnWidth(place)
+        if not table.isColumnHidden(place):
+            assert left + width <= room or left >= room
+
+
 def test_columns_are_the_users_choice(three: RunsPane) -> None:
     table = three.table
     assert "device" in table.shown_columns()
