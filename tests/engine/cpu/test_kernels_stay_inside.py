@@ -7,6 +7,8 @@ import pytest
 
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.assemble import assemble
+from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.means import Means
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.cpu.views import Views
 from studio.engine.isa.instruction import Instruction
@@ -23,7 +25,7 @@ MARK = 171
 class Guarded:
     """Storages with a guard zone on both sides of each."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, means: Means) -> None:
         self.program = program
         self.raw: dict[Storage, np.ndarray] = {}
         self.buffers: dict[Storage, np.ndarray] = {}
@@ -36,7 +38,7 @@ class Guarded:
                 inside.fill(0)
                 self.raw[storage] = raw
                 self.buffers[storage] = inside.view(layout.dtype.np)
-        self.views = Views(program, 3, 0, self.buffers, Scratch())
+        self.views = Views(program, 3, 0, self.buffers, Scratch(), means)
 
     def run(self, ins: Instruction) -> None:
         """Run an instruction; storages it does not write must keep every byte."""
@@ -62,8 +64,8 @@ class Guarded:
             assert not cells.any(), f"the halo of {storage} was written"
 
 
-def filled(built: Built) -> Guarded:
-    guarded = Guarded(program_of(built))
+def filled(built: Built, means: Means) -> Guarded:
+    guarded = Guarded(program_of(built), means)
     values = built.case.values()
     for name in built.case.operands:
         found = values[name] if isinstance(values[name], list) else [values[name]]
@@ -72,10 +74,13 @@ def filled(built: Built) -> Guarded:
     return guarded
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_kernel_stays_inside_its_storages(case: Case) -> None:
+def test_a_kernel_stays_inside_its_storages(case: Case, compiled: bool) -> None:
+    if compiled and not has_compiler():
+        pytest.skip("nothing is compiled here")
     built = build(case)
-    guarded = filled(built)
+    guarded = filled(built, Means(1, compiled))
     guarded.run(built.ins)
     if built.ins.twin is None:
         return

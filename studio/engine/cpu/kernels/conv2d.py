@@ -1,18 +1,26 @@
-"""CONV2D and its gradients: column matrices, a stretch at a time, and matrix products."""
+"""CONV2D and its gradients: compiled loops over the pictures, or column matrices and products."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
+from studio.engine.cpu import direct_convolution
 from studio.engine.cpu.convolution import (
     build_both_gradients,
     build_input_gradient,
     build_product,
     build_weight_gradient,
 )
+from studio.engine.cpu.direct_convolution import (
+    banded,
+    fills_tiles,
+    fills_tiles_back,
+    is_direct,
+)
 from studio.engine.cpu.picture_sums import PictureSums
 from studio.engine.cpu.team import cut_evenly, run_together
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.views import Run, Sink, Views
 from studio.engine.cpu.windows import Columns, Geometry
 from studio.engine.isa.instruction import Instruction, Twin
 
@@ -23,40 +31,74 @@ def _geometry(ins: Instruction, views: Views) -> Geometry:
 
 
 def build(ins: Instruction, views: Views) -> Run:
-    """y = columns(x)·w + b."""
+    """y = windows of x · w + b."""
     weights = views.data(ins.ref("w"))
     bias = views.data(ins.ref("b")) if ins.ref("b").present else None
     geometry, x = _geometry(ins, views), views.halo(ins.ref("x"))
-    matrix, y = weights.reshape(-1, weights.shape[3]), views.data(ins.ref("y"))
+    y = views.data(ins.ref("y"))
+    direct = (
+        is_direct(views, weights, weights.shape[3], x, views.halo(ins.ref("y")))
+        and fills_tiles(geometry)
+        and (len(y) == 1 or views.means.threads == 1)
+    )
     # A batch is shared by samples; what is shared here are the rows of a single picture.
     bands = cut_evenly(geometry.out[0], views.means.threads, max(x.cells.size, y.size))
-    parts = [
-        build_product(views, Columns(views, x, geometry, band), matrix, bias, y) for band in bands
-    ]
+    if direct:
+        parts = [
+            direct_convolution.build_product(
+                views, banded(geometry, band), x.cells, weights, bias, y[:, band.start : band.stop]
+            )
+            for band in bands
+        ]
+    else:
+        matrix = weights.reshape(-1, weights.shape[3])
+        parts = [
+            build_product(views, Columns(views, x, geometry, band), matrix, bias, y)
+            for band in bands
+        ]
     return parts[0] if len(parts) == 1 else partial(run_together, parts)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
-    """dw = columns(x)ᵀ·dy, db = Σ dy, dx = the turned convolution of dy."""
-    weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
-    geometry = _geometry(ins, views)
-    runs: list[Run] = []
-    dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
-    slope = views.halo(ins.ref("y").gradient)
-    if dw is not None and dx is not None and geometry.stride == (1, 1) != geometry.kernel:
-        x = views.data(ins.ref("x"))
-        runs.append(build_both_gradients(views, geometry, weights, slope, dy, x, (dw, dx)))
-        dw = dx = None
-    if dw is not None:
-        columns = Columns(views, views.halo(ins.ref("x")), geometry)
-        runs.append(build_weight_gradient(views, columns, dy, dw))
-    if db is not None:
-        runs.append(PictureSums(views, dy, db).run)
-    if dx is not None:
-        runs.append(build_input_gradient(views, geometry, weights, slope, dy, dx))
+    """dw = windows of x, transposed · dy, db = Σ dy, dx = the turned convolution of dy."""
+    sinks = {name: views.sink(ins, name) for name in ("w", "b", "x")}
+    runs = _weights_and_input(ins, views, sinks)
+    if sinks["b"] is not None:
+        runs.append(PictureSums(views, views.grad(ins.ref("y")), sinks["b"]).run)
 
     def run() -> None:
         for part in runs:
             part()
 
     return run
+
+
+def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]) -> list[Run]:
+    weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
+    geometry, slope = _geometry(ins, views), views.halo(ins.ref("y").gradient)
+    dw, dx = sinks["w"], sinks["x"]
+    cells = views.halo(ins.ref("x"))
+    runs: list[Run] = []
+    if (
+        dw is not None
+        and is_direct(views, weights, dy.shape[3], slope, cells)
+        and fills_tiles(geometry)
+    ):
+        runs.append(direct_convolution.build_weight_gradient(views, geometry, cells.cells, dy, dw))
+        dw = None
+    if (
+        dx is not None
+        and is_direct(views, weights, weights.shape[2], slope, views.halo(ins.ref("x").gradient))
+        and fills_tiles_back(geometry, (dx.target.shape[1], dx.target.shape[2]))
+    ):
+        runs.append(direct_convolution.build_input_gradient(views, geometry, weights, dy, dx))
+        dx = None
+    if dw is not None and dx is not None and geometry.stride == (1, 1) != geometry.kernel:
+        x = views.data(ins.ref("x"))
+        runs.append(build_both_gradients(views, geometry, weights, slope, dy, x, (dw, dx)))
+        dw = dx = None
+    if dw is not None:
+        runs.append(build_weight_gradient(views, Columns(views, cells, geometry), dy, dw))
+    if dx is not None:
+        runs.append(build_input_gradient(views, geometry, weights, slope, dy, dx))
+    return runs

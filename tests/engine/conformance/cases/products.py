@@ -74,6 +74,38 @@ def _convolution() -> list[Case]:
         "even": ((1, 6, 6, 3), (4, 4, 3, 2), {"pad_h": 1, "pad_w": 1, "pad_end": (2, 2)}),
         "one": ((1, 1, 1, 1), (1, 1, 1, 1), {}),
         "channels": ((1, 5, 5, 17), (3, 3, 17, 33), {"pad_h": 1, "pad_w": 1}),
+        # Channels that fill vectors, which backends may treat by kernels of their own.
+        "full": ((2, 6, 7, 16), (3, 3, 16, 32), {"pad_h": 1, "pad_w": 1}),
+        "full-valid": ((3, 5, 6, 16), (3, 3, 16, 16), {}),
+        "full-few": ((2, 6, 5, 3), (3, 3, 3, 16), {"pad_h": 1, "pad_w": 1}),
+        "full-stride": (
+            (2, 7, 9, 16),
+            (3, 3, 16, 16),
+            {"stride_h": 2, "stride_w": 2, "pad_h": 1, "pad_w": 1},
+        ),
+        "full-uneven": (
+            (2, 8, 10, 16),
+            (3, 3, 16, 16),
+            {"stride_h": 2, "stride_w": 2, "pad_end": (1, 1)},
+        ),
+        "full-pointwise-stride": (
+            (2, 8, 7, 16),
+            (1, 1, 16, 16),
+            {"stride_h": 2, "stride_w": 2},
+        ),
+        "full-gaps": ((1, 13, 11, 16), (2, 2, 16, 16), {"stride_h": 3, "stride_w": 3}),
+        "full-dilated": (
+            (2, 9, 8, 16),
+            (3, 2, 16, 16),
+            {"dil_h": 2, "dil_w": 3, "pad_h": 2, "pad_w": 1},
+        ),
+        "full-dilated-stride": (
+            (1, 12, 11, 16),
+            (3, 3, 16, 16),
+            {"dil_h": 2, "dil_w": 3, "stride_h": 2, "stride_w": 2, "pad_h": 3, "pad_w": 1},
+        ),
+        "full-over-padded": ((1, 3, 3, 16), (2, 2, 16, 16), {"pad_h": 2, "pad_w": 2}),
+        "full-small": ((2, 2, 3, 16), (3, 3, 16, 16), {"pad_h": 1, "pad_w": 1}),
     }
     found = []
     for name, (x, w, attrs) in geometry.items():
@@ -92,6 +124,12 @@ def _convolution() -> list[Case]:
         found.append(
             Case("CONV2D", name, {**small, "x": given}, same, out_pad=out, atol=2e-5, reason=SUM)
         )
+    full = {"w": floats(3, 3, 16, 16), "x": floats(2, 5, 6, 16)}
+    found.append(Case("CONV2D", "full-no-bias", full, same, rtol=1e-4, atol=3e-5, reason=SUM))
+    full_halo = {**full, "x": floats(2, 5, 6, 16, pad=wide)}
+    found.append(
+        Case("CONV2D", "full-halo", full_halo, same, out_pad=HALO, rtol=1e-4, atol=3e-5, reason=SUM)
+    )
     found.append(
         Case(
             "CONV2D",
