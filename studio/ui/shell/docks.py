@@ -265,7 +265,11 @@ class Docks(QObject):
         target = stops[(at + way) % len(stops)]
         if target is not None:
             target.give_focus()
-            return
+        else:
+            self.focus_middle()
+
+    def focus_middle(self) -> None:
+        """Give the keyboard to the canvas, or to what stands in its place."""
         middle = self._window.centralWidget()
         if middle is not None:
             (first_focusable(middle) or middle).setFocus()

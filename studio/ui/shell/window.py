@@ -20,6 +20,7 @@ from studio.ui.shell.command_palette import CommandHistory
 from studio.ui.shell.docks import Docks
 from studio.ui.shell.documents import Documents
 from studio.ui.shell.exports import Exports
+from studio.ui.shell.focus_keeping import FocusKeeping
 from studio.ui.shell.focus_return import FocusReturn
 from studio.ui.shell.framing import Framing
 from studio.ui.shell.layout_store import LayoutStore
@@ -71,6 +72,7 @@ class MainWindow(QMainWindow):
         self._build_bars()
         self._build_middle()
         self.docks = Docks(studio, self, PANES, store)
+        FocusKeeping(self.docks, self)
         window_actions.bind(self)
         self._exports = Exports(studio, self, lambda: self.canvas)
         self.actions_of_window = WindowActions(studio.actions, self, self._refused)

@@ -496,6 +496,39 @@ def test_a_pane_asked_for_at_the_welcome_page_comes_with_the_canvas(window: Main
     assert window.docks.is_in_front(window.docks["plots"])
 
 
+def test_the_keyboard_goes_to_the_canvas_when_its_pane_goes_away(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is opened.canvas)
+    goings: list[tuple[str, Callable[[], object]]] = [
+        ("palette", lambda: press("Ctrl+2")),
+        ("runs", lambda: press("Ctrl+1")),
+        ("palette", lambda: opened.docks["palette"].close()),
+        ("outline", lambda: press("Ctrl+Alt+F")),
+    ]
+    for pane, go in goings:
+        opened.docks.show(pane)
+        dock = opened.docks[pane]
+        qtbot.waitUntil(dock.has_focus)
+        go()
+        qtbot.waitUntil(lambda d=dock: not d.isVisible())
+        qtbot.waitUntil(lambda: QApplication.focusWidget() is opened.canvas)
+
+
+def test_a_pane_that_stays_in_the_next_workspace_keeps_the_keyboard(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is opened.canvas)
+    opened.docks.show("outline")
+    qtbot.waitUntil(opened.docks["outline"].has_focus)
+    press("Ctrl+3")
+    QApplication.processEvents()
+    assert opened.docks.workspace == "profile"
+    assert opened.docks["outline"].has_focus()
+
+
 def test_the_middle_has_the_keyboard_from_the_start(qtbot: QtBot, opened: MainWindow) -> None:
     opened.activateWindow()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is opened.canvas)
