@@ -52,6 +52,8 @@ class Popup(QFrame):
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.viewport().setAutoFillBackground(False)
         column.addWidget(self._area, 1)
 
     def show_rows(self, rows: list[QWidget], nothing: str) -> None:
@@ -68,16 +70,21 @@ class Popup(QFrame):
             column.addWidget(row)
         column.addStretch(1)
         self._area.setWidget(body)
+        body.setAutoFillBackground(False)
         wanted = body.sizeHint().height() + self._area.frameWidth() * 2
         self._area.setFixedHeight(min(wanted, _HEIGHT))
         bottom = self.geometry().bottom()
-        self.adjustSize()
+        self._take_size()
         if self.isVisible():
             self.move(self.x(), bottom - self.height() + 1)
 
+    def _take_size(self) -> None:
+        # Qt would adjust a window that can grow to no less than a hundred pixels.
+        self.resize(self.sizeHint())
+
     def open_above(self, button: QWidget, window: QWidget) -> None:
         """Show it above a button, inside the window."""
-        self.adjustSize()
+        self._take_size()
         corner = button.mapTo(window, QPoint(button.width(), 0))
         left = min(max(8, corner.x() - self.width()), window.width() - self.width() - 8)
         self.move(window.mapToGlobal(QPoint(left, corner.y() - self.height() - 4)))

@@ -21,8 +21,11 @@ _ROLES = {
 _EVERYWHERE = ("file.quit",)
 """Their keys work in dialogs that leave the window free as well."""
 
-_GROUPS = ("open", "save", "doors", "close", "window")
-"""Order of the groups in the first menu, whichever part declared them."""
+_GROUPS = {
+    "File": ("open", "save", "doors", "export", "close", "window"),
+    "Help": ("keys", "pages", "log", "about"),
+}
+"""Order of the groups in menus to which several parts contribute, whichever declared them first."""
 
 
 class WindowActions:
@@ -96,8 +99,8 @@ class WindowActions:
             order.setdefault((spec.menu, spec.group), len(order))
 
         def place(spec: ActionSpec) -> tuple[int, int]:
-            known = spec.menu == "File" and spec.group in _GROUPS
-            first = _GROUPS.index(spec.group) - len(_GROUPS) if known else 0
+            groups = _GROUPS.get(spec.menu, ())
+            first = groups.index(spec.group) - len(groups) if spec.group in groups else 0
             return (spec.menu.count("/"), first or order[spec.menu, spec.group])
 
         return sorted(specs, key=place)

@@ -134,6 +134,18 @@ def test_a_key_whose_action_cannot_be_done_says_why(qtbot: QtBot, opened: MainWi
     assert "nothing has changed" in opened.status.findChild(QWidget, "hint").text()
 
 
+@pytest.mark.parametrize(
+    ("title", "first", "last"),
+    [("File", "file.new", "file.quit"), ("Help", "help.here", "help.about")],
+)
+def test_menus_end_with_what_people_look_for_there(
+    window: MainWindow, title: str, first: str, last: str
+) -> None:
+    menu = window.findChild(QMenu, f"menu.{title}")
+    ids = [action.objectName() for action in menu.actions() if not action.isSeparator()]
+    assert (ids[0], ids[-1]) == (first, last)
+
+
 def test_menus_grey_what_cannot_be_done_and_say_why(qtbot: QtBot, opened: MainWindow) -> None:
     menu = opened.findChild(QMenu, "menu.File")
     save = opened.actions_of_window["file.save"]

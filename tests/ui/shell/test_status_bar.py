@@ -105,6 +105,7 @@ def test_tasks_are_counted_shown_and_stopped(qtbot: QtBot, opened: MainWindow) -
     qtbot.waitUntil(lambda: text(opened, "tasks") == "")
     said = {label.text() for label in popup.findChildren(QLabel)}
     qtbot.waitUntil(lambda: "Nothing runs in the background." in _labels(popup))
+    qtbot.waitUntil(lambda: popup.height() == popup.sizeHint().height() < 100)
     assert said
     popup.close()
 
