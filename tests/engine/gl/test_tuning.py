@@ -15,16 +15,23 @@ import pytest
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.choices import SHIPPED
 from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.products import Product, product_passes
-from studio.engine.gl.specs import Case, Pass, Traits, Variant, all_variants
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.products import Product, affordable, product_passes
+from studio.engine.gl.specs import Case, Pass, Traits, Variant, all_variants, choose
+from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile, best_tile
 from studio.engine.gl.timers import TimestampTimer
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
 from studio.engine.gl.tuning.spinner import Spinner
-from studio.engine.gl.tuning.table import Measured, Table, keep_rows, load_choices, table_path
+from studio.engine.gl.tuning.table import (
+    Measured,
+    Table,
+    keep_rows,
+    load_choices,
+    table_path,
+    tile_variant,
+)
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
 from tests.engine.gl.naive import Array, close, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -79,9 +86,36 @@ def products_of(case: Case) -> list[Product]:
     return found
 
 
+def tiles_of(backend: GlBackend) -> tuple[Tile, ...]:
+    """Tiles a product has to choose from on the kind of device the backend found."""
+    return REGISTER_TILES if backend.info.is_software else TILES
+
+
+def other_tiles(backend: GlBackend, product: Product) -> tuple[str, str]:
+    """Variants of two tiles that are not the shipped one for a product."""
+    tiles = affordable(product, tiles_of(backend))
+    size = (product.rows, product.cols, product.depth, product.batches)
+    shipped, _ = best_tile(*size, tiles, software=backend.info.is_software)
+    first, second = [tile_variant(t) for t in reversed(tiles) if t != shipped][:2]
+    return first, second
+
+
 def tile_of(text: str) -> str:
-    """The tile a kernel's text was made for."""
-    return "x".join(text.split(f"#define {m} ", 1)[1].split()[0] for m in ("TILE_M", "TILE_N"))
+    """The tile a kernel's text was made for, as variants name it."""
+    rows, cols, shared = (
+        text.split(f"#define {m} ", 1)[1].split()[0] for m in ("TILE_M", "TILE_N", "SHARED_TILES")
+    )
+    return f"{'tiles' if shared == '1' else 'registers'}_{rows}x{cols}"
+
+
+def check_parts(backend: GlBackend, texts: list[str], parts: int) -> None:
+    """Fail unless dispatches of so many parts are what the kind of device makes of them.
+
+    A GPU's last work group adds a few parts up itself, a dispatch of its own does it elsewhere.
+    """
+    joins = parts > 1 and not backend.info.is_software
+    assert len(texts) == (1 if joins else parts)
+    assert ("#define JOINS 1" in texts[0]) == joins
 
 
 # -- the file -----------------------------------------------------------------------------------
@@ -262,7 +296,7 @@ def test_candidates_begin_with_the_shipped_one_and_never_repeat(software: bool) 
 @pytest.mark.gl
 @pytest.mark.parametrize("parts", [1, 2])
 def test_planner_takes_the_measured_tile_and_cut(backend: GlBackend, parts: int) -> None:
-    line, expected = linear(rows=9, inner=64, out=12)
+    line, expected = linear(rows=9, inner=64, out=24)
     (product,) = products_of(case_of(line))
     sign = product_signature(case_of(line), product)
     session = backend.open_session()
@@ -274,10 +308,11 @@ def test_planner_takes_the_measured_tile_and_cut(backend: GlBackend, parts: int)
         return found
 
     shipped = texts()
-    backend.choose_by(Table({sign: Measured("registers_4x4", parts, 1.0, 2.0)}))
+    tile, _ = other_tiles(backend, product)
+    backend.choose_by(Table({sign: Measured(tile, parts, 1.0, 2.0)}))
     tuned = texts()
-    assert tile_of(shipped[0]) != tile_of(tuned[0]) == "4x4"
-    assert len(tuned) == parts, "parts are added up by a dispatch of their own"
+    assert tile_of(shipped[0]) != tile_of(tuned[0]) == tile
+    check_parts(backend, tuned, parts)
     first = run_line(backend, line, "y")["y"]
     close(first, expected)
     assert np.array_equal(first, run_line(backend, line, "y")["y"])
@@ -323,12 +358,14 @@ def test_choices_are_named_by_what_they_choose() -> None:
 
 @pytest.mark.gl
 def test_backend_begins_with_what_was_kept_for_its_device(cache: Path) -> None:
-    line, _ = linear(rows=9, inner=64, out=12)
+    line, _ = linear(rows=9, inner=64, out=24)
     (product,) = products_of(case_of(line))
     sign = product_signature(case_of(line), product)
     with_table = []
-    for row in (Measured("registers_4x4", 1, 1.0, 2.0), Measured("registers_8x8", 1, 1.0, 2.0)):
-        backend = GlBackend()
+    backend = GlBackend()
+    kept = other_tiles(backend, product)
+    for tile in kept:
+        row = Measured(tile, 1, 1.0, 2.0)
         keep_rows(backend.fingerprint, {sign: row})
         backend.close()
         backend = GlBackend()
@@ -337,8 +374,9 @@ def test_backend_begins_with_what_was_kept_for_its_device(cache: Path) -> None:
         executable = backend.compile(line.program, session, line.batch)
         ((_, (one,)),) = executable.planned
         with_table.append(tile_of(one.source.text))
-        backend.close()
-    assert with_table == ["4x4", "8x8"]
+    backend.close()
+    assert tuple(with_table) == kept
+    assert len(set(kept)) == 2
 
 
 # -- tuning -------------------------------------------------------------------------------------
@@ -358,22 +396,23 @@ def test_tuning_tries_tiles_and_keeps_only_what_is_faster(backend: GlBackend) ->
     assert (one.signature in found.stale) != one.improved
     assert heard == [(0, 1, "LINEAR ")]
     assert found.left == 0
-    assert found.clock == "wall clock"
+    assert found.clock == ("wall clock" if backend.info.is_software else "gpu timestamps")
     backend.choose_by(Table(found.rows))
     close(run_line(backend, line, "y")["y"], expected)
 
 
 @pytest.mark.gl
 def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
-    x, w, dy = draw(40, 24), draw(16, 24), draw(40, 16)
-    operands = {"w": w, "b": draw(16), "x": x, "y": (40, 16)}
-    old = {"y": dy, "w": draw(16, 24)}
+    x, w, dy = draw(40, 32), draw(24, 32), draw(40, 24)
+    operands = {"w": w, "b": draw(24), "x": x, "y": (40, 24)}
+    old = {"y": dy, "w": draw(24, 32)}
     line = OneLine("GRADS_LINEAR", operands, old, ("x", "y"), set=("x", "b"))
     found = backend.tune([(line.program, line.batch)], 60)
     kernels = {one.signature.split()[0] for one in found.findings}
     assert kernels == {"grads_linear_dw", "grads_linear_dx"}
     assert not any(one.refused for one in found.findings), "adding kernels begin alike"
-    rows = {one.signature: Measured("registers_4x4", 1, 1.0, 2.0) for one in found.findings}
+    tile = "registers_4x4" if backend.info.is_software else "tiles_32x64"
+    rows = {one.signature: Measured(tile, 1, 1.0, 2.0) for one in found.findings}
     backend.choose_by(Table(rows))
     answer = run_line(backend, line, "dw", "dx", "db")
     close(answer["dw"], old["w"] + dy.T @ x)
@@ -384,15 +423,17 @@ def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
 @pytest.mark.gl
 @pytest.mark.parametrize("parts", [1, 2])
 def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, parts: int) -> None:
-    line, expected = linear(rows=9, inner=64, out=12)
+    line, expected = linear(rows=9, inner=64, out=24)
+    (product,) = products_of(case_of(line))
     line.follow("RELU")
     (one,) = backend.tune([(line.program, line.batch)], 60).findings
     assert one.refused == ()
-    backend.choose_by(Table({one.signature: Measured("registers_4x4", parts, 1.0, 2.0)}))
+    tile, _ = other_tiles(backend, product)
+    backend.choose_by(Table({one.signature: Measured(tile, parts, 1.0, 2.0)}))
     session = backend.open_session()
     executable = backend.compile(line.program, session, line.batch)
     ((_, planned),) = executable.planned
-    assert len(planned) == parts
+    check_parts(backend, [dispatch.source.text for dispatch in planned], parts)
     for tensor, values in line.feeds.items():
         executable.feed(tensor, values.astype(np.float32))
     executable.run()
@@ -415,14 +456,14 @@ def unreadable(case: Case) -> tuple[Pass, ...]:
 def test_candidate_with_other_results_is_left_out(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line, expected = linear(rows=16, inner=16, out=16)
+    line, expected = linear(rows=16, inner=16, out=24)
     wrong = (Variant("forgetful", without_bias), Variant("unreadable", unreadable))
     monkeypatch.setitem(all_variants(), "LINEAR", (*all_variants()["LINEAR"], *wrong))
     found = backend.tune([(line.program, line.batch)], 60)
     product, instruction = found.findings
     assert product.refused == ()
     assert instruction.signature == case_signature(case_of(line))
-    assert instruction.best.variant == "registers"
+    assert instruction.best.variant == choose(case_of(line, backend._work.traits)).name
     first, second = sorted(instruction.refused)
     assert first.startswith("forgetful: its results are not those")
     assert second.startswith("unreadable: ")
@@ -509,7 +550,7 @@ def test_results_are_compared_element_by_element(
 @pytest.mark.gl
 @pytest.mark.slow
 def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
-    line, expected = linear(rows=32, inner=256, out=16)
+    line, expected = linear(rows=32, inner=256, out=24)
     # As on a GPU, whose clock is asked too; what it answers here is not looked at.
     clock = patch.object(trials, "step_timer", lambda gl, _: TimestampTimer(gl))
     with clock, patch.object(DeviceWork, "traits", Traits()):
@@ -524,13 +565,13 @@ def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
 
 @pytest.mark.gl
 def test_equal_shapes_are_tried_once(backend: GlBackend) -> None:
-    line, _ = linear(rows=16, inner=24, out=8)
-    followed, _ = linear(rows=16, inner=24, out=8)
+    line, _ = linear(rows=16, inner=32, out=24)
+    followed, _ = linear(rows=16, inner=32, out=24)
     followed.follow("RELU")
     jobs = [(one.program, one.batch) for one in (line, followed, line)]
     found = backend.tune(jobs, 60)
     assert len(found.findings) == 1
     assert found.left == 0
     more = backend.tune([*jobs, (line.program, 2 * line.batch)], 60)
-    assert [one.signature.split()[1] for one in more.findings].count("16x8x24") == 1
-    assert {one.signature.split()[1] for one in more.findings} == {"16x8x24", "32x8x24"}
+    assert [one.signature.split()[1] for one in more.findings].count("16x24x32") == 1
+    assert {one.signature.split()[1] for one in more.findings} == {"16x24x32", "32x24x32"}
