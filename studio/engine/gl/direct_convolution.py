@@ -9,6 +9,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.column_sums import fold_lanes
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass
+from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.windows import covered, geometry
 
 _LOCAL = 128
@@ -116,6 +117,7 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
             "HAS_BIAS": int(sides.bias is not None),
         },
         launch=(rows, kh * channels // 4),
+        takes=TallyGrid(_LOCAL * 4 // block * neighbours, block // 4),
     )
 
 

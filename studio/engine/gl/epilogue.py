@@ -11,6 +11,7 @@ from studio.engine.gl.assignments import Assignment
 from studio.engine.gl.element_kernel import ElementText
 from studio.engine.gl.glsl_text import for_each_lane
 from studio.engine.gl.layout import Layout
+from studio.engine.gl.tallies import PROTOTYPES, Tally, TallyText, tally_text
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,14 @@ class Epilogue:
         produced: what the producer stores, and the first of them reads.
         layout_of: how a storage lies.
         has_storage: False for registers.
+        tallies: sums taken along of what is stored, four neighbours at once.
     """
 
     assignments: tuple[Assignment, ...]
     produced: Ref
     layout_of: Callable[[Ref], Layout]
     has_storage: Callable[[Ref], bool]
+    tallies: tuple[Tally, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,19 @@ def epilogue_text(result: Access, tail: Epilogue, *, adds: bool = False) -> Epil
     }
     own = f"{result.name}_cell({', '.join(names)})"
     functions = [_scalar_store(result, produced, text, {**cells, produced: own}, adds)]
+    notes = [tally_text(k, t, rank, tail.layout_of) for k, t in enumerate(tail.tallies)]
+    if notes:
+        functions[:0] = [PROTOTYPES, *(note.functions for note in notes)]
     if rank and all(_vector_ready(a, a.use is not Use.READ) for a in (result, *accesses)):
         functions.append(
-            _vector_store(result, tail, text, accesses, {**cells, produced: own}, adds)
+            _vector_store(result, tail, text, accesses, {**cells, produced: own}, adds, notes)
         )
     elif rank:
         functions.append(_split_store(result))
     functions += _indirect_stores(result)
-    return EpilogueText("\n".join(functions), accesses, tuple(text.order))
+    accesses += tuple(access for note in notes for access in note.accesses)
+    storages = [*text.order, *(ref for note in notes for ref in note.storages)]
+    return EpilogueText("\n".join(functions), accesses, tuple(storages))
 
 
 def _scalar_store(
@@ -105,6 +113,7 @@ def _vector_store(
     accesses: Sequence[Access],
     cells: dict[Ref, str],
     adds: bool,
+    notes: Sequence[TallyText],
 ) -> str:
     own = cells[tail.produced]
     before = [f"values += {result.name}_load4({own});"] if adds else []
@@ -123,6 +132,10 @@ def _vector_store(
             after.append(f"{name}_put4({cells[ref]}, {name}_new);")
     lines, written = text.statements({**inputs, tail.produced: "values[k]"})
     lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
+    before[:0] = [line for note in notes for line in note.before]
+    for tally, note in zip(tail.tallies, notes, strict=True):
+        new = "values" if tally.noted == tail.produced else f"{text.names[tally.noted]}_new"
+        after.append(note.note.format(new))
     if result.stored:
         before.append(f"{result.name}_put4({own}, values);")
     four = for_each_lane(lines)

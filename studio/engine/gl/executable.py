@@ -18,7 +18,9 @@ from studio.engine.gl.planner import Planner
 from studio.engine.gl.profile_run import profile_steps
 from studio.engine.gl.reads import read_later
 from studio.engine.gl.recorder import Dispatch, Recording, issue
+from studio.engine.gl.step_issue import StepIssue
 from studio.engine.gl.storages import Storages
+from studio.engine.gl.tally_links import plan_entries
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
@@ -73,6 +75,7 @@ class GlExecutable:
         self._storages = Storages(program, session, work.pool, batch, rows)
         self._throttle = StepThrottle(work.gl, IN_FLIGHT)
         self._recording: Recording | None = None
+        self._step = StepIssue(work.gl, (), fast=False)
         self._costs: tuple[EntryCost, ...] | None = None
         self._generation = -1
         self._closed = False
@@ -200,11 +203,14 @@ class GlExecutable:
             self._drain()
             self._recording.release()
         planner = self._planner(self._storages)
-        self.planned = [(entry, planner.plan(entry)) for entry in entries(self._program)]
+        found = entries(self._program)
+        self.planned = list(zip(found, plan_entries(planner, found), strict=True))
         flat = [one for _, planned in self.planned for one in planned]
         self._work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
+        fast = not self._work.engine.info.is_software
+        self._step = StepIssue(self._work.gl, self._recording.ordered, fast=fast)
         self._parts = (-1, [])
         self._costs = None
         self._generation = self._session.generation
@@ -231,7 +237,7 @@ class GlExecutable:
             if self._board.attached:
                 self._issue_watched(recording)
             else:
-                issue(self._work.gl, recording.ordered)
+                self._step.step()
             self._throttle.step_issued(stopping)
         self._work.gl.check("running a step")
         return steps

@@ -18,9 +18,11 @@ from studio.engine.gl.planned import (
     Planned,
     ScratchBinding,
     StorageBinding,
+    TallyBinding,
 )
 from studio.engine.gl.source import assemble, included, kernel_text, lanes_of, load, uses_name
 from studio.engine.gl.specs import Case, Pass
+from studio.engine.gl.tallies import Tally, tallied_text
 from studio.engine.isa.instruction import Twin
 
 _TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
@@ -37,20 +39,33 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     body = kernel_text(one.kernel)
     accesses, refs = operands_of(case, one, body)
     functions = ""
+    tallies: tuple[Tally, ...] = ()
     if tail is not None and _place_of(tail.produced, accesses, refs) is not None:
         accesses, refs, functions = _with_tail(case, accesses, refs, tail)
+        tallies = tail.tallies
     stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]
     bindings: list[Binding] = [
         StorageBinding(ref, Use.BOTH if access.adds else access.use) for access, ref in stored
     ]
-    if one.scratch:
+    if one.given is not None:
+        bindings.append(TallyBinding(one.given.key, one.scratch, Use.READ))
+    elif one.scratch:
         fills = one.fills or one.arrivals > 0
         use = Use.WRITE if fills else scratch_use(all_text(body))
         bindings.append(ScratchBinding(one.scratch, use, alone=one.arrivals > 0))
     if one.arrivals:
         bindings.append(ArrivalsBinding(one.arrivals))
+    defines = {**presence(case), "PARTIAL": int(one.partial), **one.defines}
+    if tallies and one.takes is not None:
+        grid, columns = one.takes, tallies[0].columns
+        rows = prod(case.shape_of(tallies[0].noted)) // columns
+        functions = tallied_text(tallies, grid, len(bindings), functions)
+        floats = 2 * grid.parts(rows) * columns
+        bindings += [TallyBinding(tally.key, floats, Use.WRITE) for tally in tallies]
+        defines |= {"TALLIES": len(tallies), "TALLY_SPAN": grid.span, "TALLY_COLS": columns}
     traits = case.traits
-    offered = traits.offered_blocks if one.arrivals else traits.storage_blocks
+    spares = one.arrivals > 0 or one.spares or bool(tallies)
+    offered = traits.offered_blocks if spares else traits.storage_blocks
     if len(bindings) > offered:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
@@ -64,11 +79,12 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         accesses,
         local=one.local,
         constants=attribute_constants(case.ins),
-        defines={**presence(case), "PARTIAL": int(one.partial), **one.defines},
+        defines=defines,
         epilogue=functions,
         result=one.result,
         scratch=bool(one.scratch),
         arrivals=bool(one.arrivals),
+        in_fours=one.in_fours,
     )
     groups = one.groups
     if one.result:

@@ -65,7 +65,24 @@ class ArrivalsBinding:
     count: int
 
 
-Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding | ArrivalsBinding
+@dataclass(frozen=True)
+class TallyBinding:
+    """Sums that one entry leaves for another.
+
+    Attributes:
+        key: tells them from others of the step.
+        floats: how many.
+        use: whether they are left or read.
+    """
+
+    key: int
+    floats: int
+    use: Use
+
+
+Binding = (
+    StorageBinding | ArenaBinding | TableBinding | ScratchBinding | ArrivalsBinding | TallyBinding
+)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
@@ -14,7 +14,8 @@ from studio.engine.gl.epilogue import Epilogue
 from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
-from studio.engine.gl.specs import Case, Traits, choose
+from studio.engine.gl.specs import Case, Pass, Traits, choose
+from studio.engine.gl.tallies import Tallied, Tally, takeable
 from studio.engine.gl.update_kernel import Place, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
@@ -47,22 +48,55 @@ class Planner:
     wanted: Mapping[str, str] = field(default_factory=dict)
 
     def plan(self, entry: Entry) -> list[Planned]:
-        """The dispatches of an entry, in order.
+        """The dispatches of an entry by itself, in order.
 
         Raises:
             BackendError: an instruction has no kernel, or none for its shapes.
         """
+        return self.plan_taking(entry)[0]
+
+    def plan_taking(
+        self, entry: Entry, tallies: Sequence[Tally] = (), given: Tallied | None = None
+    ) -> tuple[list[Planned], list[Tallied]]:
+        """The dispatches of an entry, and the sums that they take along.
+
+        Args:
+            entry: what is planned.
+            tallies: sums that would be good to have of what it stores.
+            given: sums it begins with, taken along by another entry.
+
+        Raises:
+            BackendError: an instruction has no kernel, or none for its shapes.
+        """
+        first = self.first_case(entry)
+        first.tallied = given
+        if self._has_epilogue(entry):
+            return self._with_epilogue(first, [self.case(p) for p in entry.parts[1:]], tallies)
+        if len(entry.parts) == 1 and not is_row(entry.parts[0]) and not _is_update(entry):
+            return self._passes(first, None, tallies)
+        return self._plan_rows(entry), []
+
+    def _plan_rows(self, entry: Entry) -> list[Planned]:
+        """Updates, and what rows of element-wise functions run."""
         cases = [self.case(part) for part in entry.parts]
-        if all(part.mnemonic in UPDATE_ROWS for part in entry.parts):
+        if _is_update(entry):
             return plan_updates(cases, self.place)
-        if entry.kind == "epilogue" and not is_row(entry.parts[0]):
-            return self._with_epilogue(cases[0], cases[1:])
         if all(is_row(part) for part in entry.parts):
             return self._elements(cases)
-        if len(cases) == 1:
-            return self._passes(cases[0])
         alone = (Entry(entry.section, entry.index, (part,)) for part in entry.parts)
         return [one for part in alone for one in self.plan(part)]
+
+    def first_case(self, entry: Entry) -> Case:
+        """The first instruction of an entry, which knows what its group brings to its kernel."""
+        case = self.case(entry.parts[0])
+        if self._has_epilogue(entry):
+            tail = [a for part in entry.parts[1:] for a in assignments_of(part)]
+            touched = {ref for refs in storages_of(tail) for ref in refs if self.stored(ref)}
+            case.tail_storages = len(touched - {_produced(case)})
+        return case
+
+    def _has_epilogue(self, entry: Entry) -> bool:
+        return entry.kind == "epilogue" and not is_row(entry.parts[0])
 
     def case(self, ins: Instruction) -> Case:
         """An instruction with everything about its operands."""
@@ -74,22 +108,57 @@ class Planner:
             return self.program.storage(ref) not in self.inner
         return not self.program.tensors[self.program.tensors.root(ref.id)].register
 
-    def _passes(self, case: Case, tail: Epilogue | None = None) -> list[Planned]:
+    def _passes(
+        self, case: Case, tail: Epilogue | None = None, tallies: Sequence[Tally] = ()
+    ) -> tuple[list[Planned], list[Tallied]]:
         if not case.ins.operands:
-            return []
+            return [], []
         variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
-        return [plan_pass(case, one, variant.name, tail) for one in variant.plan(case)]
+        passes = variant.plan(case)
+        taken: list[Tallied] = []
+        if tallies:
+            tail = tail or Epilogue((), _produced(case), case.layout_of, self.stored)
+            tail, taken = self._taking(case, passes, tail, tallies)
+        return [plan_pass(case, one, variant.name, tail) for one in passes], taken
 
-    def _with_epilogue(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
+    def _taking(
+        self, case: Case, passes: Sequence[Pass], tail: Epilogue, tallies: Sequence[Tally]
+    ) -> tuple[Epilogue | None, list[Tallied]]:
+        """The tail with as many of the sums as the kernel that stores the result can take along."""
+        stores = [one for one in passes if one.bind.get("y", case.ref("y")) == tail.produced]
+        grid = stores[0].takes if len(stores) == 1 else None
+        plain = tail if tail.assignments else None
+        if grid is None:
+            return plain, []
+        room = case.traits.offered_blocks - len(plan_pass(case, stores[0], "", tail).bindings)
+        found: list[Tally] = []
+        for tally in tallies:
+            fits = sum(one.storages for one in (*found, tally)) <= room
+            alike = all(one.columns == tally.columns for one in found)
+            if fits and alike and takeable(case, tally, grid, self._touched(tail)):
+                found.append(tally)
+        if not found:
+            return plain, []
+        rows = [prod(case.shape_of(tally.noted)) // tally.columns for tally in found]
+        given = [
+            Tallied(tally.key, grid.parts(count), grid.rows)
+            for tally, count in zip(found, rows, strict=True)
+        ]
+        return replace(tail, tallies=tuple(found)), given
+
+    def _touched(self, tail: Epilogue) -> set[Ref]:
+        """What a kernel's stores touch; what it makes is looked at without a storage, too."""
+        refs = {ref for found in storages_of(tail.assignments) for ref in found}
+        return {ref for ref in refs if self.stored(ref)} | {tail.produced}
+
+    def _with_epilogue(
+        self, producer: Case, tail: Sequence[Case], tallies: Sequence[Tally]
+    ) -> tuple[list[Planned], list[Tallied]]:
         if self.traits.is_software and any(is_affine(case.ins) for case in tail):
-            return self._one_after_another(producer, tail)
+            return self._one_after_another(producer, tail), []
         assignments = tuple(a for case in tail for a in assignments_of(case.ins))
-        ins = producer.ins
-        produced = producer.ref("dx") if isinstance(ins, Twin) else producer.ref("y")
-        epilogue = Epilogue(assignments, produced, producer.layout_of, self.stored)
-        touched = {ref for refs in storages_of(assignments) for ref in refs if self.stored(ref)}
-        producer.tail_storages = len(touched - {produced})
-        return self._passes(producer, epilogue if assignments else None)
+        epilogue = Epilogue(assignments, _produced(producer), producer.layout_of, self.stored)
+        return self._passes(producer, epilogue if assignments else None, tallies)
 
     def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
         """A group whose tail is a kernel of its own, in place where nobody else reads the product.
@@ -98,14 +167,14 @@ class Planner:
         """
         made = producer.ref("y")
         if self.stored(made):
-            return [*self._passes(producer), *self._elements(tail)]
+            return [*self._passes(producer)[0], *self._elements(tail)]
         last = next(case.ref("y") for case in reversed(tail) if self.stored(case.ref("y")))
 
         def settle(ref: Ref) -> Ref:
             return last if ref == made else ref
 
         moved = [self.case(case.ins.map_refs(settle)) for case in (producer, *tail)]
-        return [*self._passes(moved[0]), *self._elements(moved[1:])]
+        return [*self._passes(moved[0])[0], *self._elements(moved[1:])]
 
     def _elements(self, cases: Sequence[Case]) -> list[Planned]:
         """Runs of assignments over one index space; sums over repeats stand by themselves."""
@@ -168,3 +237,12 @@ class Planner:
             if other is not None and other != ref:
                 return True
         return False
+
+
+def _produced(case: Case) -> Ref:
+    """What the elements of a group's tail start from."""
+    return case.ref("dx") if isinstance(case.ins, Twin) else case.ref("y")
+
+
+def _is_update(entry: Entry) -> bool:
+    return all(part.mnemonic in UPDATE_ROWS for part in entry.parts)

@@ -10,6 +10,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.column_sums import LOCAL, fold_lanes
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Plan, Variant
+from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.tiles import BUSY_LOADS, MOST_LOADS, REGISTER_TILES, TILES, Tile, best_tile
 
 
@@ -112,8 +113,16 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         fills=parts > 1,
         arrivals=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
+        takes=_tally_grid(product, tile) if parts == 1 or joins else None,
     )
     return (main,) if parts == 1 or joins else (main, _fold(case, product, parts, room))
+
+
+def _tally_grid(product: Product, tile: Tile) -> TallyGrid | None:
+    """How a tile's work group takes sums along: of four columns an invocation."""
+    if not tile.shared or tile.per_col != 4 or product.batches > 1:
+        return None
+    return TallyGrid(tile.rows, tile.cols // 4)
 
 
 def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:

@@ -22,6 +22,7 @@ from studio.engine.gl.planned import (
     ScratchBinding,
     StorageBinding,
     TableBinding,
+    TallyBinding,
 )
 from studio.engine.gl.scratch import place_scratch
 
@@ -80,6 +81,7 @@ class Recording:
         self._symbols = (batch, rows)
         self._buffers: list[PoolBuffer] = []
         self._tables: dict[bytes, Slice] = {}
+        self._tallies: dict[int, Slice] = {}
         self.dispatches: list[Dispatch] = []
         self.ordered: list[Dispatch] = []
 
@@ -97,6 +99,7 @@ class Recording:
         scratch = self._make_scratch(planned)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
+        self._tallies = self._make_tallies(planned)
         arrivals = self._make_arrivals(planned)
         hazards, levels = Hazards(), Levels()
         placed: list[tuple[int, Dispatch]] = []
@@ -184,6 +187,20 @@ class Recording:
             found[words] = buffer.slice()
         return found
 
+    def _make_tallies(self, planned: Sequence[Planned]) -> dict[int, Slice]:
+        """The storage of the sums that entries leave for others, each its own."""
+        found = {b.key: b for p in planned for b in p.bindings if isinstance(b, TallyBinding)}
+        step = self._info.slice_alignment
+        sizes = [-(-binding.floats * 4 // step) * step for binding in found.values()]
+        if not sizes:
+            return {}
+        buffer = self._lend(sum(sizes), "sums for normalisations")
+        begins = accumulate(sizes, initial=0)
+        return {
+            key: buffer.slice(begin, size)
+            for key, begin, size in zip(found, begins, sizes, strict=False)
+        }
+
     def _lend(self, nbytes: int, purpose: str) -> PoolBuffer:
         buffer = self._pool.acquire(nbytes, purpose)
         self._buffers.append(buffer)
@@ -194,6 +211,8 @@ class Recording:
             return rounded_up(self._slice_of(binding.ref))
         if isinstance(binding, TableBinding):
             return self._tables[binding.words]
+        if isinstance(binding, TallyBinding):
+            return self._tallies[binding.key]
         if isinstance(binding, ArenaBinding):
             parts = [self._slice_of(ref) for ref in binding.refs]
             begin = min(part.offset for part in parts)
@@ -216,6 +235,9 @@ class Recording:
                     reads.append(span)
                 if binding.use is not Use.READ:
                     writes.append(span)
+            elif isinstance(binding, TallyBinding):
+                span = _span(self._tallies[binding.key])
+                (reads if binding.use is Use.READ else writes).append(span)
             elif isinstance(binding, ArenaBinding):
                 spans = [_span(self._slice_of(r)) for r in binding.refs]
                 reads += spans

@@ -73,7 +73,7 @@ def included(text: str) -> list[str]:
     return names
 
 
-def scratch_block(binding: int, arrivals: bool = False) -> str:
+def scratch_block(binding: int, arrivals: bool = False, in_fours: bool = False) -> str:
     """The declaration of the scratch storage, and of counters of arriving work groups."""
     if arrivals:
         return (
@@ -82,7 +82,8 @@ def scratch_block(binding: int, arrivals: bool = False) -> str:
             f"layout(std430, binding = {binding + 1}) coherent buffer arrivals_block "
             "{ uint arrivals[]; };"
         )
-    return f"layout(std430, binding = {binding}) buffer scratch_block {{ float scratch[]; }};"
+    kind = "vec4" if in_fours else "float"
+    return f"layout(std430, binding = {binding}) buffer scratch_block {{ {kind} scratch[]; }};"
 
 
 def assemble(
@@ -97,6 +98,7 @@ def assemble(
     result: str = "",
     scratch: bool = False,
     arrivals: bool = False,
+    in_fours: bool = False,
     from_file: bool = True,
 ) -> KernelSource:
     """The final text of a kernel.
@@ -112,6 +114,7 @@ def assemble(
         result: accessor a value kernel computes; empty for a body with its own ``main``.
         scratch: declare the scratch storage behind the operands.
         arrivals: declare counters behind it; it is then read by other work groups and in fours.
+        in_fours: scratch storage is read in fours.
         from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
     """
     main = value_main(result, accesses) if result else ""
@@ -138,7 +141,7 @@ def assemble(
     middle = [
         constants,
         heads,
-        scratch_block(stored, arrivals) if scratch else "",
+        scratch_block(stored, arrivals, in_fours) if scratch else "",
         functions,
         epilogue,
     ]

@@ -12,6 +12,7 @@ from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
 from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.dispatch import Groups
 from studio.engine.gl.layout import Layout
+from studio.engine.gl.tallies import Tallied, TallyGrid
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Program
 
@@ -53,6 +54,11 @@ class Pass:
         fills: the pass only fills scratch storage, whatever its text says.
         arrivals: counters by which work groups find out who comes last; the pass then reads no
             scratch storage but its own, as vec4.
+        in_fours: scratch storage is read as vec4.
+        spares: does a further dispatch's work, for which it may use as many storage buffers as the
+            device offers.
+        takes: where it can take sums along of the columns of what it stores.
+        given: its scratch storage are the sums taken along for it.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
             macro ``PARTIAL``.
     """
@@ -69,6 +75,10 @@ class Pass:
     scratch: int = 0
     fills: bool = False
     arrivals: int = 0
+    in_fours: bool = False
+    spares: bool = False
+    takes: TallyGrid | None = None
+    given: Tallied | None = None
     partial: bool = False
 
 
@@ -87,6 +97,7 @@ class Case:
 
     Attributes:
         tail_storages: storages that what follows in its group brings to its kernel.
+        tallied: sums over its columns that another entry has left.
     """
 
     def __init__(
@@ -99,6 +110,7 @@ class Case:
         self.traits = traits
         self._fields = {spec.name: spec for spec in ins.operand_fields}
         self.tail_storages = 0
+        self.tallied: Tallied | None = None
 
     def has(self, name: str) -> bool:
         """Whether an accessor name stands for a present operand or the gradient of one."""

@@ -15,6 +15,7 @@ from studio.engine.gl.direct_convolution import (
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
+from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.tiles import TILES
 from studio.engine.gl.windows import geometry, pointwise
 
@@ -24,6 +25,8 @@ _FEW_CHANNELS = 4
 _FEW_LOCAL = 256
 _POSITIONS = 4
 """Positions an invocation goes over with the weights it has read, where there are many."""
+_BUSY_FEW = 264
+"""Work groups that are enough for more than one position each."""
 _FEW_STEPS = 8
 """Positions an invocation sums at least, where there are that many."""
 _MOST_FEW_PARTS = 528
@@ -108,7 +111,7 @@ def _conv2d_few(case: Case) -> tuple[Pass, ...]:
     filters = case.shape("w")[3]
     positions = case.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
-    steps = _POSITIONS if positions >= _POSITIONS * _MOST_FEW_PARTS * at_once else 1
+    steps = _POSITIONS if positions >= _POSITIONS * _BUSY_FEW * at_once else 1
     each = at_once * steps
     return (
         Pass(
@@ -117,6 +120,7 @@ def _conv2d_few(case: Case) -> tuple[Pass, ...]:
             local=(_FEW_LOCAL, 1, 1),
             vector=("w", "b", "y"),
             defines={**geometry(case), "STEPS": steps},
+            takes=TallyGrid(each, filters // 4),
         ),
     )
 

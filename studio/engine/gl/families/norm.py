@@ -9,6 +9,8 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.column_sums import LOCAL, SHARED_LOCAL, column_grid, parts_of
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Variant
+from studio.engine.gl.tallies import Tallied
+from studio.engine.isa.instruction import Twin
 
 _FEWEST = 4
 """Rows an invocation sums at least on a GPU, where there are that many."""
@@ -18,8 +20,9 @@ _MOST_JOINED = 4096
 """Sums of parts, of all columns, that every work group of a GPU may join for itself."""
 _MOST_COLUMNS = 1024
 """Columns whose sums it may keep."""
-_JOINING_GROUPS = 528
-"""Work groups at most that do so."""
+_JOINING_LOCAL = 512
+_JOINING_GROUPS = 132
+"""Work groups at most that do so, and their invocations."""
 _FOLD_LANES = 32
 """Invocations of a GPU that share a column's parts."""
 
@@ -118,14 +121,8 @@ def _element_pass(case: Case, kernel: str, parts: int, room: int, *names: str) -
 
 def _joins_itself(case: Case, parts: _Parts, *names: str) -> bool:
     """Whether every work group of the elements' pass had better join the parts of all columns."""
-    _, cols = _shape(case)
-    columns = [name for name in ("gamma", "beta", "mean", "var") if case.has(name)]
-    return (
-        not case.traits.is_software
-        and parts.count * cols <= _MOST_JOINED
-        and cols <= _MOST_COLUMNS
-        and _width(case, *names, *columns) == 4
-    )
+    few = parts.count * _shape(case)[1] <= _MOST_JOINED
+    return not case.traits.is_software and few and _joins_quads(case, *names)
 
 
 def _joining_pass(
@@ -133,38 +130,89 @@ def _joining_pass(
 ) -> Pass:
     _, cols = _shape(case)
     columns = [name for name in ("gamma", "beta") if case.has(name)]
-    groups = min(groups_for(case.numel("x"), 4 * SHARED_LOCAL), _JOINING_GROUPS)
+    groups = min(groups_for(case.numel("x"), 4 * _JOINING_LOCAL), _JOINING_GROUPS)
     lanes = 1
-    while lanes * 2 * cols <= SHARED_LOCAL:
+    while lanes * 2 * (cols // 4) <= _JOINING_LOCAL:
         lanes *= 2
     return Pass(
         kernel,
         groups=(groups, 1, 1),
-        local=(SHARED_LOCAL, 1, 1),
+        local=(_JOINING_LOCAL, 1, 1),
         bind=bind,
         vector=(*names, *columns, *bind),
-        defines={"COLS": cols, "AT_ONCE": parts.at_once, "JOIN_LANES": lanes},
+        defines={"COLS": cols, "AT_ONCE": parts.at_once, "JOIN_LANES": lanes, "TALLIED": 0},
         launch=(parts.count, groups),
         scratch=room,
+        in_fours=True,
+        spares=True,
     )
+
+
+def joins_tallies(case: Case) -> bool:
+    """Whether a normalisation's elements' pass could join sums that are there when it runs."""
+    if case.traits.is_software or case.ins.value("frozen"):
+        return False
+    if isinstance(case.ins, Twin):
+        return case.wants("x") and _joins_quads(case, "x", "dy", "dx") and _grads_all(case)
+    return _joins_quads(case, "x", "y") and _all(case)
+
+
+def _joins_quads(case: Case, *names: str) -> bool:
+    """Whether there is a place for the sums of all columns, four at once."""
+    columns = [name for name in ("gamma", "beta", "mean", "var") if case.has(name)]
+    return case.numel("mean") <= _MOST_COLUMNS and _width(case, *names, *columns) == 4
+
+
+def _all(case: Case) -> bool:
+    return _does_all(case, "x", "y", "gamma", "beta", "mean", "var", "dmean", "dvar")
+
+
+def _affine(case: Case) -> list[str]:
+    return [f"d{name}" for name in ("gamma", "beta") if case.wants(name)]
+
+
+def _grads_all(case: Case) -> bool:
+    return _does_all(case, "x", "dy", "dx", "gamma", "dmean", "dvar", *_affine(case))
+
+
+def _given(case: Case, given: Tallied, kernel: str, bind: Mapping[str, Ref], *names: str) -> Pass:
+    """The only pass of a normalisation whose sums have been taken along."""
+    parts = _Parts("", given.parts, given.rows, Pass(""))
+    room = 2 * given.parts * _shape(case)[1]
+    one = _joining_pass(case, kernel, parts, room, bind, *names)
+    return replace(one, given=given, defines={**one.defines, "TALLIED": 1})
+
+
+def _does_all(case: Case, *names: str) -> bool:
+    """Whether the elements' pass may touch what the statistics' would, too."""
+    needed = [name for name in names if case.has(name)]
+    return len(needed) + 1 + case.tail_storages <= case.traits.offered_blocks
 
 
 def _batchnorm(case: Case) -> tuple[Pass, ...]:
     elements = _element_pass(case, "batchnorm", 0, 0, "x", "y")
     if case.ins.value("frozen"):
         return (elements,)
+    if case.tallied is not None:
+        return (_given(case, case.tallied, "batchnorm_whole", {}, "x", "y"),)
     parts = _parts(case, "x")
     room = 2 * parts.count * _shape(case)[1]
+    columns = _column_pass(parts, "batchnorm", room, {})
     if _joins_itself(case, parts, "x", "y"):
+        if _all(case):
+            return columns, _joining_pass(case, "batchnorm_whole", parts, room, {}, "x", "y")
         elements = _joining_pass(case, "batchnorm_elements", parts, room, {}, "x", "y")
     return (
-        _column_pass(parts, "batchnorm", room, {}),
+        columns,
         _fold_pass(case, "batchnorm_statistics", parts, room),
         elements,
     )
 
 
 def _grads_batchnorm(case: Case) -> tuple[Pass, ...]:
+    if case.tallied is not None:
+        names, bind = ("x", "dy", "dx"), _statistics(case)
+        return (_given(case, case.tallied, "grads_batchnorm_whole", bind, *names),)
     parts = _parts(case, "x", "dy")
     sums = not case.ins.value("frozen") or case.wants("gamma") or case.wants("beta")
     room = 2 * (parts.count + 1) * _shape(case)[1] if sums else 0
@@ -173,12 +221,13 @@ def _grads_batchnorm(case: Case) -> tuple[Pass, ...]:
         passes.append(_column_pass(parts, "grads_batchnorm", room, _statistics(case)))
     joins = not case.ins.value("frozen") and case.wants("x")
     if joins and _joins_itself(case, parts, "x", "dy", "dx"):
-        if case.wants("gamma") or case.wants("beta"):
+        kernel = "grads_batchnorm_elements"
+        if _grads_all(case):
+            kernel = "grads_batchnorm_whole"
+        elif _affine(case):
             passes.append(_fold_pass(case, "grads_batchnorm_affine", parts, room))
         names = ("x", "dy", "dx")
-        bind = _statistics(case)
-        dx = _joining_pass(case, "grads_batchnorm_elements", parts, room, bind, *names)
-        return (*passes, dx)
+        return (*passes, _joining_pass(case, kernel, parts, room, _statistics(case), *names))
     if sums:
         passes.append(_fold_pass(case, "grads_batchnorm_totals", parts, room))
     if case.wants("x"):

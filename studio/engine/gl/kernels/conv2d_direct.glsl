@@ -4,6 +4,7 @@
 // channels wait in shared memory. FLIPPED weights are w[KH - 1 - r, KW - 1 - s, o, c]. LAUNCH_0 rows of
 // neighbours; LAUNCH_1 = KH * IN_C / 4 steps, a number drivers do not know, so that they keep the loop.
 #pragma optionNV(unroll all)
+#include "tallies.glsl"
 #define QUADS (BLOCK / 4)
 #define REACH (NEIGHBOURS + KW - 1)
 
@@ -27,7 +28,8 @@ void main() {
     }
     barrier();
     int at = GROUP / (OUT_C / BLOCK) * (GROUP_SIZE / QUADS) + local / QUADS;
-    if (at >= LAUNCH_0) return;
+    bool mine = at < LAUNCH_0;
+    at = min(at, LAUNCH_0 - 1);
     int j = at % (Y_D2 / NEIGHBOURS) * NEIGHBOURS;
     at /= Y_D2 / NEIGHBOURS;
     int i = at % Y_D1, n = at / Y_D1;
@@ -60,5 +62,8 @@ void main() {
             }
         }
     }
-    for (int p = 0; p < NEIGHBOURS; ++p) store_y4(n, i, j + p, block + q * 4, sum[p]);
+    for (int p = 0; p < NEIGHBOURS; ++p) {
+        if (mine) store_y4(n, i, j + p, block + q * 4, sum[p]);
+    }
+    TALLY(GROUP / (OUT_C / BLOCK), block + q * 4);
 }

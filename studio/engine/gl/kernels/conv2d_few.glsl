@@ -3,6 +3,7 @@
 #pragma optionNV(unroll all)
 #include "window.glsl"
 #include "convolved.glsl"
+#include "tallies.glsl"
 #define QUADS (FILTERS / 4)
 #define POSITIONS_AT_ONCE (GROUP_SIZE / QUADS)
 #define TAPS (KH * KW * CHANNELS)
@@ -18,10 +19,11 @@ void main() {
 #endif
     for (int k = 0; k < STEPS; ++k) {
         int p = first + k * POSITIONS_AT_ONCE;
-        if (p >= count) return;
+        if (p >= count) break;
         ivec4 position = at_position(p);
         vec4 sum = start;
         for (int t = 0; t < TAPS; ++t) sum += take_left(position, at_tap(t)) * weights[t];
         store_y4_at(p * FILTERS + f, sum);
     }
+    TALLY(GROUP, f);
 }

@@ -1,55 +1,58 @@
-// Joins what batchnorm_columns or grads_batchnorm_columns left of all COLS columns, in every work group
-// for itself and in the same order everywhere: column_pairs[c] = join of the pairs in
-// scratch[0][part][c] and scratch[1][part][c] over LAUNCH_0 parts. A kernel says what a pair stands for
-// (a vec3: pairs with a weight) and how two are joined. JOIN_LANES, a power of two, invocations share a
-// column where there are fewer columns than invocations. All invocations must call join_parts().
-
+// Joins pairs of sums that lie in parts, of all COLS columns, in every work group for itself and in the
+// same order everywhere: part p of a column c has its pair in scratch[0][p][c] and scratch[1][p][c],
+// LAUNCH_0 parts, read as fours. A kernel says how a part is added (`origin` is the first of part 0) and
+// what is made of the sums of four columns. JOIN_LANES, a power of two, invocations share four columns.
+// All invocations must call join_parts(); then the columns' two results are first_of and second_of.
 #pragma optionNV(unroll all)
+#define PART_QUADS (COLS / 4)
+// Parts an invocation reads before it adds the first, so that their latencies overlap.
+#define PARTS_AHEAD 4
+// Sums an invocation adds up between two barriers at most.
+#define FAN 8
 
-vec3 part_state(int part, float first, float second);
-vec3 joined(vec3 a, vec3 b);
+void add_part(inout vec4 first, inout vec4 second, int part, vec4 a, vec4 b, vec4 origin);
+void finish_columns(inout vec4 first, inout vec4 second, int c, vec4 origin);
 
-shared vec3 lane_states[GROUP_SIZE];
-shared vec2 column_pairs[COLS];
-
-// Four parts are read before the first is joined, so that their latencies overlap.
-vec3 states_of(int c, int lane, int lanes) {
-    vec3 state = vec3(0.0);
-    for (int part = lane; part < LAUNCH_0; part += 4 * lanes) {
-        vec2 pairs[4];
-        for (int k = 0; k < 4; ++k) {
-            int at = min(part + k * lanes, LAUNCH_0 - 1) * COLS + c;
-            pairs[k] = vec2(scratch[at], scratch[LAUNCH_0 * COLS + at]);
-        }
-        for (int k = 0; k < 4; ++k) {
-            int own = part + k * lanes;
-            if (own < LAUNCH_0) state = joined(state, part_state(own, pairs[k].x, pairs[k].y));
-        }
-    }
-    return state;
-}
+shared vec4 first_sums[GROUP_SIZE];
+shared vec4 second_sums[GROUP_SIZE];
 
 void join_parts() {
-    int local = int(gl_LocalInvocationIndex);
-#if JOIN_LANES == 1
-    for (int c = local; c < COLS; c += GROUP_SIZE) column_pairs[c] = states_of(c, 0, 1).yz;
-#else
-    int lane = local / COLS;
-    if (lane < JOIN_LANES) lane_states[local] = states_of(local % COLS, lane, JOIN_LANES);
+    int local = int(gl_LocalInvocationIndex), quad = local % PART_QUADS, lane = local / PART_QUADS;
+    vec4 first = vec4(0.0), second = vec4(0.0), origin = scratch[quad];
+    for (int part = lane; part < LAUNCH_0 && lane < JOIN_LANES; part += PARTS_AHEAD * JOIN_LANES) {
+        vec4 a[PARTS_AHEAD], b[PARTS_AHEAD];
+        for (int k = 0; k < PARTS_AHEAD; ++k) {
+            int at = min(part + k * JOIN_LANES, LAUNCH_0 - 1) * PART_QUADS + quad;
+            a[k] = scratch[at];
+            b[k] = scratch[LAUNCH_0 * PART_QUADS + at];
+        }
+        for (int k = 0; k < PARTS_AHEAD; ++k) {
+            int own = part + k * JOIN_LANES;
+            if (own < LAUNCH_0) add_part(first, second, own, a[k], b[k], origin);
+        }
+    }
+    first_sums[local] = first;
+    second_sums[local] = second;
     barrier();
-    for (int reach = JOIN_LANES / 2; reach > 0; reach /= 2) {
-        if (lane < reach) lane_states[local] = joined(lane_states[local], lane_states[local + reach * COLS]);
+    for (int left = JOIN_LANES; left > 1; left = max(left / FAN, 1)) {
+        int kept = max(left / FAN, 1);
+        if (lane < kept) {
+            for (int k = lane + kept; k < left; k += kept) {
+                first += first_sums[k * PART_QUADS + quad];
+                second += second_sums[k * PART_QUADS + quad];
+            }
+            first_sums[local] = first;
+            second_sums[local] = second;
+        }
         barrier();
     }
-    if (local < COLS) column_pairs[local] = lane_states[local].yz;
-#endif
+    if (lane == 0) {
+        finish_columns(first, second, quad * 4, origin);
+        first_sums[quad] = first;
+        second_sums[quad] = second;
+    }
     barrier();
 }
 
-vec4 first_of_pairs(int c) {
-    return vec4(column_pairs[c].x, column_pairs[c + 1].x, column_pairs[c + 2].x, column_pairs[c + 3].x);
-}
-
-vec4 second_of_pairs(int c) {
-    return vec4(column_pairs[c].y, column_pairs[c + 1].y, column_pairs[c + 2].y, column_pairs[c + 3].y);
-}
+vec4 first_of(int c) { return first_sums[c / 4]; }
+vec4 second_of(int c) { return second_sums[c / 4]; }

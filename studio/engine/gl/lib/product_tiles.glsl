@@ -144,5 +144,6 @@ void main() {
                         sum[m * (PER_N / 4) + q]);
         }
     }
+    TALLY(work.row / TILE_M, work.col + tx * 4);
 }
 #endif

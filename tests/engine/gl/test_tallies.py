@@ -1,0 +1,190 @@
+"""Kernels take along the sums that the normalisation behind them begins with, on GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from studio.engine.core.tensor import BATCH, Ref
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.specs import Traits
+from studio.engine.isa.program import Program
+from tests.engine.gl.gl_programs import Lines, run_once
+from tests.engine.gl.naive import Array, Window, conv, conv_gradients, draw
+
+pytestmark = pytest.mark.gl
+EPS, FACTOR = 1e-3, 0.25
+COLUMNS = {"batchnorm_columns", "grads_batchnorm_columns"}
+SAME = Window((3, 3), pad=(1, 1), end=(1, 1))
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    made = GlBackend()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 12))
+
+
+def kernels(backend: GlBackend, program: Program, batch: int) -> list[str]:
+    """What runs, in order."""
+    session = backend.open_session()
+    executable = backend.compile(program, session, batch)
+    found = [one.source.name for _, planned in executable.planned for one in planned]
+    executable.close()
+    session.close()
+    return found
+
+
+def normalisation(lines: Lines, name: str, x: Ref, y: Ref, channels: int) -> dict[str, Ref]:
+    """A normalisation with parameters of its own, and these."""
+    kept = {part: lines.kept(f"{name}_{part}", (channels,)) for part in PARAMETERS}
+    lines.add("forward", "BATCHNORM2D", x=x, y=y, eps=EPS, factor=FACTOR, **kept)
+    return kept
+
+
+PARAMETERS = ("gamma", "beta", "mean", "var")
+
+
+def parameters(name: str, channels: int) -> dict[str, Array]:
+    drawn = {part: np.abs(draw(channels, k + 2)[:, 0]) + 0.5 for k, part in enumerate(PARAMETERS)}
+    return {f"{name}_{part}": values.astype(np.float32) for part, values in drawn.items()}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("batch", [1, 3, 37])
+@pytest.mark.parametrize(
+    ("kernel", "size", "channels", "filters", "stride"),
+    [
+        ("conv2d_few", (5, 7), 3, 8, 1),
+        ("conv2d_direct", (7, 8), 8, 16, 1),
+        ("conv2d_direct", (9, 4), 16, 32, 1),
+        ("conv2d", (9, 7), 8, 20, 2),
+        ("conv2d", (4, 5), 40, 64, 1),
+    ],
+)
+def test_a_convolution_leaves_the_statistics_of_what_it_makes(
+    backend: GlBackend,
+    kernel: str,
+    size: tuple[int, int],
+    channels: int,
+    filters: int,
+    stride: int,
+    batch: int,
+    large: bool,
+) -> None:
+    window = SAME._replace(stride=(stride, stride))
+    x = draw(batch, *size, channels)
+    w = draw(3, 3, channels, filters) * 0.2
+    bias = draw(filters) + (1e4 if large else 0.0)
+    lines = Lines()
+    refs = {
+        "x": lines.input("x", (BATCH, *size, channels)),
+        "w": lines.kept("w", w.shape),
+        "b": lines.kept("b", (filters,)),
+    }
+    shape = (BATCH, *window.out(*size), filters)
+    made, normal, y = lines.made("made", shape), lines.made("normal", shape), lines.made("y", shape)
+    lines.add("forward", "CONV2D", **refs, y=made, **window.fields())
+    lines.add("forward", "FUSE", kind="epilogue")
+    kept = normalisation(lines, "norm", made, normal, filters)
+    lines.add("forward", "RELU", x=normal, y=y)
+    lines.add("forward", "END")
+    program = lines.program(y)
+    assert kernels(backend, program, batch) == [kernel, "batchnorm_whole"]
+    fed = {name: v.astype(np.float32) for name, v in (("x", x), ("w", w), ("b", bias))}
+    given = parameters("norm", filters)
+    wanted = (made, y, kept["mean"].gradient, kept["var"].gradient, kept["mean"], kept["var"])
+    found = run_once(backend, program, batch, *wanted, **fed, **given)
+    exact = conv(x, w, window) + bias
+    close = np.testing.assert_allclose
+    close(found[0], exact, rtol=1e-5, atol=2e-5)
+    # What float32 could not keep of the elements is no matter of the statistics.
+    exact = found[0].astype(np.float64)
+    mean, var = exact.mean((0, 1, 2)), exact.var((0, 1, 2))
+    inverse = 1.0 / np.sqrt(var + EPS)
+    y_wanted = (exact - mean) * inverse * given["norm_gamma"] + given["norm_beta"]
+    precision = 2e-3 if large else 2e-5
+    close(found[1], np.maximum(y_wanted, 0.0), rtol=1e-4, atol=precision)
+    close(found[2], mean, rtol=2e-7 if large else 1e-5, atol=1e-5)
+    close(found[3], inverse, rtol=1e-4)
+    close(found[4], (1 - FACTOR) * given["norm_mean"] + FACTOR * mean, rtol=1e-6, atol=1e-5)
+    close(found[5], (1 - FACTOR) * given["norm_var"] + FACTOR * var, rtol=1e-4)
+
+
+def chain(
+    size: tuple[int, int], channels: Sequence[int], adds: bool, halo: bool
+) -> tuple[Program, dict[str, Ref], list[Ref]]:
+    """Convolution, normalisation, rectifier, convolution, and back to the first one's result."""
+    pad = ((0, 0), (1, 1), (1, 1), (0, 0)) if halo else ()
+    lines = Lines()
+    refs = {
+        "x": lines.input("x", (BATCH, *size, channels[0])),
+        "seed": lines.input("seed", (BATCH, *size, channels[2])),
+        "w": lines.kept("w", (3, 3, *channels[:2])),
+        "v": lines.kept("v", (3, 3, *channels[1:])),
+    }
+    inner = (BATCH, *size, channels[1])
+    made, normal = lines.made("made", inner), lines.made("normal", inner)
+    y, z = lines.made("y", inner, pad=pad), lines.made("z", (BATCH, *size, channels[2]))
+    lines.add("forward", "CONV2D", w=refs["w"], x=refs["x"], y=made, **SAME.fields())
+    kept = normalisation(lines, "norm", made, normal, channels[1])
+    lines.add("forward", "RELU", x=normal, y=y)
+    lines.add("forward", "CONV2D", w=refs["v"], x=y, y=z, **SAME.fields())
+    lines.add("backward", "COPY", x=refs["seed"], y=z.gradient)
+    if adds:
+        lines.add("backward", "FILL", y=y.gradient, number=0.5)
+    lines.add("backward", "FUSE", kind="epilogue")
+    fields = {**SAME.fields(), "set": ("w",) if adds else ("w", "x")}
+    lines.add("backward", "GRADS_CONV2D", w=refs["v"], x=y, y=z, **fields)
+    lines.add("backward", "GRADS_RELU", x=normal, y=y, set=("x",))
+    lines.add("backward", "END")
+    fields = {"eps": EPS, "factor": FACTOR, "set": ("x", "gamma", "beta")}
+    lines.add("backward", "GRADS_BATCHNORM2D", x=made, y=normal, **kept, **fields)
+    results = [made.gradient, kept["gamma"].gradient, kept["beta"].gradient]
+    return lines.program(z), refs, results
+
+
+@pytest.mark.parametrize("batch", [1, 5, 41])
+@pytest.mark.parametrize(
+    ("size", "channels"), [((7, 8), (4, 8, 16)), ((5, 7), (4, 20, 36)), ((6, 5), (16, 64, 64))]
+)
+@pytest.mark.parametrize(("adds", "halo"), [(False, False), (True, False), (False, True)])
+def test_a_gradient_leaves_the_sums_of_what_it_makes(
+    backend: GlBackend,
+    size: tuple[int, int],
+    channels: tuple[int, int, int],
+    batch: int,
+    adds: bool,
+    halo: bool,
+) -> None:
+    program, _, results = chain(size, channels, adds, halo)
+    assert not COLUMNS & {*kernels(backend, program, batch)}
+    x, seed = draw(batch, *size, channels[0]), draw(batch, *size, channels[2])
+    w, v = draw(3, 3, *channels[:2]) * 0.2, draw(3, 3, *channels[1:]) * 0.2
+    given = parameters("norm", channels[1])
+    fed = {name: a.astype(np.float32) for name, a in zip("xwv", (x, w, v), strict=True)}
+    found = run_once(
+        backend, program, batch, *results, seed=seed.astype(np.float32), **fed, **given
+    )
+    made = conv(x, w, SAME)
+    mean, var = made.mean((0, 1, 2)), made.var((0, 1, 2))
+    inverse = 1.0 / np.sqrt(var + EPS)
+    xhat = (made - mean) * inverse
+    normal = xhat * given["norm_gamma"] + given["norm_beta"]
+    dy, _ = conv_gradients(np.maximum(normal, 0.0), v, seed, SAME)
+    dy = (dy + 0.5 * adds) * (normal > 0)
+    axes = (0, 1, 2)
+    centred = dy - dy.mean(axes) - xhat * (dy * xhat).mean(axes)
+    wanted = (
+        given["norm_gamma"] * inverse * centred, (dy * xhat).sum(axes), dy.sum(axes)
+    )  # fmt: skip
+    for values, exact in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(values, exact, rtol=1e-4, atol=1e-4 * np.abs(exact).max())
