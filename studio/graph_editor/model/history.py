@@ -45,7 +45,7 @@ class History:
         self._first = state
         self._steps: list[Step] = []
         self._position = 0
-        self._clean: DocumentState | None = state
+        self._clean = state
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._gesture: _Gesture | None = None
@@ -105,7 +105,12 @@ class History:
     @property
     def is_clean(self) -> bool:
         """Whether the state is the one that was saved last."""
-        return self._clean is not None and self.state == self._clean
+        return self.state == self._clean
+
+    @property
+    def saved_state(self) -> DocumentState:
+        """The state that was saved last, or that the document began with."""
+        return self._clean
 
     @property
     def cost(self) -> int:

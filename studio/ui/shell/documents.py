@@ -11,11 +11,12 @@ from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
 from studio.engine.train.runs import RunFolder
+from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
 from studio.samples import open_copy
 from studio.ui.kit import binding
 from studio.ui.models.recent import RecentFile
-from studio.ui.models.recovery_sessions import RecoverableSession
+from studio.ui.models.recovery_sessions import RecoverableSession, described
 from studio.ui.models.saving import save_document
 from studio.ui.models.studio import Studio
 from studio.ui.shell.graph_picture import thumbnail
@@ -237,11 +238,12 @@ class Documents:
             elif name == "discard":
                 then()
 
-        steps = len(document.history.steps)
+        change = described(Change.between(document.history.saved_state, document.state))
+        since = "It was never saved" if document.path is None else "Since it was saved"
         ask(
             self._window,
             f"Save the changes to {document.title}?",
-            f"What was done since it was saved would be lost ({steps} steps in all).",
+            f"{since}: {', '.join(change) or 'small changes'}. Without saving, this would be lost.",
             answers,
             answered,
         )

@@ -12,7 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.comments import add_note
-from studio.graph_editor.model.edits.sections import set_training
+from studio.graph_editor.model.edits.layers import add_layer
+from studio.graph_editor.model.edits.sections import set_notes, set_training
 from studio.samples import open_copy
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import answer, press, question
@@ -171,6 +172,28 @@ def test_unsaved_changes_are_asked_about_before_another_project(
     saved = any(n.kind == "note" for n in Document.open(project).state.nodes.values())
     assert saved == (reply == "save")
     assert opened.studio.document.dirty == (reply == "cancel")
+
+
+def test_the_question_names_what_was_changed_since_it_was_saved(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    document = opened.studio.document
+    for text in ("one", "two"):
+        document.apply("Note", set_notes(document.state, text))
+    press("Ctrl+S")
+    qtbot.waitUntil(lambda: not document.dirty)
+    document.apply("Add", add_layer(document.state, "Flatten"))
+    opened.close()
+    asked = question(qtbot, opened).informativeText()
+    assert asked.startswith("Since it was saved: +1 layer.")
+    assert "notes" not in asked
+    answer(qtbot, opened, "cancel")
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
+    fresh = opened.studio.new()
+    fresh.apply("Add", add_layer(fresh.state, "Flatten"))
+    opened.close()
+    assert question(qtbot, opened).informativeText().startswith("It was never saved: +1 layer.")
+    answer(qtbot, opened, "cancel")
 
 
 def test_nothing_is_asked_where_nothing_would_be_lost(
