@@ -59,6 +59,13 @@ class BoundSlices:
             for index, part in enumerate(slices)
         )
 
+    @property
+    def words(self) -> tuple[int, int, int, int, int, int]:
+        """What one driver call for all ranges takes; the arrays live as long as this does."""
+        target, first, count, names, offsets, sizes = self._arguments
+        address = ctypes.addressof
+        return target, first, count, address(names), address(offsets), address(sizes)
+
     def bind(self) -> None:
         """Bind all ranges in this context."""
         if self._bind_many is not None:
