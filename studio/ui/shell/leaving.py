@@ -48,7 +48,9 @@ class Leaving:
         )
         standing = self._studio.training.standing
         where = (
-            f"Epoch {standing.epoch} of {standing.epochs} is under way. " if standing.epochs else ""
+            f"It has come to epoch {standing.epoch} of {standing.epochs}. "
+            if standing.epochs
+            else ""
         )
 
         def answered(name: str) -> None:
@@ -149,6 +151,8 @@ class Leaving:
             self._end(then)
 
         if self._studio.document.dirty:
+            # Where to save may be asked, and thought about: it stands still meanwhile.
+            self._studio.training.pause()
             self._save(saved)
         else:
             saved()

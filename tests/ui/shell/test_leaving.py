@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.runs import RunFolder
+from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.sections import set_training
+from studio.samples import open_copy
 from studio.ui.models import exporting as exporting_model
 from studio.ui.models.certificate import Certificate
 from studio.ui.models.exporting import ExportResult, form_named
@@ -69,6 +71,32 @@ def test_pausing_keeps_a_checkpoint_and_saves(
     assert run.best_result() is not None
 
 
+def test_pausing_stands_still_while_it_is_asked_where_to_save(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    studio = window.studio
+    made = Document.open(open_copy("spirals", tmp_path))
+    document = studio.new()
+    document.apply("Draw", made.state)
+    document.apply("Train long", set_training(document.state, {"epochs": 5000}))
+    studio.preferences.set("backend", "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    studio.training.start()
+    qtbot.waitUntil(lambda: studio.training.state == "running", timeout=30_000)
+    window.close()
+    answer(qtbot, window, "pause")
+    qtbot.waitUntil(lambda: window.findChild(QFileDialog, "save_dialog") is not None)
+    qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=20_000)
+    window.findChild(QFileDialog, "save_dialog").reject()
+    QApplication.processEvents()
+    assert window.isVisible()
+    assert studio.training.state == "paused"
+    window.close()
+    answer(qtbot, window, "stop")
+    answer(qtbot, window, "discard")
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=20_000)
+
+
 def test_weights_that_are_nowhere_else_are_not_lost_unasked(
     qtbot: QtBot, training: MainWindow
 ) -> None:
@@ -103,8 +131,6 @@ def test_weights_may_be_lost_on_purpose(qtbot: QtBot, training: MainWindow) -> N
 def test_another_project_asks_as_well(
     qtbot: QtBot, training: MainWindow, project: Path, tmp_path: Path
 ) -> None:
-    from studio.samples import open_copy
-
     other = open_copy("spirals", tmp_path)
     training.documents.open_path(other)
     answer(qtbot, training, "keep")
