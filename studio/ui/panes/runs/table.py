@@ -38,7 +38,8 @@ from studio.ui.models.runs_records import RunRecord
 from studio.ui.panes.runs.table_model import COLUMN_ROLE, RUN_ROLE, RunTableModel
 
 _STAR = 24
-_LEAST_TITLE = 116
+_LEAST_TITLE = 132
+_HEADER_PAD = 16
 _SWATCH = 10
 
 Index = QModelIndex | QPersistentModelIndex
@@ -124,7 +125,11 @@ class RunTable(QTableView):
         )
         # A column that is not in sight can be what the runs are sorted by: then no arrow is.
         seen = place if place >= 0 and not self.isColumnHidden(place) else -1
-        self.horizontalHeader().setSortIndicator(seen, order)
+        header = self.horizontalHeader()
+        header.setSortIndicator(seen, order)
+        if seen >= 0:
+            self.setColumnWidth(seen, max(self.columnWidth(seen), header.sectionSizeHint(seen)))
+            self._stretch()
 
     def chosen(self) -> tuple[str, ...]:
         """Names of the runs chosen, from top to bottom."""
@@ -190,8 +195,12 @@ class RunTable(QTableView):
             return _STAR
         if column.id == "title":
             return _LEAST_TITLE
-        hint = self.sizeHintForColumn(place) + 8
-        return max(min(hint, 200), self.horizontalHeader().sectionSizeHint(place))
+        header, hint = self.horizontalHeader(), self.sizeHintForColumn(place) + 8
+        if place == header.sortIndicatorSection():
+            return max(min(hint, 200), header.sectionSizeHint(place))
+        # Every other column would keep room for an arrow it does not have.
+        words = header.fontMetrics().horizontalAdvance(column.title) + _HEADER_PAD
+        return max(min(hint, 200), words)
 
     def _stretch(self) -> None:
         """The name takes the room that is left: the last column in sight is seen whole."""

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QScrollArea,
@@ -32,6 +33,9 @@ from studio.ui.panes.testing.stale_band import StaleBand
 
 _ROOM = (520, 860)
 """Widths from which two things stand side by side, and all three."""
+
+_NOTE = 96
+"""Pixels for gaps and the remark beside the measures."""
 
 _PART_WORDS: dict[PartName, str] = {
     "test": "Test part",
@@ -254,14 +258,37 @@ class MeasuresHead(QWidget):
         self._note.setProperty("role", "faint")
         self._note.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 4, 4, 4)
-        row.setSpacing(8)
-        row.addWidget(self._network)
-        row.addWidget(self._part)
-        row.addLayout(self._measures)
-        row.addWidget(self._note, 1)
-        row.addWidget(self._again)
+        self._choices = QHBoxLayout()
+        self._choices.setSpacing(8)
+        self._choices.addWidget(self._network)
+        self._choices.addWidget(self._part)
+        self._results = QWidget(self)
+        results = QHBoxLayout(self._results)
+        results.setContentsMargins(0, 0, 0, 0)
+        results.setSpacing(8)
+        results.addLayout(self._measures)
+        results.addWidget(self._note, 1)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(8, 4, 4, 4)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(4)
+        self._grid.addLayout(self._choices, 0, 0)
+        self._grid.addWidget(self._results, 0, 1)
+        self._grid.addWidget(self._again, 0, 2)
+        self._grid.setColumnStretch(1, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Measures that have no room beside what is chosen stand below: a number is seen whole."""
+        wanted = self._choices.sizeHint().width() + self._measures.sizeHint().width()
+        beside = self.width() >= wanted + theme.HIT + _NOTE
+        row = 0 if beside else 1
+        if self._grid.getItemPosition(self._grid.indexOf(self._results))[0] != row:
+            self._grid.removeWidget(self._results)
+            self._grid.addWidget(self._results, row, 1 - row, 1, 1 + 2 * row)
 
     @property
     def text(self) -> str:
@@ -316,6 +343,7 @@ class MeasuresHead(QWidget):
                 text = numbers.share(found) if is_share(metric) else numbers.number(found)
                 value.setText(text)
                 value.setToolTip(numbers.exact(found))
+        self._fit()
         self.show_age()
 
     def show_age(self) -> None:

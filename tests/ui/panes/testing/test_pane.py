@@ -27,6 +27,7 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.train.project import Project
 from studio.graph_editor.model.edits.layers import set_option
+from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models.evaluation_measures import Classification, Regression
 from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
@@ -461,6 +462,17 @@ def test_weights_of_an_older_graph_are_called_so_with_a_way_back(
     digits.until(band.isVisible)
 
 
+def _are_whole(head: QWidget) -> bool:
+    """Whether every measure in sight has the room its words need, inside the head."""
+    labels = [each for each in head.findChildren(QLabel) if each.isVisible() and each.text()]
+    return all(
+        isinstance(each, ElidedLabel)
+        or each.width() >= each.sizeHint().width()
+        and each.mapTo(head, each.rect().topRight()).x() < head.width()
+        for each in labels
+    )
+
+
 def test_recorded_networks_are_chosen_in_the_head(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -471,6 +483,9 @@ def test_recorded_networks_are_chosen_in_the_head(
     assert isinstance(box, QComboBox)
     digits.until(lambda: box.count() == 2 and box.isVisible())
     assert box.currentIndex() == 0
+    for wide in (360, 430, 760):
+        tested.resize(wide, 360)
+        digits.until(lambda wide=wide: tested.width() == wide and _are_whole(tested.head))
     tested.activateWindow()
     box.setFocus()
     qtbot.keyClick(box, Qt.Key.Key_Down)
