@@ -1,8 +1,13 @@
-"""Optimiser updates in one pass over parameter, gradient and slots."""
+"""Optimiser updates in one pass over parameter, gradient and slots, in float32 throughout.
+
+A division or a root of doubles takes four times as long, and what is kept is float32 all the same.
+"""
 
 from __future__ import annotations
 
 from math import sqrt
+
+import numpy as np
 
 from studio.engine.cpu.compiled.toolchain import compiled
 from studio.engine.cpu.views import Floats
@@ -19,23 +24,25 @@ def adam(
     eps: float,
     rate: float,
 ) -> None:
-    """m, v = running means of g and g²; w -= rate·m / (√v / root + eps), in float64 inside."""
-    beta1, beta2 = decays
-    rest1, rest2 = 1.0 - beta1, 1.0 - beta2
+    """m, v = running means of g and g²; w -= rate·m / (√v / root + eps)."""
+    beta1, beta2 = np.float32(decays[0]), np.float32(decays[1])
+    rest1, rest2 = np.float32(1.0 - decays[0]), np.float32(1.0 - decays[1])
+    share, least, step = np.float32(1.0 / root), np.float32(eps), np.float32(rate)
     for i in range(w.size):
         slope = g[i]
         mean = beta1 * m[i] + rest1 * slope
         square = beta2 * v[i] + rest2 * (slope * slope)
         m[i] = mean
         v[i] = square
-        w[i] -= rate * mean / (sqrt(square) / root + eps)
+        w[i] -= step * mean / (sqrt(square) * share + least)
 
 
 @compiled
 def momentum(w: Floats, g: Floats, m: Floats, decay: float, rate: float, ahead: bool) -> None:
     """m = decay·m - rate·g; w += m, or with Nesterov's look ahead w += decay·m - rate·g."""
+    kept, step = np.float32(decay), np.float32(rate)
     for i in range(w.size):
-        push = rate * g[i]
-        speed = decay * m[i] - push
+        push = step * g[i]
+        speed = kept * m[i] - push
         m[i] = speed
-        w[i] += decay * speed - push if ahead else speed
+        w[i] += kept * speed - push if ahead else speed
