@@ -67,7 +67,7 @@ class ArrivalsBinding:
 
 @dataclass(frozen=True)
 class TallyBinding:
-    """Sums that one entry leaves for another.
+    """Numbers that one entry leaves for another, sums most often.
 
     Attributes:
         key: tells them from others of the step.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.gl.families.norm import joins_tallies
 from studio.engine.gl.tallies import Tallied, Tally
+from studio.engine.gl.update_notes import with_notes
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.ops.norm import BatchNormBase
 
@@ -29,7 +30,7 @@ def plan_entries(planner: Planner, found: Sequence[Entry]) -> list[list[Planned]
         planned, taken = planner.plan_taking(entry, wanted.get(number, ()), given.get(number))
         given |= {one.key: one for one in taken}
         plans.append(planned)
-    return plans
+    return with_notes(planner, found, plans)
 
 
 def wanted_tallies(planner: Planner, found: Sequence[Entry]) -> dict[int, list[Tally]]:

@@ -34,6 +34,10 @@ def _record(case: Case) -> tuple[Pass, ...]:
     return tuple(passes)
 
 
+def _begin_update(_: Case) -> tuple[Pass, ...]:
+    return (Pass("begin_update", local=(1, 1, 1), defines={"NOTES": 0}),)
+
+
 def _advance(case: Case) -> tuple[Pass, ...]:
     return (Pass("advance", local=(1, 1, 1), launch=(case.shape("x")[0], 0)),)
 
@@ -43,5 +47,5 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "TAKE": (Variant("simple", _take),),
     "RECORD": (Variant("simple", _record),),
     "ADVANCE": (Variant("simple", _advance),),
-    "BEGIN_UPDATE": (Variant("simple", lambda _: (Pass("begin_update", local=(1, 1, 1)),)),),
+    "BEGIN_UPDATE": (Variant("simple", _begin_update),),
 }

@@ -1,5 +1,10 @@
-// begin_update: the updates word += 1.
+// begin_update: the updates word += 1; with NOTES, what the updates need of the step block is noted.
 void main() {
     if (THREAD > 0) return;
-    store_step_word(3, step_word(3) + 1);
+    int updates = step_word(3) + 1;
+    store_step_word(3, updates);
+#if NOTES
+    noted[0] = step_word(0);
+    noted[1] = updates;
+#endif
 }
