@@ -274,6 +274,7 @@ class MeasuresHead(QWidget):
         self._grid.setVerticalSpacing(4)
         self._grid.addLayout(self._choices, 0, 0)
         self._grid.addWidget(self._results, 0, 1)
+        self._is_beside = True
         self._grid.addWidget(self._again, 0, 2)
         self._grid.setColumnStretch(1, 1)
 
@@ -285,10 +286,11 @@ class MeasuresHead(QWidget):
         """Measures that have no room beside what is chosen stand below: a number is seen whole."""
         wanted = self._choices.sizeHint().width() + self._measures.sizeHint().width()
         beside = self.width() >= wanted + theme.HIT + _NOTE
-        row = 0 if beside else 1
-        if self._grid.getItemPosition(self._grid.indexOf(self._results))[0] != row:
+        if beside != self._is_beside:
+            self._is_beside = beside
             self._grid.removeWidget(self._results)
-            self._grid.addWidget(self._results, row, 1 - row, 1, 1 + 2 * row)
+            place = (0, 1, 1, 1) if beside else (1, 0, 1, 3)
+            self._grid.addWidget(self._results, *place)
 
     @property
     def text(self) -> str:
