@@ -85,7 +85,7 @@ class Refresh:
 
     def __init__(
         self,
-        widget: QWidget,
+        widget: QObject,
         slot: Callable[[], object],
         rate: float,
         when_visible: bool,
@@ -158,7 +158,7 @@ class Refresh:
 class _Shown(QObject):
     """Tells when a widget comes into view."""
 
-    def __init__(self, widget: QWidget, told: Callable[[], None]) -> None:
+    def __init__(self, widget: QObject, told: Callable[[], None]) -> None:
         super().__init__(widget)
         self._told = told
         widget.installEventFilter(self)
@@ -187,7 +187,7 @@ def connect(widget: QObject, signal: Signal[P], slot: Callable[P, object]) -> De
 
 
 def refresh(
-    widget: QWidget,
+    widget: QObject,
     slot: Callable[[], object],
     *signals: Signal[Any],
     rate: float = RATE,

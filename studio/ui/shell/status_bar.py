@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.studio import Studio
 from studio.ui.shell import status_facts
 from studio.ui.shell.sparkline import Sparkline
@@ -25,8 +26,6 @@ from studio.ui.shell.status_facts import Fact
 _AGE_MS = 10_000
 _HINT_MS = 4_000
 _OF_DOCUMENT = ("state", "validity", "compile", "step", "progress", "loss", "zoom")
-_RATE = 8.0
-"""Refreshes a second while a training runs: numbers that change faster are not read."""
 
 HEIGHT = 28
 
@@ -201,12 +200,7 @@ class StatusBar(QWidget):
 
     def _follow(self) -> None:
         studio = self._studio
-        training = studio.training
-        binding.refresh(
-            self, self._show_training, training.changed, training.staleness_changed, rate=_RATE,
-            live="fact",
-        )  # fmt: skip
-        binding.connect(self, training.state_changed, self._state_changed)
+        binding.connect(self, tick_of(studio.training).ticked, self._show_training)
         binding.refresh(
             self, self._show_compile, studio.compilation.changed, studio.compilation.stale_changed
         )
@@ -225,9 +219,6 @@ class StatusBar(QWidget):
             self._show_tasks, self._show_bell,
         ):  # fmt: skip
             show()
-
-    def _state_changed(self, _state: str) -> None:
-        self._show_training()
 
     def _replaced(self, _document: object) -> None:
         self._show_all()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from studio.ui.kit import numbers
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import State
+from studio.ui.panes.transport.progress import rounded_time
 
 
 class Fact(NamedTuple):
@@ -122,8 +123,7 @@ def step_fact(studio: Studio) -> Fact:
         return Fact(f"{numbers.duration(bar.seconds)}/step", tip, "clock")
     rate = studio.training.standing.items_per_second
     if rate:
-        text = f"{numbers.quantity(rate)}/s"
-        return Fact(text, "Samples a second", "clock")
+        return Fact(numbers.quantity(rate, " samples/s"), "Pace of the training", "clock")
     return Fact("")
 
 
@@ -132,10 +132,10 @@ def progress_fact(studio: Studio) -> Fact:
     standing = studio.training.standing
     if not studio.training.is_busy or not standing.epochs:
         return Fact("")
-    text = f"Epoch {standing.epoch}/{standing.epochs}"
+    text = f"Epoch {numbers.count(standing.epoch)}/{numbers.count(standing.epochs)}"
     left = standing.left.seconds
     if left is not None:
-        text += f", {numbers.duration(round(left))} left"
+        text += f", {rounded_time(left)} left"
     return Fact(text, f"Batch {standing.batch} of {standing.batches} in this epoch")
 
 

@@ -13,6 +13,7 @@ from studio.graph_editor.model.edits.comments import add_note
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models.tasks import TaskHandle
+from studio.ui.panes.transport.progress import ProgressView
 from studio.ui.shell.popups import NoticesPopup, TasksPopup
 from studio.ui.shell.status_facts import ago_text, free_memory
 from studio.ui.shell.window import MainWindow
@@ -78,12 +79,35 @@ def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: Ma
     qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=30_000)
     qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=10_000)
     qtbot.waitUntil(lambda: text(compiled, "loss").startswith("Loss "), timeout=10_000)
+    qtbot.waitUntil(lambda: text(compiled, "step").endswith("samples/s"), timeout=10_000)
     training.stop()
     qtbot.waitUntil(lambda: text(compiled, "state") == "Stopped", timeout=20_000)
     assert text(compiled, "progress") == ""
     shown = float(text(compiled, "loss").removeprefix("Loss "))
     latest = training.curves.latest("loss", "training")
     qtbot.waitUntil(lambda: abs(shown - latest) <= 1e-3 * abs(latest))
+
+
+def test_the_bars_above_and_below_tell_of_the_same_batch(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
+    compiled.studio.preferences.set("backend", "cpu")
+    above = compiled.findChild(ProgressView)
+    training.start()
+    qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=30_000)
+    seen = set()
+    while len(seen) < 20:
+        qtbot.waitUntil(lambda: ", batch " in above.text and above.text not in seen, timeout=10_000)
+        seen.add(above.text)
+        epoch, batch = above.text.removeprefix("epoch ").split(", batch ")
+        below = compiled.status.button("progress")
+        said, _, left = below.text().removeprefix("Epoch ").partition(", ")
+        assert (said, left) == (epoch.replace(" of ", "/"), above.time)
+        assert below.toolTip() == f"Batch {batch} in this epoch"
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
 
 
 def test_tasks_are_counted_shown_and_stopped(qtbot: QtBot, opened: MainWindow) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.core.signal import Signal
 from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_state import State
 
@@ -32,6 +34,15 @@ _GAP = 6
 _WIDE = 280
 
 
+class _Shown(NamedTuple):
+    state: State
+    word: str
+    text: str
+    time: str
+    pace: str
+    share: float | None
+
+
 class ProgressView(QWidget):
     """Shows where the training stands; a click leads to what it is about.
 
@@ -52,11 +63,10 @@ class ProgressView(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._training = training
         self._open = open_place
-        self._told = ""
+        self._now = _Shown("idle", "", "", "", "", None)
         changed: Signal[[]] = theme.changed
         binding.connect(self, changed, self.update)
-        binding.refresh(self, self.show_standing, training.changed, training.state_changed, rate=15,
-                        live="fact")  # fmt: skip
+        binding.connect(self, tick_of(training).ticked, self.show_standing)
         self.show_standing()
 
     def sizeHint(self) -> QSize:
@@ -68,66 +78,37 @@ class ProgressView(QWidget):
     @property
     def text(self) -> str:
         """What it says besides the state's word."""
-        training, standing = self._training, self._training.standing
-        if training.state == "idle":
-            return ""
-        if training.state == "preparing":
-            compiling = training.compiling
-            if compiling.total:
-                return f"compiling kernels, {compiling.done} of {compiling.total}"
-            return training.doing
-        if training.state == "failed":
-            return "" if training.error is None else training.error.message
-        if training.state == "pausing":
-            return "after the step that runs now"
-        if not standing.epochs or not standing.epoch:
-            return ""
-        words = f"epoch {standing.epoch} of {standing.epochs}"
-        if training.is_busy:
-            words += f", batch {numbers.count(standing.batch)} of {numbers.count(standing.batches)}"
-        return words
+        return self._now.text
 
     @property
     def time(self) -> str:
         """Time left, or how long it took."""
-        training, standing = self._training, self._training.standing
-        if training.is_busy and standing.left.seconds is not None:
-            return f"{rounded_time(standing.left.seconds)} left"
-        if training.state in ("finished", "stopped") and standing.elapsed:
-            return rounded_time(standing.elapsed)
-        return ""
+        return self._now.time
 
     @property
     def pace(self) -> str:
         """How fast it goes and how long it has, while it trains; for where there is room."""
-        training, standing = self._training, self._training.standing
-        if training.state not in ("running", "pausing", "paused"):
-            return ""
-        parts = [rounded_time(standing.elapsed)] if standing.elapsed else []
-        if standing.items_per_second and training.state == "running":
-            parts.insert(0, f"{numbers.quantity(standing.items_per_second)} samples/s")
-        return " · ".join(parts)
+        return self._now.pace
 
     @property
     def share(self) -> float | None:
         """The part that is done; None where there is nothing to do."""
-        training = self._training
-        if training.state == "idle":
-            return None
-        if training.state == "preparing":
-            compiling = training.compiling
-            return compiling.done / compiling.total if compiling.total else 0.0
-        return training.standing.share
+        return self._now.share
 
     def show_standing(self) -> None:
         """Show the training as it stands now."""
-        told = " ".join(part for part in (self._training.word, self.text, self.time) if part)
-        if told != self._told:
-            self._told = told
+        training = self._training
+        # It is painted again for many reasons; other places tell of it by the same clock.
+        now = _Shown(
+            training.state, training.word, _text(training), _time(training), _pace(training),
+            _share(training),
+        )  # fmt: skip
+        self.setToolTip(self._tip())
+        if now != self._now:
+            self._now = now
             self.setAccessibleName("Training")
-            self.setAccessibleDescription(told)
-            self.setToolTip(self._tip())
-        self.update()
+            self.setAccessibleDescription(" ".join(p for p in (now.word, now.text, now.time) if p))
+            self.update()
 
     def _tip(self) -> str:
         training, standing = self._training, self._training.standing
@@ -157,7 +138,7 @@ class ProgressView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        icon, role = STATE_ICONS[self._training.state]
+        icon, role = STATE_ICONS[self._now.state]
         # Without a bar the words stand in the middle.
         high = self.height() - (_BAR + 4.0 if self.share is not None else 0.0)
         square = QRectF(0, (high - _ICON) / 2, _ICON, _ICON)
@@ -172,7 +153,7 @@ class ProgressView(QWidget):
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.time)
             right -= room + 2 * _GAP
         painter.setPen(theme.colour("text"))
-        word = self._training.word
+        word = self._now.word
         wide = metrics.horizontalAdvance(word) + 1
         painter.drawText(QRectF(left, 0, wide, high), Qt.AlignmentFlag.AlignVCenter, word)
         left += wide + _GAP
@@ -182,7 +163,7 @@ class ProgressView(QWidget):
             place = QRectF(right - pace, 0, pace, high)
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.pace)
             right -= pace + 2 * _GAP
-        painter.setPen(theme.colour("error" if self._training.state == "failed" else "text2"))
+        painter.setPen(theme.colour("error" if self._now.state == "failed" else "text2"))
         text = metrics.elidedText(self.text, Qt.TextElideMode.ElideRight, max(0.0, right - left))
         painter.drawText(QRectF(left, 0, right - left, high), Qt.AlignmentFlag.AlignVCenter, text)
         self._paint_bar(painter, role)
@@ -207,3 +188,56 @@ def rounded_time(seconds: float) -> str:
     if seconds < 1.0:
         return f"<{numbers.THIN}1{numbers.THIN}s"
     return numbers.duration(float(round(seconds)))
+
+
+def _text(training: TrainingModel) -> str:
+    """What it says besides the state's word."""
+    standing = training.standing
+    if training.state == "idle":
+        return ""
+    if training.state == "preparing":
+        compiling = training.compiling
+        if compiling.total:
+            return f"compiling kernels, {compiling.done} of {compiling.total}"
+        return training.doing
+    if training.state == "failed":
+        return "" if training.error is None else training.error.message
+    if training.state == "pausing":
+        return "after the step that runs now"
+    if not standing.epochs or not standing.epoch:
+        return ""
+    words = f"epoch {numbers.count(standing.epoch)} of {numbers.count(standing.epochs)}"
+    if training.is_busy:
+        words += f", batch {numbers.count(standing.batch)} of {numbers.count(standing.batches)}"
+    return words
+
+
+def _time(training: TrainingModel) -> str:
+    """Time left, or how long it took."""
+    standing = training.standing
+    if training.is_busy and standing.left.seconds is not None:
+        return f"{rounded_time(standing.left.seconds)} left"
+    if training.state in ("finished", "stopped") and standing.elapsed:
+        return rounded_time(standing.elapsed)
+    return ""
+
+
+def _pace(training: TrainingModel) -> str:
+    """How fast it goes and how long it has, while it trains; for where there is room."""
+    standing = training.standing
+    if training.state not in ("running", "pausing", "paused"):
+        return ""
+    parts = [rounded_time(standing.elapsed)] if standing.elapsed else []
+    if standing.items_per_second and training.state == "running":
+        parts.insert(0, f"{numbers.quantity(standing.items_per_second)} samples/s")
+    return " · ".join(parts)
+
+
+def _share(training: TrainingModel) -> float | None:
+    """The part that is done; None where there is nothing to do."""
+    if training.state == "idle":
+        return None
+    if training.state == "preparing":
+        compiling = training.compiling
+        return compiling.done / compiling.total if compiling.total else 0.0
+    return training.standing.share
