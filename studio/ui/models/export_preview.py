@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from studio.engine.core.errors import FormatError
@@ -81,7 +82,7 @@ def _of_gbi(content: bytes) -> Iterator[str]:
     found = load_gbi(content)
     program = found.program
     yield f"instruction file, version {struct.unpack_from('<I', content, 8)[0]}"
-    yield f"SHA-256 {content[24:56].hex()}"
+    yield f"SHA-256 {sha256(content).hexdigest()}"
     yield f"program {program.name!r} for {program.mode}: {len(program)} instructions"
     for name in SECTIONS:
         count = len(program.section(name))

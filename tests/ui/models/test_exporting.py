@@ -201,6 +201,8 @@ def test_binary_files_are_summed_up_and_begin_with_their_bytes(
         program = load_gbi(path).program
         assert f"{len(program)} instructions" in text
         assert f"{len(program.tensors)} tensors" in text
+        # The same as every other tool, and the proof beside the file, say of it.
+        assert f"SHA-256 {sha256(content).hexdigest()}" in text
 
 
 def test_hex_lines_read_like_a_dump() -> None:
