@@ -99,6 +99,23 @@ class ValueScale:
         ]
         return major, minor
 
+    def telling_ticks(
+        self, low: float, high: float, most: int, room: int
+    ) -> tuple[list[Tick], list[float]]:
+        """Ticks of which at least two have a text: a single number tells nothing of a scale.
+
+        Args:
+            low: the lower place.
+            high: the upper place.
+            most: texts wanted at most.
+            room: texts there is room for, where fewer would be a single one.
+        """
+        found = self.ticks(low, high, most)
+        while len(found[0]) < 2 and most < room:
+            most += 1
+            found = self.ticks(low, high, most)
+        return found
+
     def _fine_ticks(self, low: float, high: float, most: int) -> list[Tick]:
         """Ticks at round values where less than some magnitudes are seen."""
         values = linear_ticks(self.back(low), self.back(high), most)

@@ -325,6 +325,16 @@ def test_ticks_say_their_value() -> None:
     assert [t.text for t in fine] == ["0.5", "0.6", "0.7", "0.8", "0.9"]
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.07, 1.08), (0.21, 0.96), (1.38, 2.4), (2.1, 47.0)])
+def test_a_low_plot_has_two_numbers_where_there_is_room(low: float, high: float) -> None:
+    scale = ValueScale("linear")
+    assert len(scale.ticks(low, high, 2)[0]) < 2
+    ticks, _ = scale.telling_ticks(low, high, 2, 4)
+    assert 2 <= len(ticks) <= 4
+    assert all(low <= tick.place <= high for tick in ticks)
+    assert scale.telling_ticks(low, high, 2, 2) == scale.ticks(low, high, 2)
+
+
 def test_horizontal_ticks_fit_what_they_count() -> None:
     assert [t.text for t in place_ticks("step", 0, 25_000, 5)] == [
         "0",

@@ -26,7 +26,7 @@ from studio.ui.panes.plots.axes import (
 from studio.ui.panes.plots.box import Gestures, PlotBox
 
 _MOST_SMOOTH = 5000
-_TICK_PIXELS, _ROW_PIXELS = 60, 30
+_TICK_PIXELS, _ROW_PIXELS, _LEAST_ROW_PIXELS = 60, 30, 14
 _BAD_HEIGHT = 0.05
 _DOT = 5
 
@@ -203,7 +203,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         wide, high = self.box.width(), self.box.height()
         low, top = content.y
         across = place_ticks(axis, *view, max(2, round(wide / _TICK_PIXELS)))
-        up, minor = content.scale.ticks(low, top, max(2, round(high / _ROW_PIXELS)))
+        rows, room = max(2, round(high / _ROW_PIXELS)), round(high / _LEAST_ROW_PIXELS)
+        up, minor = content.scale.telling_ticks(low, top, rows, room)
         if is_share(self.metric_name):
             up = [Tick(t.place, f"{content.scale.back(t.place) * 100:.4g}%") for t in up]
         set_ticks(self.plotItem.getAxis("bottom"), across)
