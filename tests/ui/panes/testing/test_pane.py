@@ -467,8 +467,10 @@ def _are_whole(head: QWidget) -> bool:
     labels = [each for each in head.findChildren(QLabel) if each.isVisible() and each.text()]
     return all(
         isinstance(each, ElidedLabel)
-        or each.width() >= each.sizeHint().width()
-        and each.mapTo(head, each.rect().topRight()).x() < head.width()
+        or (
+            each.width() >= each.sizeHint().width()
+            and each.mapTo(head, each.rect().topRight()).x() < head.width()
+        )
         for each in labels
     )
 
