@@ -20,21 +20,25 @@ class TrainingTick(QObject):
 
     Attributes:
         ticked: show it now; everybody hears it before the window goes on.
+        standing: how it stood at this tick; the model's may be another for everybody who asks.
     """
 
     def __init__(self, training: TrainingModel) -> None:
         super().__init__(QCoreApplication.instance())
         self.ticked: Signal[[]] = Signal()
+        self._training = training
+        self.standing = training.standing
         binding.refresh(
             self, self._tick, training.changed, training.staleness_changed, rate=RATE, live="fact"
         )
         binding.connect(self, training.state_changed, self._state_changed)
 
     def _tick(self) -> None:
+        self.standing = self._training.standing
         self.ticked.emit()
 
     def _state_changed(self, _state: str) -> None:
-        self.ticked.emit()
+        self._tick()
 
 
 _ticks: WeakKeyDictionary[TrainingModel, TrainingTick] = WeakKeyDictionary()

@@ -200,7 +200,8 @@ class StatusBar(QWidget):
 
     def _follow(self) -> None:
         studio = self._studio
-        binding.connect(self, tick_of(studio.training).ticked, self._show_training)
+        self._tick = tick_of(studio.training)
+        binding.connect(self, self._tick.ticked, self._show_training)
         binding.refresh(
             self, self._show_compile, studio.compilation.changed, studio.compilation.stale_changed
         )
@@ -228,7 +229,9 @@ class StatusBar(QWidget):
 
     def _show_training(self) -> None:
         self._facts["state"].show_fact(status_facts.state_fact(self._studio))
-        self._facts["progress"].show_fact(status_facts.progress_fact(self._studio))
+        self._facts["progress"].show_fact(
+            status_facts.progress_fact(self._studio, self._tick.standing)
+        )
         self._show_loss()
         self._show_step()
         self._show_device()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from studio.ui.kit import numbers
 from studio.ui.models.studio import Studio
-from studio.ui.models.training_state import State
+from studio.ui.models.training_state import Standing, State
 from studio.ui.panes.transport.progress import rounded_time
 
 
@@ -127,9 +127,8 @@ def step_fact(studio: Studio) -> Fact:
     return Fact("")
 
 
-def progress_fact(studio: Studio) -> Fact:
-    """How far the training is."""
-    standing = studio.training.standing
+def progress_fact(studio: Studio, standing: Standing) -> Fact:
+    """How far the training is, as it stood when it was looked at."""
     if not studio.training.is_busy or not standing.epochs:
         return Fact("")
     text = f"Epoch {numbers.count(standing.epoch)}/{numbers.count(standing.epochs)}"

@@ -98,7 +98,7 @@ def test_the_bars_above_and_below_tell_of_the_same_batch(
     training.start()
     qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=30_000)
     seen = set()
-    while len(seen) < 20:
+    while len(seen) < 6:
         qtbot.waitUntil(lambda: ", batch " in above.text and above.text not in seen, timeout=10_000)
         seen.add(above.text)
         epoch, batch = above.text.removeprefix("epoch ").split(", batch ")

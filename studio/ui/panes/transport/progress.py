@@ -13,7 +13,7 @@ from studio.engine.core.signal import Signal
 from studio.ui.kit import binding, icons, numbers, theme
 from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.training import TrainingModel
-from studio.ui.models.training_state import State
+from studio.ui.models.training_state import Standing, State
 
 STATE_ICONS: dict[State, tuple[str, str]] = {
     "idle": ("idle", "text3"),
@@ -66,7 +66,8 @@ class ProgressView(QWidget):
         self._now = _Shown("idle", "", "", "", "", None)
         changed: Signal[[]] = theme.changed
         binding.connect(self, changed, self.update)
-        binding.connect(self, tick_of(training).ticked, self.show_standing)
+        self._tick = tick_of(training)
+        binding.connect(self, self._tick.ticked, self.show_standing)
         self.show_standing()
 
     def sizeHint(self) -> QSize:
@@ -97,11 +98,11 @@ class ProgressView(QWidget):
 
     def show_standing(self) -> None:
         """Show the training as it stands now."""
-        training = self._training
+        training, standing = self._training, self._tick.standing
         # It is painted again for many reasons; other places tell of it by the same clock.
         now = _Shown(
-            training.state, training.word, _text(training), _time(training), _pace(training),
-            _share(training),
+            training.state, training.word, _text(training, standing),
+            _time(training, standing), _pace(training, standing), _share(training, standing),
         )  # fmt: skip
         self.setToolTip(self._tip())
         if now != self._now:
@@ -111,7 +112,7 @@ class ProgressView(QWidget):
             self.update()
 
     def _tip(self) -> str:
-        training, standing = self._training, self._training.standing
+        training, standing = self._training, self._tick.standing
         lines = [training.word]
         if training.error is not None:
             lines += [str(training.error)]
@@ -190,9 +191,8 @@ def rounded_time(seconds: float) -> str:
     return numbers.duration(float(round(seconds)))
 
 
-def _text(training: TrainingModel) -> str:
+def _text(training: TrainingModel, standing: Standing) -> str:
     """What it says besides the state's word."""
-    standing = training.standing
     if training.state == "idle":
         return ""
     if training.state == "preparing":
@@ -212,9 +212,8 @@ def _text(training: TrainingModel) -> str:
     return words
 
 
-def _time(training: TrainingModel) -> str:
+def _time(training: TrainingModel, standing: Standing) -> str:
     """Time left, or how long it took."""
-    standing = training.standing
     if training.is_busy and standing.left.seconds is not None:
         return f"{rounded_time(standing.left.seconds)} left"
     if training.state in ("finished", "stopped") and standing.elapsed:
@@ -222,9 +221,8 @@ def _time(training: TrainingModel) -> str:
     return ""
 
 
-def _pace(training: TrainingModel) -> str:
+def _pace(training: TrainingModel, standing: Standing) -> str:
     """How fast it goes and how long it has, while it trains; for where there is room."""
-    standing = training.standing
     if training.state not in ("running", "pausing", "paused"):
         return ""
     parts = [rounded_time(standing.elapsed)] if standing.elapsed else []
@@ -233,11 +231,11 @@ def _pace(training: TrainingModel) -> str:
     return " · ".join(parts)
 
 
-def _share(training: TrainingModel) -> float | None:
+def _share(training: TrainingModel, standing: Standing) -> float | None:
     """The part that is done; None where there is nothing to do."""
     if training.state == "idle":
         return None
     if training.state == "preparing":
         compiling = training.compiling
         return compiling.done / compiling.total if compiling.total else 0.0
-    return training.standing.share
+    return standing.share
