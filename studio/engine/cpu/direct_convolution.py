@@ -169,7 +169,8 @@ def build_weight_gradient(
     views: Views, geometry: Geometry, cells: Floats, dy: Floats, sink: Sink
 ) -> Run:
     """dw = windows of the cells, transposed · dy."""
-    from studio.engine.cpu.compiled.convolution import TILE, add_weight_gradient
+    from studio.engine.cpu.compiled.convolution import add_weight_gradient
+    from studio.engine.cpu.compiled.tiles import TILE
 
     columns, channels = dy.shape[3], cells.shape[3]
     windows = _Windows(views, geometry, cells)

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from math import prod
 
 from studio.engine.cpu.dense import DenseIn, DenseOut
-from studio.engine.cpu.products import product_parts
+from studio.engine.cpu.panel_products import across_parts, plain_parts, turned_parts
 from studio.engine.cpu.sums import ColumnSums
 from studio.engine.cpu.team import run_together
 from studio.engine.cpu.views import Run, Views
@@ -22,7 +22,7 @@ def build(ins: Instruction, views: Views) -> Run:
     x = DenseIn(views, views.data(ins.ref("x")), (rows, in_size))
     y = DenseOut(views, views.data(ins.ref("y")), (rows, out_size))
     bias = views.data(ins.ref("b")) if ins.ref("b").present else None
-    parts = product_parts(x.array, weights.T, y.array, views.means.threads, bias)
+    parts = turned_parts(views, x.array, weights, bias, y.array)
 
     def run() -> None:
         x.load()
@@ -42,11 +42,10 @@ def build_grads(ins: Twin, views: Views) -> Run:
     dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
     products: list[list[Run]] = []
     if dw is not None:
-        target = dw.dense()
-        products.append(product_parts(dy.array.T, x.array, target, views.means.threads))
+        products.append(across_parts(views, dy.array, x.array, dw.dense()))
     if dx is not None:
         flat = dx.dense().reshape(rows, in_size)
-        products.append(product_parts(dy.array, weights, flat, views.means.threads))
+        products.append(plain_parts(views, dy.array, weights, flat))
     sums = ColumnSums(views, dy.array, db.into()) if db is not None else None
     rounds = [_sequence(parts) for parts in zip_longest(*products)]
     sinks = [sink for sink in (dw, db, dx) if sink is not None]

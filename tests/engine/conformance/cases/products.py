@@ -9,7 +9,12 @@ SUM = "sums of many products"
 
 def _linear() -> list[Case]:
     found = []
-    for rows, inner, outer in ((1, 1, 1), (3, 5, 7), (17, 7, 3), (5, 64, 33)):
+    for rows, inner, outer in (
+        *((1, 1, 1), (3, 5, 7), (17, 7, 3), (5, 64, 33)),
+        # Sides that fill vectors, which backends may treat by kernels of their own; the last two
+        # are large enough for several threads.
+        *((9, 16, 16), (35, 48, 32), (133, 128, 128), (100, 128, 176)),
+    ):
         operands = {"w": floats(outer, inner), "b": floats(outer), "x": floats(rows, inner)}
         found.append(
             Case("LINEAR", f"{rows}x{inner}x{outer}", operands, rtol=1e-4, atol=1e-5, reason=SUM)
