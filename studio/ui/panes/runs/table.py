@@ -13,6 +13,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
+    QFontMetrics,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -39,7 +40,7 @@ from studio.ui.panes.runs.table_model import COLUMN_ROLE, RUN_ROLE, RunTableMode
 
 _STAR = 24
 _LEAST_TITLE = 132
-_HEADER_PAD = 16
+_HEADER_PAD = 18
 _SWATCH = 10
 
 Index = QModelIndex | QPersistentModelIndex
@@ -199,7 +200,8 @@ class RunTable(QTableView):
         if place == header.sortIndicatorSection():
             return max(min(hint, 200), header.sectionSizeHint(place))
         # Every other column would keep room for an arrow it does not have.
-        words = header.fontMetrics().horizontalAdvance(column.title) + _HEADER_PAD
+        metrics = QFontMetrics(theme.font("ui"))
+        words = metrics.horizontalAdvance(column.title) + _HEADER_PAD
         return max(min(hint, 200), words)
 
     def _stretch(self) -> None:
