@@ -92,10 +92,9 @@ def test_progress_names_epoch_batch_and_time_left(
 ) -> None:
     click(qtbot, train_button(bar))
     trainings.until(lambda: bar.progress.time)
-    standing = trainings.studio.training.standing
     told = re.fullmatch(r"epoch (\d+) of 100\u202f000, batch \d+ of \d+", bar.progress.text)
     assert told is not None
-    assert int(told[1]) in (standing.epoch, standing.epoch - 1)
+    assert 1 <= int(told[1]) <= trainings.studio.training.standing.epoch
     assert bar.progress.time.endswith("left")
     share = bar.progress.share
     assert share is not None
