@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from studio.engine.core.configured import Configured
@@ -82,9 +82,16 @@ def fields_of(owner: type[Configured]) -> tuple[Field, ...]:
     """The options of a kind of layer, optimiser or setting as fields."""
     found = _KNOWN.get(owner)
     if found is None:
-        found = tuple(described(option, owner.__name__) for option in owner.options)
+        found = tuple(described(option, owner.__name__) for option in _in_order(owner))
         _KNOWN[owner] = found
     return found
+
+
+def _in_order(owner: type[Configured]) -> list[Option[Any]]:
+    """Of an optimiser what is usually given first, the learning rate before all."""
+    usual = (owner.positional or ()) if issubclass(owner, Optimizer) else ()
+    places = {name: place for place, name in enumerate(usual)}
+    return sorted(owner.options, key=lambda option: places.get(option.name, len(places)))
 
 
 def described(option: Option[Any], who: str) -> Field:
@@ -95,7 +102,12 @@ def described(option: Option[Any], who: str) -> Field:
     if option.read is parse_regularizer:
         return replace(field, editor="variants", variants=penalties())
     if option.read is read_rate:
-        return replace(field, editor="variants", variants=rates())
+        usual = option.default
+        return replace(
+            field,
+            editor="variants",
+            variants=rates(float(usual)) if isinstance(usual, int | float) else rates(),
+        )
     if option.name == "monitor":
         return replace(field, editor="choice", choices=MONITORS)
     make = _BY_NAME.get((who, option.name))
@@ -212,10 +224,14 @@ def _join_member(key: str, values: Mapping[str, Plain]) -> Plain:
     return {"type": key, "config": dict(values)} if values else key
 
 
-@lru_cache(maxsize=1)
-def rates() -> Variants:
-    """A fixed learning rate, or one of the schedules."""
-    fixed = _named(CONSTANT, number("The same rate at every step.", 0.001, low=0.0))
+@lru_cache
+def rates(usual: float = 0.001) -> Variants:
+    """A fixed learning rate, or one of the schedules.
+
+    Args:
+        usual: the fixed rate that is the default.
+    """
+    fixed = _named(CONSTANT, number("The same rate at every step.", usual, low=0.0))
     fixed = replace(fixed, label="Rate")
     schedules = tuple(
         Variant(name, label_of(_spaced(name)), _first_sentence(member), _rate_fields(member))
@@ -223,7 +239,7 @@ def rates() -> Variants:
         if name != "Constant"
     )
     kinds = (Variant(CONSTANT, "fixed", "The same rate at every step.", (fixed,)), *schedules)
-    return Variants(kinds, _split_rate, _join_rate)
+    return Variants(kinds, _split_rate, partial(_join_rate, usual))
 
 
 def _rate_fields(member: type[Configured]) -> tuple[Field, ...]:
@@ -244,9 +260,9 @@ def _split_rate(value: Plain) -> tuple[str, dict[str, Plain]]:
     return type(found).__name__, found.config()
 
 
-def _join_rate(key: str, values: Mapping[str, Plain]) -> Plain:
+def _join_rate(usual: float, key: str, values: Mapping[str, Plain]) -> Plain:
     if key == CONSTANT:
-        return values.get(CONSTANT, 0.001)
+        return values.get(CONSTANT, usual)
     return {"type": key, "config": dict(values)}
 
 

@@ -31,7 +31,10 @@ def test_no_option_falls_back_to_plain_text() -> None:
 
 @pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: owner.__name__)
 def test_help_states_meaning_range_and_default(owner: type[Configured]) -> None:
-    for field, option in zip(fields_of(owner), owner.options, strict=True):
+    fields = {field.name: field for field in fields_of(owner)}
+    assert len(fields) == len(owner.options)
+    for option in owner.options:
+        field = fields[option.name]
         tip = field.tip()
         assert tip.startswith(option.doc)
         assert tip.endswith(".")
@@ -94,6 +97,17 @@ def test_a_rate_becomes_a_schedule_and_back() -> None:
     cosine = kinds.with_value(cosine, "decay_steps", 77)
     assert kinds.split(cosine)[1]["decay_steps"] == 77
     assert kinds.with_kind(cosine, "constant") == 0.001
+
+
+@pytest.mark.parametrize("kind", sorted(Optimizer.members))
+def test_an_optimiser_begins_with_its_own_learning_rate(kind: str) -> None:
+    first = fields_of(Optimizer.members[kind])[0]
+    assert first.name == "learning_rate"
+    assert first.variants is not None
+    key, values = first.variants.split(first.default)
+    (rate,) = first.variants.kind(key).fields
+    assert rate.is_default(values[rate.name])
+    assert rate.default == Optimizer.members[kind]().rate(0)
 
 
 def test_an_optimiser_keeps_what_the_next_one_also_has() -> None:
