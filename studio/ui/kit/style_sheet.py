@@ -72,6 +72,7 @@ QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { color: @text
 QLineEdit[wrong="true"], QComboBox[wrong="true"], QAbstractSpinBox[wrong="true"]
   { border-color: @error; }
 QLineEdit[readOnly="true"] { background: transparent; border-color: @hairline; }
+QComboBox { combobox-popup: 0; }
 QComboBox::drop-down { border: 0; width: 20px; }
 QComboBox::down-arrow { image: url(%chevron-down.text2%); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: @dock; border: 1px solid @outline; padding: 4px;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtGui import QFontInfo, QFontMetricsF, QPalette
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import binding, icons, style_sheet, theme
@@ -132,3 +132,18 @@ def test_a_widget_can_repaint_itself_after_a_switch(qtbot: QtBot, dark: Theme) -
 
 def test_all_roles_exist_as_colours(qapp: QApplication) -> None:
     assert all(theme.colour(role).isValid() for role in ROLES)
+
+
+def test_a_box_of_choices_shows_all_of_them(qtbot: QtBot, window: QWidget) -> None:
+    box = QComboBox(window)
+    box.addItems([f"choice {number}" for number in range(7)])
+    # The last is chosen: a popup laid over the box would put the first out of sight.
+    box.setCurrentIndex(6)
+    window.layout().addWidget(box)
+    box.showPopup()
+    view = box.view()
+    qtbot.waitExposed(view.window())
+    whole = view.viewport().rect()
+    for row in range(7):
+        assert whole.contains(view.visualRect(view.model().index(row, 0))), row
+    box.hidePopup()
