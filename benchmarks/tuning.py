@@ -3,9 +3,10 @@
     python -m benchmarks.tuning --total 60 --json tuning.json
     python -m benchmarks.tuning --all --total 180
 
-Each workload is measured, tuned, and measured again in one process on one device; a training begins
-from the same weights both times, and its first losses are shown beside each other. What
-is found is kept nowhere unless `--keep` says so. When the time is up the rest is left out.
+Each workload is tuned, and its step then measured by either choice, block by block in turn, so
+that the device's clock is the same for both; a training begins from the same weights both times,
+and its first losses are shown beside each other. What is found is kept nowhere unless `--keep` says
+so. When the time is up the rest is left out.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ours import network_of, ready_to_train
-from benchmarks.timing import machine, measure
+from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS, Workload
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.choices import SHIPPED
+from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.tuning.findings import Tuning
 from studio.engine.gl.tuning.table import Table, keep_rows
-from studio.engine.runtime.backend import Backend, Executable
+from studio.engine.gl.tuning.whole_steps import in_turn
+from studio.engine.runtime.backend import Backend
 from studio.engine.train.network import Network
 
-BLOCK_SECONDS = 0.1
-"""How long a block of steps takes; the median of five counts."""
 LEAST_TUNING = 2.0
 """Seconds a workload gets for its tuning at least."""
 SHARE = 0.7
@@ -63,7 +64,7 @@ def choose_kernels(backend: Backend, work: Workload, batch: int, seconds: float)
 
 
 class Steps:
-    """A workload's step, run and timed again and again.
+    """A workload's step, by the choices that held when it was made ready and by others.
 
     Args:
         network: the network.
@@ -75,9 +76,9 @@ class Steps:
     def __init__(
         self,
         network: Network,
-        executable: Executable,
+        executable: GlExecutable,
         work: Workload,
-        feed: Callable[[Executable], None] = lambda _: None,
+        feed: Callable[[GlExecutable], None] = lambda _: None,
     ) -> None:
         self.network = network
         self.executable = executable
@@ -88,41 +89,26 @@ class Steps:
         self._start = {name: np.array(session.read(name).result()) for name in names}
         feed(executable)
 
-    @property
-    def mode(self) -> str:
-        """Which program of the network runs."""
-        return "train" if self.work.optimizer else "infer"
+    @contextmanager
+    def again(self, backend: GlBackend) -> Iterator[GlExecutable]:
+        """The same program in the same session, by the choices that now hold."""
+        old, session = self.executable, self.network.session
+        executable = backend.compile(old.program, session, old.batch)
+        try:
+            self._feed(executable)
+            yield executable
+        finally:
+            executable.close()
 
-    def again(self) -> None:
-        """Compile the program anew, with the choices that now hold."""
-        batch = self.executable.batch
-        self.network.forget(self.mode)
-        self.executable = self.network.executable(self.mode, batch)
-        self._feed(self.executable)
-
-    def losses(self) -> list[float]:
+    def losses(self, executable: GlExecutable) -> list[float]:
         """Losses of the first steps from the shared start; empty where nothing is trained."""
         if not self.work.optimizer:
             return []
         for name, values in self._start.items():
             self.network.session.write(name, values)
-        self._run(LOSSES)
+        executable.run(LOSSES)
         ring = self.network.session.read("train/ring").result()
         return [float(row[0]) for row in ring[:LOSSES]]
-
-    def milliseconds(self) -> float:
-        """Median time of a step."""
-        steps = 1
-        while (seconds := self._run(steps)) < BLOCK_SECONDS / 4:
-            steps *= 2
-        steps = max(1, round(steps * BLOCK_SECONDS / seconds))
-        return measure(lambda: self._run(steps), steps, repeats=5, warm=1).median_ms
-
-    def _run(self, steps: int) -> float:
-        begun = time.perf_counter()
-        self.executable.run(steps)
-        self.executable.finish()
-        return time.perf_counter() - begun
 
 
 @contextmanager
@@ -146,19 +132,21 @@ def ready(work: Workload, batch: int, backend: GlBackend) -> Iterator[Steps]:
 def compare(
     backend: GlBackend, work: Workload, batch: int, seconds: Callable[[], float]
 ) -> tuple[dict[str, Any], Tuning]:
-    """Measure, tune, and measure again."""
+    """Tune, and measure steps by either choice in turn."""
     backend.choose_by(SHIPPED)
     with ready(work, batch, backend) as steps:
-        losses, before = steps.losses(), steps.milliseconds()
-        found = backend.tune([(steps.network.program(steps.mode), batch)], seconds())
+        shipped = steps.executable
+        found = backend.tune([(shipped.program, batch)], seconds())
         backend.choose_by(Table(found.rows))
-        steps.again()
-        tuned_losses, after = steps.losses(), steps.milliseconds()
+        with steps.again(backend) as tuned:
+            losses, tuned_losses = steps.losses(shipped), steps.losses(tuned)
+            before, after = in_turn(shipped, tuned, software=backend.info.is_software)
     backend.choose_by(SHIPPED)
     return {
-        "work": work.id, "batch": batch, "before_ms": before, "after_ms": after,
+        "work": work.id, "batch": batch, "before_ms": 1e3 * before, "after_ms": 1e3 * after,
         "losses": losses, "tuned_losses": tuned_losses,
         "tuning_seconds": found.seconds, "left": found.left, "clock": found.clock,
+        "passed_over": found.passed_over, "dropped": sorted(found.dropped),
         "kernels": [asdict(one) for one in found.findings],
     }, found  # fmt: skip
 
@@ -181,9 +169,12 @@ def report(row: dict[str, Any], found: Tuning) -> None:
             print(
                 f"  {one.signature}: {variant}/{parts} {one.shipped_us:.1f} us -> "
                 f"{best.variant}/{best.parts} {best.median_us:.1f} us ({best.gain:.2f}x)"
+                f"{'' if found.keeps(one) else ', but a step is slower by it'}"
             )
         for refused in one.refused:
             print(f"  {one.signature}: left out {refused}")
+    for words in found.passed_over:
+        print(f"  passed over {words}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

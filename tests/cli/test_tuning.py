@@ -44,8 +44,12 @@ def test_tune_says_the_same_to_people_and_programs_and_keeps_it(
         assert one["refused"] == []
         assert one["shipped_us"] == pytest.approx(one["median_us"] * one["gain"])
     (device,) = json.loads(table.read_text("utf-8"))["devices"].values()
-    better = {one["kernel"] for one in found["kernels"] if one["gain"] > 1}
-    assert set(device["choices"]) == better
+    kept = {one["kernel"] for one in found["kernels"] if one["kept"]}
+    assert set(device["choices"]) == kept
+    assert kept <= {one["kernel"] for one in found["kernels"] if one["gain"] > 1}
+    assert all(step["tuned"] <= step["shipped"] for step in found["steps"])
+    assert bool(found["steps"]) >= bool(kept)
+    assert found["passed_over"] == []
     text = glassbox("tune", IRIS, "--backend", "gl").out
     for one in found["kernels"]:
         assert one["kernel"] in text

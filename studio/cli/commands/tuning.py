@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +61,9 @@ def tune(
                 "seconds": found.seconds,
                 "left": found.left,
                 "table": str(path),
-                "kernels": [_plain(one) for one in found.findings],
+                "kernels": [{**_plain(one), "kept": found.keeps(one)} for one in found.findings],
+                "steps": [asdict(one) for one in found.steps],
+                "passed_over": list(found.passed_over),
             }
         )
         return
@@ -139,6 +142,15 @@ def _print(found: Tuning, device: str, path: Path) -> None:
     for one in found.findings:
         for refused in one.refused:
             console.note(f"{one.signature}: left out {refused}")
+        if one.signature in found.dropped:
+            console.note(f"{one.signature}: the shipped choice stays, a step is slower otherwise")
+    for words in found.passed_over:
+        console.note(f"passed over {words}")
+    for step in found.steps:
+        console.say(
+            f"a step of {step.program}, batch {step.batch}: "
+            f"{1e3 * step.shipped:.3f} ms as shipped, {1e3 * step.tuned:.3f} ms now"
+        )
     console.say(
         f"{len(found.rows)} of {len(found.findings)} choices are better than the shipped ones, "
         f"after {found.seconds:.1f} s; kept in {path}"

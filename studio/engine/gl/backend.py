@@ -16,6 +16,7 @@ from studio.engine.gl.program_cache import ProgramCache
 from studio.engine.gl.session import GlSession
 from studio.engine.gl.tuning.table import load_choices
 from studio.engine.gl.tuning.tuner import tune_programs
+from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
 from studio.engine.runtime.requirements import (
@@ -76,7 +77,12 @@ class GlBackend:
     @property
     def choices(self) -> str:
         """Names the measured choices of kernels in use; empty where the shipped ones hold."""
-        return self._work.choices.name
+        return self.chosen_by.name
+
+    @property
+    def chosen_by(self) -> Choices:
+        """What is asked before the shipped tables."""
+        return self._work.choices
 
     @property
     def target(self) -> Target:
@@ -132,12 +138,18 @@ class GlBackend:
     def tune(self, jobs: Sequence[Job], seconds: float, hear: Hear | None = None) -> Tuning:
         """Measure the kernels programs leave a choice of; changes nothing by itself.
 
+        What is found then runs whole steps beside the shipped choice, and what makes one slower is
+        dropped.
+
         Args:
             jobs: programs with the batch each runs in.
-            seconds: when to stop.
+            seconds: when to stop looking; whole steps are run after that.
             hear: told (kernels decided, kernels in all, the one under way), on another thread.
         """
-        return self._work.engine.call(tune_programs, self._work, tuple(jobs), seconds, hear)
+        found = self._work.engine.call(tune_programs, self._work, tuple(jobs), seconds, hear)
+        found = hold_against_steps(self, jobs, found)
+        self._work.engine.call(self._work.pool.trim)
+        return found
 
     def memory(self) -> MemoryReport:
         """What is held now."""

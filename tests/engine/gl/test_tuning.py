@@ -15,9 +15,9 @@ import pytest
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.choices import SHIPPED
 from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.products import Product, affordable, product_passes
+from studio.engine.gl.products import product_passes
 from studio.engine.gl.specs import Case, Pass, Traits, Variant, all_variants, choose
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile, best_tile
+from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.timers import TimestampTimer
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
@@ -30,11 +30,18 @@ from studio.engine.gl.tuning.table import (
     keep_rows,
     load_choices,
     table_path,
-    tile_variant,
 )
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
-from tests.engine.gl.naive import Array, close, draw
+from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
+from tests.engine.gl.tuned_lines import (
+    case_of,
+    check_parts,
+    linear,
+    other_tiles,
+    products_of,
+    tile_of,
+)
 
 DEVICE = "somebody|a device|driver 1.2|4.30"
 OTHER = "somebody|a device|driver 1.3|4.30"
@@ -58,64 +65,6 @@ def backend(cache: Path) -> Iterator[GlBackend]:
     made = GlBackend()
     yield made
     made.close()
-
-
-def linear(rows: int = 6, inner: int = 16, out: int = 8) -> tuple[OneLine, Array]:
-    """A fully connected layer, and what it answers by NumPy."""
-    x, w, b = draw(rows, inner), draw(out, inner), draw(out)
-    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (rows, out)}, batched=("x", "y"))
-    return line, x @ w.T + b
-
-
-def case_of(line: OneLine, traits: Traits | None = None) -> Case:
-    return Case(line.program, line.instruction, line.batch, line.batch, traits or Traits(True))
-
-
-def products_of(case: Case) -> list[Product]:
-    """The products the shipped variant of a case consists of."""
-    found: list[Product] = []
-
-    class Listing(tables.Choices):
-        def tile(self, case: Case, product: Product, tiles: object) -> None:
-            found.append(product)
-
-    traits = replace(case.traits, choices=Listing())
-    listed = Case(case.program, case.ins, case.batch, case.rows, traits)
-    (registers,) = (v for v in all_variants()[case.ins.mnemonic] if v.name == "registers")
-    registers.plan(listed)
-    return found
-
-
-def tiles_of(backend: GlBackend) -> tuple[Tile, ...]:
-    """Tiles a product has to choose from on the kind of device the backend found."""
-    return REGISTER_TILES if backend.info.is_software else TILES
-
-
-def other_tiles(backend: GlBackend, product: Product) -> tuple[str, str]:
-    """Variants of two tiles that are not the shipped one for a product."""
-    tiles = affordable(product, tiles_of(backend))
-    size = (product.rows, product.cols, product.depth, product.batches)
-    shipped, _ = best_tile(*size, tiles, software=backend.info.is_software)
-    first, second = [tile_variant(t) for t in reversed(tiles) if t != shipped][:2]
-    return first, second
-
-
-def tile_of(text: str) -> str:
-    """The tile a kernel's text was made for, as variants name it."""
-    rows, cols, shared = (
-        text.split(f"#define {m} ", 1)[1].split()[0] for m in ("TILE_M", "TILE_N", "SHARED_TILES")
-    )
-    return f"{'tiles' if shared == '1' else 'registers'}_{rows}x{cols}"
-
-
-def check_parts(backend: GlBackend, texts: list[str], parts: int) -> None:
-    """Fail unless dispatches of so many parts are what the kind of device makes of them.
-
-    A GPU's last work group adds a few parts up itself, a dispatch of its own does it elsewhere.
-    """
-    joins = parts > 1 and not backend.info.is_software
-    assert len(texts) == (1 if joins else parts)
-    assert ("#define JOINS 1" in texts[0]) == joins
 
 
 # -- the file -----------------------------------------------------------------------------------
@@ -392,8 +341,9 @@ def test_tuning_tries_tiles_and_keeps_only_what_is_faster(backend: GlBackend) ->
     assert one.tried >= 2
     assert one.refused == ()
     assert one.best.median_us > 0
-    assert one.improved == (one.best.gain > 1) == (one.signature in found.rows)
-    assert (one.signature in found.stale) != one.improved
+    assert one.improved == (one.best.gain > 1)
+    assert found.keeps(one) == (one.signature in found.rows) == (one.improved and not found.dropped)
+    assert (one.signature in found.stale) != found.keeps(one)
     assert heard == [(0, 1, "LINEAR ")]
     assert found.left == 0
     assert found.clock == ("wall clock" if backend.info.is_software else "gpu timestamps")
@@ -470,6 +420,21 @@ def test_candidate_with_other_results_is_left_out(
     assert instruction.signature not in found.rows
     backend.choose_by(Table(found.rows))
     close(run_line(backend, line, "y")["y"], expected)
+
+
+@pytest.mark.gl
+def test_what_cannot_run_alone_is_named(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise tables.BackendError("memory is short")
+
+    line, _ = linear()
+    monkeypatch.setattr(trials.EntryTrials, "seconds", refused)
+    found = backend.tune([(line.program, line.batch)], 60)
+    assert found.findings == ()
+    assert found.left == 0
+    assert found.passed_over == ("LINEAR : memory is short",)
 
 
 @pytest.mark.gl

@@ -37,27 +37,59 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class StepTimes:
+    """A whole step by the shipped choices and by the measured ones, run in turn.
+
+    Attributes:
+        program: name of the program.
+        batch: rows of a step.
+        shipped: seconds by the shipped choices.
+        tuned: seconds by the measured ones.
+    """
+
+    program: str
+    batch: int
+    shipped: float
+    tuned: float
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether the measured choices are worse for the step."""
+        return self.tuned > self.shipped
+
+
+@dataclass(frozen=True)
 class Tuning:
     """All findings of a run.
 
     Attributes:
         findings: by signature, those that take most of the time first.
-        left: kernels not looked at, since time was up or they could not be run alone.
+        left: kernels not looked at, since time was up.
         seconds: how long it took.
         clock: what measured, ``gpu timestamps`` or ``wall clock``.
+        passed_over: instructions that could not be run alone, each with the reason.
+        steps: whole steps of the programs for which another choice was found, as they were kept.
+        dropped: signatures whose better choice made a whole step slower.
     """
 
     findings: tuple[Finding, ...]
     left: int
     seconds: float
     clock: str
+    passed_over: tuple[str, ...] = ()
+    steps: tuple[StepTimes, ...] = ()
+    dropped: frozenset[str] = frozenset()
 
     @property
     def rows(self) -> dict[str, Measured]:
         """The choices worth keeping."""
-        return {f.signature: f.best for f in self.findings if f.improved}
+        return {f.signature: f.best for f in self.findings if self.keeps(f)}
 
     @property
     def stale(self) -> tuple[str, ...]:
         """Signatures for which the shipped choice is best."""
-        return tuple(f.signature for f in self.findings if not f.improved)
+        return tuple(f.signature for f in self.findings if not self.keeps(f))
+
+    def keeps(self, finding: Finding) -> bool:
+        """Whether a finding says something worth keeping."""
+        return finding.improved and finding.signature not in self.dropped

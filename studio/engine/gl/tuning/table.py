@@ -91,16 +91,21 @@ class Table(Choices):
         digest = hashlib.sha256(repr(chosen).encode()).hexdigest()[:12]
         return f"{len(chosen)} measured #{digest}"
 
+    @staticmethod
+    def sign_of(case: Case, product: Product | None = None) -> str:
+        """The signature of an instruction, or of a product it consists of."""
+        return case_signature(case) if product is None else product_signature(case, product)
+
     def variant(self, case: Case) -> str:
         """The measured variant of an instruction; empty where none is."""
         if case.ins.mnemonic not in self._mnemonics:
             return ""
-        row = self.rows.get(case_signature(case))
+        row = self.rows.get(self.sign_of(case))
         return row.variant if row is not None and not row.parts else ""
 
     def tile(self, case: Case, product: Product, tiles: Sequence[Tile]) -> tuple[Tile, int] | None:
         """The measured tile and parts of a product, where it is one of those to choose from."""
-        row = self.rows.get(product_signature(case, product))
+        row = self.rows.get(self.sign_of(case, product))
         if row is None or not row.parts:
             return None
         return next(((t, row.parts) for t in tiles if tile_variant(t) == row.variant), None)

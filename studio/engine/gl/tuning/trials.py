@@ -194,6 +194,7 @@ class EntryTrials:
         try:
             work.gl.finish()
             if self._spinner is not None:
+                self._spinner.settle()
                 queued = sum(len(recording.ordered) for recording in recordings)
                 self._spinner.cover(rounds * (runs * queued + len(recordings)))
             timer.begin(0)

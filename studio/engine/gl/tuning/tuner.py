@@ -75,6 +75,7 @@ class _Subject:
         batch: rows of the batch symbol.
         count: how many there are.
         seconds: what one takes as shipped.
+        done: whether its turn has come.
     """
 
     program: Program
@@ -83,6 +84,7 @@ class _Subject:
     batch: int
     count: int = 1
     seconds: float = 0.0
+    done: bool = False
 
 
 @dataclass
@@ -110,6 +112,7 @@ class _Tuner:
         self._hear = hear
         self._trial = Trial()
         self._findings: dict[str, Finding] = {}
+        self._passed_over: list[str] = []
         self._sources: list[KernelSource] = []
         self._software = work.traits.is_software
         self._numbers = NumberBlock(work)
@@ -117,24 +120,25 @@ class _Tuner:
 
     def run(self, jobs: Sequence[Job]) -> Tuning:
         """Measure what takes the most time first, until all is done or time is up."""
-        done = 0
         try:
             subjects = self._subjects(jobs)
             ranked = self._ranked(subjects)
-            for subject in ranked:
+            for done, subject in enumerate(ranked):
                 if self._is_over:
                     break
                 self._tell(done, len(ranked), subject)
                 with self._opened(subject) as trials:
                     self._tune(trials)
-                done += 1
+                subject.done = True
         finally:
             self._numbers.release()
-            # What trials of large layers took is not kept from others.
+            # What trials of large layers took is not kept from whole steps.
             self._work.pool.trim()
         seconds = time.monotonic() - self._begun
         clock = step_timer(self._work.gl, self._work.engine.info).source
-        return Tuning(tuple(self._findings.values()), len(subjects) - done, seconds, clock)
+        left = sum(not one.done for one in subjects)
+        passed_over = tuple(dict.fromkeys(self._passed_over))
+        return Tuning(tuple(self._findings.values()), left, seconds, clock, passed_over)
 
     @property
     def _is_over(self) -> bool:
@@ -142,11 +146,11 @@ class _Tuner:
 
     def _tell(self, done: int, total: int, subject: _Subject) -> None:
         if self._hear is not None:
-            self._hear(done, total, f"{subject.entry.mnemonic} {', '.join(subject.entry.owners)}")
+            self._hear(done, total, _name_of(subject.entry))
 
     @contextmanager
     def _opened(self, subject: _Subject) -> Iterator[EntryTrials]:
-        """Room to try an entry in; what cannot run alone is passed over."""
+        """Room to try an entry in; what cannot run alone is passed over, and named."""
         trials = EntryTrials(
             self._work,
             subject.program,
@@ -161,8 +165,9 @@ class _Tuner:
             yield trials
         except ContextLostError:
             raise
-        except BackendError:
-            pass
+        except BackendError as error:
+            self._passed_over.append(f"{_name_of(subject.entry)}: {error.message}")
+            subject.done = True
         finally:
             trials.release()
 
@@ -359,6 +364,11 @@ def _has_kernel_file(entry: Entry) -> bool:
     first = entry.parts[0]
     alone = len(entry.parts) == 1 or entry.kind == "epilogue"
     return alone and not is_row(first) and first.mnemonic in all_variants()
+
+
+def _name_of(entry: Entry) -> str:
+    """An entry as people know it: what it does, and the layers it does it for."""
+    return f"{entry.mnemonic} {', '.join(entry.owners)}"
 
 
 def _named(cut: Cut) -> Named:
