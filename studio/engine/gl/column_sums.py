@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from studio.engine.core.tensor import Ref
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass
 
@@ -20,6 +21,9 @@ _WIDEST = 32
 """Columns side by side in such a work group at most; the rest take more rows at once."""
 _ALONE = 40
 """Rows an invocation sums at most where one work group makes a whole sum."""
+_PARTS_EACH = 9
+"""Parts of four sums at once that an invocation adds up at most, where lanes are left."""
+_MOST_QUAD_LANES = 64
 MOST_GROUPS = 528
 """Work groups worth having on a GPU."""
 
@@ -166,4 +170,50 @@ def fold(
         defines={"LANES": lanes, "COLS": "Y_NUMEL", **rule},
         launch=(parts, count),
         scratch=room,
+        patient=True,
     )
+
+
+def product_fold(
+    case: Case, product: Pass, parts: int, cols: int, count: int, bias: Ref | None = None
+) -> Pass:
+    """The pass that joins the parts of a product, in a fixed order.
+
+    Args:
+        case: the instruction.
+        product: the pass that left them, bound to the result as ``y``.
+        parts: how many.
+        cols: columns of the result.
+        count: its elements.
+        bias: added to every row, where present.
+    """
+    result = product.bind["y"]
+    quads = cols % 4 == 0 and case.layout_of(result).vector_rows
+    if case.traits.is_software:
+        lanes, local, quads = 1, LOCAL, False
+    elif quads:
+        lanes, local = _quad_lanes(parts), SHARED_LOCAL
+    else:
+        lanes, local = fold_lanes(parts)
+    width = 4 if quads else 1
+    return Pass(
+        "fold_product_quads" if quads else "fold_products",
+        groups=(groups_for(count // width, local // lanes), 1, 1),
+        local=(local, 1, 1),
+        bind={"y": result, **({} if bias is None else {"bias": bias})},
+        adds=frozenset({"y"} & product.adds),
+        vector=("y", "bias") if quads else (),
+        defines={"HAS_BIAS": int(bias is not None), "COLS": cols, "LANES": lanes},
+        launch=(parts, 0),
+        scratch=product.scratch,
+        in_fours=quads,
+        patient=True,
+    )
+
+
+def _quad_lanes(parts: int) -> int:
+    """Invocations that share four sums: few parts each, read side by side."""
+    lanes = 1
+    while lanes < _MOST_QUAD_LANES and lanes * _PARTS_EACH < parts:
+        lanes *= 2
+    return lanes

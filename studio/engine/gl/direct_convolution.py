@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.column_sums import fold_lanes
+from studio.engine.gl.column_sums import product_fold
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass
 from studio.engine.gl.tallies import TallyGrid
@@ -171,11 +171,13 @@ def weight_grid(case: Case) -> WeightGrid | None:
 def weight_passes(case: Case, grid: WeightGrid) -> tuple[Pass, Pass]:
     """The dispatches of the gradient of the weights: parts, and their sum."""
     count, filters = case.numel("w"), case.shape("w")[3]
-    lanes, local = fold_lanes(grid.parts)
+    adds = frozenset({"y"} if case.adds("dw") else ())
     first = Pass(
         "grads_conv2d_dw_direct",
         groups=(filters // 4 // grid.quads * grid.parts, 1, 1),
         local=(grid.local, 1, 1),
+        bind={"y": case.ref("dw")},
+        adds=adds,
         vector=("x", "dy"),
         defines={
             **geometry(case),
@@ -186,14 +188,4 @@ def weight_passes(case: Case, grid: WeightGrid) -> tuple[Pass, Pass]:
         launch=(grid.parts, 0),
         scratch=grid.parts * count,
     )
-    fold = Pass(
-        "fold_products",
-        groups=(groups_for(count, local // lanes), 1, 1),
-        local=(local, 1, 1),
-        bind={"y": case.ref("dw")},
-        adds=frozenset({"y"} if case.adds("dw") else ()),
-        defines={"HAS_BIAS": 0, "COLS": filters, "LANES": lanes},
-        launch=(grid.parts, 0),
-        scratch=grid.parts * count,
-    )
-    return first, fold
+    return first, product_fold(case, first, grid.parts, filters, count)

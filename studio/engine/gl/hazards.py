@@ -78,3 +78,34 @@ class Levels:
     def _own(self, span: Span) -> _Touched:
         name, begin, end = span
         return self._touched.setdefault(name, {}).setdefault((begin, end), _Touched(begin, end))
+
+
+Touches = tuple[Sequence[Span], Sequence[Span]]
+"""What a dispatch reads and writes."""
+
+
+def with_patience(
+    levels: Sequence[int], touches: Sequence[Touches], patient: Sequence[bool]
+) -> list[int]:
+    """Levels with patient dispatches one level later, where nobody waits for them there.
+
+    Args:
+        levels: as ``Levels`` gave them, in the program's order.
+        touches: what each dispatch reads and writes.
+        patient: which of them had better run beside what comes next.
+    """
+    found = list(levels)
+    last = max(levels, default=0)
+    for number, level in enumerate(levels):
+        if not patient[number] or level == last:
+            continue
+        later = range(number + 1, len(levels))
+        close = (k for k in later if levels[k] <= level + 1)
+        if not any(_meet(touches[number], touches[k]) for k in close):
+            found[number] = level + 1
+    return found
+
+
+def _meet(first: Touches, second: Touches) -> bool:
+    reads, writes = first
+    return _overlap(reads, second[1]) or _overlap(writes, second[1]) or _overlap(writes, second[0])

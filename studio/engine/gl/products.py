@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.column_sums import LOCAL, fold_lanes
+from studio.engine.gl.column_sums import product_fold
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Plan, Variant
 from studio.engine.gl.tallies import TallyGrid
@@ -115,7 +115,10 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         partial=parts > 1 and not joins,
         takes=_tally_grid(product, tile) if parts == 1 or joins else None,
     )
-    return (main,) if parts == 1 or joins else (main, _fold(case, product, parts, room))
+    if parts == 1 or joins:
+        return (main,)
+    count = product.batches * product.rows * product.cols
+    return main, product_fold(case, main, parts, product.cols, count, product.bias)
 
 
 def _tally_grid(product: Product, tile: Tile) -> TallyGrid | None:
@@ -161,25 +164,6 @@ def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | s
         "HAS_BIAS": int(product.bias is not None),
         **product.defines,
     }
-
-
-def _fold(case: Case, product: Product, parts: int, room: int) -> Pass:
-    """The pass that adds the parts up."""
-    lanes, local = (1, LOCAL) if case.traits.is_software else fold_lanes(parts)
-    bind = {"y": product.result}
-    if product.bias is not None:
-        bind["bias"] = product.bias
-    count = product.batches * product.rows * product.cols
-    return Pass(
-        "fold_products",
-        groups=(groups_for(count, local // lanes), 1, 1),
-        local=(local, 1, 1),
-        bind=bind,
-        adds=frozenset({"y"} if product.adds else ()),
-        defines={"HAS_BIAS": int(product.bias is not None), "COLS": product.cols, "LANES": lanes},
-        launch=(parts, 0),
-        scratch=room,
-    )
 
 
 def planned(case: Case, found: Products, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:

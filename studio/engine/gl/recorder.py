@@ -6,14 +6,13 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl import constants as const
 from studio.engine.gl.accessors import Use
 from studio.engine.gl.bindings import BoundSlices
-from studio.engine.gl.hazards import Hazards, Levels, Span
+from studio.engine.gl.hazards import Hazards, Levels, Span, with_patience
 from studio.engine.gl.planned import (
     ArenaBinding,
     ArrivalsBinding,
@@ -44,6 +43,7 @@ class Dispatch:
         numbers: the range of the launch block.
         groups: work groups.
         barrier: whether memory written before has to be visible first.
+        patient: whether others of its level had better begin first.
     """
 
     program: int
@@ -51,6 +51,7 @@ class Dispatch:
     numbers: BoundSlices
     groups: tuple[int, int, int]
     barrier: bool
+    patient: bool = False
 
 
 class Recording:
@@ -102,7 +103,8 @@ class Recording:
         self._tallies = self._make_tallies(planned)
         arrivals = self._make_arrivals(planned)
         hazards, levels = Hazards(), Levels()
-        placed: list[tuple[int, Dispatch]] = []
+        touches: list[tuple[list[Span], list[Span]]] = []
+        found: list[int] = []
         for one, own, counters in zip(planned, scratch, arrivals, strict=True):
             slices = [self._resolve(b, own, counters) for b in one.bindings]
             reads, writes = self._spans(one.bindings, own)
@@ -112,10 +114,13 @@ class Recording:
                 numbers[one.launch],
                 one.groups,
                 hazards.needs_barrier(reads, writes) or not self.dispatches,
+                one.patient,
             )
             self.dispatches.append(dispatch)
-            placed.append((levels.place(reads, writes), dispatch))
-        self.ordered = side_by_side(placed)
+            touches.append((reads, writes))
+            found.append(levels.place(reads, writes))
+        settled = with_patience(found, touches, [one.patient for one in planned])
+        self.ordered = side_by_side(list(zip(settled, self.dispatches, strict=True)))
 
     def table(self, words: bytes) -> Slice:
         """The range a table of these words was given."""
@@ -259,10 +264,10 @@ def _scratch_of(planned: Planned) -> ScratchBinding | None:
 
 
 def side_by_side(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
-    """Dispatches by level, in their old order within one, with a barrier before each level."""
+    """Dispatches by level, the patient ones last, with a barrier before each level."""
     found: list[Dispatch] = []
     current = -1
-    for level, one in sorted(placed, key=itemgetter(0)):
+    for level, one in sorted(placed, key=lambda item: (item[0], item[1].patient)):
         found.append(replace(one, barrier=level != current))
         current = level
     return found

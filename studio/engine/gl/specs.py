@@ -59,6 +59,7 @@ class Pass:
             device offers.
         takes: where it can take sums along of the columns of what it stores.
         given: its scratch storage are the sums taken along for it.
+        patient: small, and its result is wanted late: it had better run beside larger ones.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
             macro ``PARTIAL``.
     """
@@ -79,6 +80,7 @@ class Pass:
     spares: bool = False
     takes: TallyGrid | None = None
     given: Tallied | None = None
+    patient: bool = False
     partial: bool = False
 
 

@@ -131,9 +131,9 @@ def tally_text(
         rank: dimensions of what is stored.
         layout_of: how a storage lies.
     """
-    me = f"tally{number}"
+    me, again = f"tally{number}", "true" if number else "false"
     if tally.x is None or tally.center is None:
-        return TallyText(_moments(me), (), f"{me}_note({{}});", (), ())
+        return TallyText(_moments(me, again), (), f"{me}_note({{}});", (), ())
     names = indices(rank)
     x = Access(f"{me}x", layout_of(tally.x), Use.READ, vector=True)
     center = Access(f"{me}m", layout_of(tally.center), Use.READ, vector=True)
@@ -142,7 +142,7 @@ def tally_text(
         f"{center.name}_load4({center.name}_cell({names[-1]}));"
     )
     note = f"{me}_note({{}}, {me}_apart);"
-    return TallyText(_products(me), (apart,), note, (x, center), (tally.x, tally.center))
+    return TallyText(_products(me, again), (apart,), note, (x, center), (tally.x, tally.center))
 
 
 def tallied_text(tallies: Sequence[Tally], grid: TallyGrid, binding: int, functions: str) -> str:
@@ -174,13 +174,13 @@ def tallied_text(tallies: Sequence[Tally], grid: TallyGrid, binding: int, functi
 
 
 PROTOTYPES = """\
-vec4 tally_total(vec4 value);
+void tally_totals(inout vec4 first, inout vec4 second, bool again);
 vec4 tally_top(vec4 value);
 bool tally_leaves(int column);"""
 """Functions of ``lib/tallies.glsl`` that the generated text calls; it calls the result ``y``."""
 
 
-def _moments(me: str) -> str:
+def _moments(me: str, again: str) -> str:
     """Mean and sum of squared deviations, of differences from an element, for accuracy."""
     return f"""\
 vec4 {me}_origin = vec4(0.0), {me}_sum = vec4(0.0), {me}_squares = vec4(0.0);
@@ -194,8 +194,9 @@ void {me}_note(vec4 value) {{
 }}
 void {me}_leave(int part, int parts, int column, int rows) {{
     vec4 origin = tally_top({me}_origin), d = {me}_origin - origin;
-    vec4 sum = tally_total({me}_sum + {me}_count * d);
-    vec4 squares = tally_total({me}_squares + d * (2.0 * {me}_sum + {me}_count * d));
+    vec4 sum = {me}_sum + {me}_count * d;
+    vec4 squares = {me}_squares + d * (2.0 * {me}_sum + {me}_count * d);
+    tally_totals(sum, squares, {again});
     if (!tally_leaves(column)) return;
     vec4 mean = sum / float(rows);
     squares -= sum * mean;
@@ -206,7 +207,7 @@ void {me}_leave(int part, int parts, int column, int rows) {{
 }}"""
 
 
-def _products(me: str) -> str:
+def _products(me: str, again: str) -> str:
     """Sums of the elements, and of the elements times what the input is away from its mean."""
     return f"""\
 vec4 {me}_sum = vec4(0.0), {me}_scaled = vec4(0.0);
@@ -215,7 +216,8 @@ void {me}_note(vec4 value, vec4 apart) {{
     {me}_scaled += value * apart;
 }}
 void {me}_leave(int part, int parts, int column, int rows) {{
-    vec4 sum = tally_total({me}_sum), scaled = tally_total({me}_scaled);
+    vec4 sum = {me}_sum, scaled = {me}_scaled;
+    tally_totals(sum, scaled, {again});
     if (!tally_leaves(column)) return;
     int at = (part * TALLY_COLS + column) / 4;
     {me}_sums[at] = sum;

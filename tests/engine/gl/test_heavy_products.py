@@ -405,6 +405,6 @@ def test_products_that_touch_many_storages_are_summed_by_a_dispatch(
         session = backend.open_session()
         executable = backend.compile(line.program, session, 128)
     ((_, planned),) = executable.planned
-    assert [one.source.name for one in planned] == ["linear", "fold_products"][:dispatches]
+    assert [one.source.name for one in planned] == ["linear", "fold_product_quads"][:dispatches]
     executable.close()
     session.close()

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from studio.engine.gl.accessors import Use
-from studio.engine.gl.hazards import Hazards, Levels, Span
+from studio.engine.gl.hazards import Hazards, Levels, Span, with_patience
 from studio.engine.gl.planned import ScratchBinding
 from studio.engine.gl.scratch import place_scratch
 
@@ -98,3 +98,25 @@ def test_scratch_storage_begins_anew_when_its_room_is_used_up() -> None:
     starts = [place_scratch([WRITE, READ] * 6, 256, room=512).ranges[k] for k in range(0, 12, 2)]
     assert all(first != second for first, second in pairwise(starts))
     assert place_scratch([None, None], 256).nbytes == 0
+
+
+def test_patient_dispatches_run_one_level_later_where_nobody_waits_there() -> None:
+    # A product leaves parts, their sum is patient; the next level reads something else.
+    touches: list[tuple[list[Span], list[Span]]] = [
+        ([], [A]),
+        ([A], [B]),
+        ([A], [ELSEWHERE]),
+        ([ELSEWHERE], []),
+        ([B], []),
+    ]
+    levels = Levels()
+    found = [levels.place(*one) for one in touches]
+    assert found == [0, 1, 1, 2, 2]
+    patient = [False, True, False, False, False]
+    assert with_patience(found, touches, patient) == [0, 1, 1, 2, 2]
+    assert with_patience(found[:-1], touches[:-1], patient[:-1]) == [0, 2, 1, 2]
+    # The last level stays the last.
+    assert with_patience(found[:3], touches[:3], patient[:3]) == [0, 1, 1]
+    # Who writes where it reads waits for it.
+    again = [*touches[:-1], ([ELSEWHERE], [A])]
+    assert with_patience(found, again, patient) == [0, 1, 1, 2, 2]

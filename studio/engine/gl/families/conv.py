@@ -23,10 +23,8 @@ _FEW_TAPS = 28
 """Cells of a window, channels counted, of which an invocation keeps all sums."""
 _FEW_CHANNELS = 4
 _FEW_LOCAL = 256
-_POSITIONS = 4
+_POSITIONS = (4, 2)
 """Positions an invocation goes over with the weights it has read, where there are many."""
-_BUSY_FEW = 264
-"""Work groups that are enough for more than one position each."""
 _FEW_STEPS = 8
 """Positions an invocation sums at least, where there are that many."""
 _MOST_FEW_PARTS = 528
@@ -111,7 +109,8 @@ def _conv2d_few(case: Case) -> tuple[Pass, ...]:
     filters = case.shape("w")[3]
     positions = case.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
-    steps = _POSITIONS if positions >= _POSITIONS * _BUSY_FEW * at_once else 1
+    busy = positions // (_MOST_FEW_PARTS * at_once)
+    steps = next((k for k in _POSITIONS if k <= busy), 1)
     each = at_once * steps
     return (
         Pass(
@@ -152,6 +151,7 @@ def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
             defines={**defines, "LANES": lanes},
             launch=(parts, 0),
             scratch=parts * sums,
+            patient=True,
         ),
         *planned(case, _grad_x(case), TILES),
     )
