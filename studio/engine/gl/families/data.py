@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from math import prod
 
+from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Variant
 
 _AT_ONCE = 4
 """Scalars one dispatch of ``record`` writes."""
+_WIDE_LOCAL = 256
+_FULL = 528
+"""Work groups that fill a GPU; from there on invocations rather copy several pieces each."""
+_MOST_EACH = 4
 
 
 def _take(case: Case) -> tuple[Pass, ...]:
@@ -16,6 +21,26 @@ def _take(case: Case) -> tuple[Pass, ...]:
 
 def _gather(case: Case) -> tuple[Pass, ...]:
     return (Pass("gather_batch", "y", defines={"INNER": prod(case.shape("data")[1:])}),)
+
+
+def _gather_wide(case: Case) -> tuple[Pass, ...]:
+    four = case.layout("data").vector_rows and case.layout("y").vector_rows
+    groups = groups_for(case.numel("y"), (4 if four else 1) * _WIDE_LOCAL)
+    each = min(max(groups // _FULL, 1), _MOST_EACH)
+    return (
+        Pass(
+            "gather_batch_wide",
+            groups=(groups_for(groups, each), 1, 1),
+            local=(_WIDE_LOCAL, 1, 1),
+            vector=("data", "y") if four else (),
+            defines={"INNER": prod(case.shape("data")[1:]), "FOUR": int(four), "EACH": each},
+        ),
+    )
+
+
+def _words(case: Case) -> bool:
+    """Whether an element of the batch is stored without regard to its neighbours."""
+    return case.layout("y").per_word == 1
 
 
 def _record(case: Case) -> tuple[Pass, ...]:
@@ -43,7 +68,10 @@ def _advance(case: Case) -> tuple[Pass, ...]:
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "GATHER_BATCH": (Variant("simple", _gather),),
+    "GATHER_BATCH": (
+        Variant("simple", _gather, software=1),
+        Variant("wide", _gather_wide, _words, hardware=1),
+    ),
     "TAKE": (Variant("simple", _take),),
     "RECORD": (Variant("simple", _record),),
     "ADVANCE": (Variant("simple", _advance),),

@@ -1,26 +1,28 @@
 // loss_sparse_ce, row r: -ln(clip(p_t / sum p)), or logsumexp p - p_t; times its weight, into
 // scratch[r]. A class outside the row gives NaN.
 #include "lanes.glsl"
+#include "kept_row.glsl"
 void main() {
-    int r = lane_result(), first = r * CLASSES, lane = lane_number();
+    int r = lane_result();
     bool mine = r < LAUNCH_0;
-    float sum = 0.0, high = -INFINITE;
+    int first = (mine ? r : 0) * CLASSES, wanted = mine ? int(t_at(r)) : 0;
+    keep_row(first);
+    float sum = 0.0, high = -INFINITE, chosen = p_at(first + clamp(wanted, 0, CLASSES - 1));
 #if SOURCE == SOURCE_LOGITS
-    for (int k = lane; k < CLASSES && mine; k += LANES) high = larger(high, p_at(first + k));
+    for (int j = 0; j < PER_LANE; ++j) if (owns(j)) high = larger(high, row_value(first, j));
     high = largest(high);
-    for (int k = lane; k < CLASSES && mine; k += LANES) sum += exp(p_at(first + k) - high);
+    for (int j = 0; j < PER_LANE; ++j) if (owns(j)) sum += exp(row_value(first, j) - high);
 #else
-    for (int k = lane; k < CLASSES && mine; k += LANES) sum += p_at(first + k);
+    for (int j = 0; j < PER_LANE; ++j) if (owns(j)) sum += row_value(first, j);
 #endif
     sum = summed(sum);
-    if (!mine || lane != 0) return;
-    int wanted = int(t_at(r));
+    if (!mine || lane_number() != 0) return;
     float loss = NOT_A_NUMBER;
     if (wanted >= 0 && wanted < CLASSES) {
 #if SOURCE == SOURCE_LOGITS
-        loss = high + log(sum) - p_at(first + wanted);
+        loss = high + log(sum) - chosen;
 #else
-        loss = -logarithm(within(p_at(first + wanted) / sum, 1e-7, 1.0 - 1e-7));
+        loss = -logarithm(within(chosen / sum, 1e-7, 1.0 - 1e-7));
 #endif
     }
 #if HAS_WEIGHTS
