@@ -59,17 +59,13 @@ class FixChip(QGraphicsItem):
         """Stand under a layer."""
         self.setPos(area.bottomLeft())
 
-    def stay_between(self, left: float, right: float, at: float) -> None:
-        """Move to the left where it would reach out of the view, as long as its layer does not.
+    @property
+    def width(self) -> float:
+        """Pixels it is wide."""
+        return self._width
 
-        Args:
-            left: edge of the view.
-            right: edge of the view.
-            at: where the left edge of the layer is seen.
-        """
-        shift = 0.0
-        if left <= at <= right:
-            shift = max(min(0.0, right - (at + self._width)), left - at)
+    def set_shift(self, shift: float) -> None:
+        """Stand so far to the right of where its layer begins."""
         if abs(shift - self._shift) >= 0.5:
             self.prepareGeometryChange()
             self._shift = shift

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 
 from PySide6.QtCore import QPointF, QRectF
 
@@ -119,10 +120,16 @@ class FixOffers:
             seen: tells where a point of the graph is in it.
         """
         areas = []
-        for chip in self._chips:
-            at = seen(chip.pos())
-            chip.stay_between(room.left() + _EDGE, room.right() - _EDGE, at.x())
-            areas.append(chip.boundingRect().translated(at))
+        left, right = room.left() + _EDGE, room.right() - _EDGE
+        for _node, group in groupby(self._chips, lambda chip: chip.node_id):
+            chips = list(group)
+            at = seen(chips[0].pos())
+            widest = max(chip.width for chip in chips)
+            inside = left <= at.x() <= right
+            shift = max(min(0.0, right - at.x() - widest), left - at.x()) if inside else 0.0
+            for chip in chips:
+                chip.set_shift(shift)
+                areas.append(chip.boundingRect().translated(at))
         return areas
 
     def show_colours(self) -> None:

@@ -28,7 +28,7 @@ from studio.ui.models.studio import Studio
 OUTLINE = "outline"
 _ID = Qt.ItemDataRole.UserRole
 _NAME, _TYPE, _SHAPE, _PARAMETERS = range(4)
-_PADDING, _LEAST_TYPE, _READABLE_TYPE = 16, 24, 64
+_PADDING, _LEAST_TYPE, _READABLE_TYPE = 16, 40, 64
 _MENU = (
     "graph.edit_options", "graph.rename", "graph.duplicate", None, "graph.bypass", "graph.freeze",
     None, "graph.delete",
@@ -138,11 +138,12 @@ class OutlinePane(PaneFrame):
         self.set_note(f"{len(found.running)} of {len(ids)} run" if found.aside else "")
 
     def _fit_columns(self) -> None:
-        """Cut types, which icons tell as well, where that keeps numbers in sight.
+        """Cut types, or leave them to the icons, where that keeps numbers in sight.
 
         A number is seen whole or not at all: 46 of 4640 would be another number.
         """
         header, metrics = self.tree.header(), self.tree.fontMetrics()
+        header.setSectionHidden(_TYPE, False)
         header.resizeSections(QHeaderView.ResizeMode.ResizeToContents)
         texts = [self.tree.headerItem().text(_TYPE), *(i.text(_TYPE) for i in self._rows.values())]
         wanted = max(metrics.horizontalAdvance(text) for text in texts) + _PADDING
@@ -151,8 +152,10 @@ class OutlinePane(PaneFrame):
         if room - parameters >= min(wanted, _READABLE_TYPE):
             header.resizeSection(_TYPE, min(wanted, room - parameters))
             return
-        types = min(wanted, max(_LEAST_TYPE, room))
-        header.resizeSection(_TYPE, types)
+        types = min(wanted, room) if room >= _LEAST_TYPE else 0
+        header.setSectionHidden(_TYPE, not types)
+        if types:
+            header.resizeSection(_TYPE, types)
         # What is left would show the beginning of the next column.
         header.resizeSection(_SHAPE, max(shape, shape + room - types))
 

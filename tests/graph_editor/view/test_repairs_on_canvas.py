@@ -62,6 +62,7 @@ def test_chips_stay_inside_the_view_while_their_layer_is_there(hands: Hands) -> 
     for chip in offered:
         seen = chip.boundingRect().translated(canvas.view_point(chip.scenePos()))
         assert 0 <= seen.left() < seen.right() <= room
+    assert len({chip.boundingRect().left() for chip in offered}) == 1
     hands.move(chip_place(hands, offered[0]))
     assert offered[0].hovered
     hands.move(hands.nowhere())
