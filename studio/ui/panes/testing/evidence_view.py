@@ -45,7 +45,7 @@ class MatrixPanel(QWidget):
         self._pages.addWidget(self.errors)
         self.shares = QToolButton(self)
         self.shares.setObjectName("matrix_shares")
-        self.shares.setText("% of row")
+        self.shares.setText("Show % of row")
         self.shares.setToolTip("Show the share of each row instead of counts")
         self.shares.setCheckable(True)
         self.shares.setFont(theme.font("small"))
