@@ -233,12 +233,13 @@ class GlExecutable:
         stopping = self._work.engine.stopping
         for done in range(steps):
             if stopping.is_set() or (stop is not None and stop()):
+                self._throttle.settle()
                 return done
             if self._board.attached:
                 self._issue_watched(recording)
             else:
                 self._step.step()
-            self._throttle.step_issued(stopping)
+            self._throttle.step_issued(stopping, more=done + 1 < steps)
         self._work.gl.check("running a step")
         return steps
 

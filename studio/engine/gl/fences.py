@@ -25,6 +25,8 @@ JUDGED = 8
 """Steps by which the length of a step is judged."""
 LARGEST = 32
 """Steps queued at most."""
+FENCES = 4
+"""Fences that stand for the steps queued; each takes the device as long as a small kernel."""
 
 
 class Fence:
@@ -117,48 +119,68 @@ class StepThrottle:
             raise ValueError("at least one step has to be in flight")
         self._gl = gl
         self._max_in_flight = max_in_flight
-        self._fences: deque[Fence] = deque()
+        self._fences: deque[tuple[Fence, int]] = deque()
+        self._open = 0
         self._clock = clock
-        self._passed: deque[float] = deque(maxlen=JUDGED + 1)
+        self._passed: deque[tuple[float, int]] = deque(maxlen=JUDGED + 1)
 
     @property
     def in_flight(self) -> int:
         """Steps queued and not known to be finished."""
-        return len(self._fences)
+        return sum(steps for _, steps in self._fences) + self._open
 
-    def step_issued(self, stopping: threading.Event | None = None) -> bool:
+    def step_issued(self, stopping: threading.Event | None = None, *, more: bool = False) -> bool:
         """Mark the end of a step's commands; waits for the oldest if too many are queued.
+
+        Args:
+            stopping: when set, the wait is given up.
+            more: whether another step follows at once, which may then share a fence with this one.
 
         Returns:
             False when the wait was given up because ``stopping`` was set.
         """
-        self._fences.append(Fence(self._gl))
-        while len(self._fences) > self.most:
-            if not self._fences[0].wait(stopping):
+        self._open += 1
+        most = self.most
+        if more and self._open * FENCES < most:
+            return True
+        self.settle()
+        while self.in_flight > most:
+            fence, steps = self._fences[0]
+            if not fence.wait(stopping):
                 return False
             self._fences.popleft()
-            self._passed.append(self._clock())
+            self._passed.append((self._clock(), steps))
+            most = self.most
         return True
+
+    def settle(self) -> None:
+        """Put a fence behind steps that have none yet; the device then finishes them by itself."""
+        if self._open:
+            self._fences.append((Fence(self._gl), self._open))
+            self._open = 0
 
     @property
     def most(self) -> int:
         """Steps that may be queued now."""
         if len(self._passed) <= JUDGED:
             return self._max_in_flight
-        each = (self._passed[-1] - self._passed[0]) / JUDGED
+        passed = list(self._passed)
+        each = (passed[-1][0] - passed[0][0]) / sum(steps for _, steps in passed[1:])
         affordable = LARGEST if each * LARGEST <= AHEAD else int(AHEAD / each)
         return max(self._max_in_flight, affordable)
 
     def drain(self, stopping: threading.Event | None = None) -> bool:
         """Wait for every step in flight; False when given up."""
         self._passed.clear()
+        self.settle()
         while self._fences:
-            if not self._fences[0].wait(stopping):
+            if not self._fences[0][0].wait(stopping):
                 return False
             self._fences.popleft()
         return True
 
     def release(self) -> None:
         """Forget all steps without waiting."""
+        self._open = 0
         while self._fences:
-            self._fences.popleft().release()
+            self._fences.popleft()[0].release()

@@ -101,6 +101,42 @@ def test_throttle_queues_more_steps_where_they_are_short(seconds: float, most: i
     assert throttle.most == 2
 
 
+@pytest.mark.parametrize(("seconds", "shared"), [(0.0001, 8), (0.0005, 2), (0.003, 1)])
+def test_short_steps_share_fences_while_more_follow(seconds: float, shared: int) -> None:
+    device = _SlowDevice()
+    device.pass_after_waits = 0
+    steps = 0
+    throttle = StepThrottle(device, clock=lambda: steps * seconds)  # type: ignore[arg-type]
+    for _ in range(200):
+        steps += 1
+        assert throttle.step_issued(more=True)
+        assert throttle.in_flight <= throttle.most + shared
+    made = device.made
+    for _ in range(8):
+        steps += 1
+        throttle.step_issued(more=True)
+    assert device.made - made == 8 // shared
+    made = device.made
+    throttle.step_issued()
+    assert device.made == made + 1
+    throttle.settle()
+    assert device.made == made + 1
+
+
+def test_steps_without_a_fence_are_waited_for() -> None:
+    device = _SlowDevice()
+    device.pass_after_waits = 0
+    throttle = StepThrottle(device, max_in_flight=8)  # type: ignore[arg-type]
+    assert throttle.step_issued(more=True)
+    assert (device.made, throttle.in_flight) == (0, 1)
+    assert throttle.drain()
+    assert (device.made, throttle.in_flight) == (1, 0)
+    throttle.step_issued(more=True)
+    throttle.release()
+    assert throttle.in_flight == 0
+    assert device.made == 1
+
+
 def test_throttle_gives_up_when_stopped_and_releases_every_fence() -> None:
     device = _SlowDevice()
     throttle = StepThrottle(device, max_in_flight=1)  # type: ignore[arg-type]
