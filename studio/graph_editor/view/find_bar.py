@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
@@ -11,7 +11,8 @@ from studio.graph_editor.view.linking import CANVAS
 from studio.graph_editor.view.navigation import Navigation
 from studio.graph_editor.view.scene import GraphScene
 from studio.graph_editor.view.text_keys import claim_keys
-from studio.ui.kit import binding, icons, theme
+from studio.ui.kit import binding, theme
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models import entities
 from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.selection import SelectionBus
@@ -147,14 +148,9 @@ class FindBar(QFrame):
             self.count.setText("none" if self.field.text().strip() else "")
 
     def _button(self, name: str, icon: str, tip: str, act: object) -> QToolButton:
-        button = QToolButton(self)
-        button.setObjectName(name)
-        button.setToolTip(tip)
-        button.setAccessibleName(tip.partition(" (")[0])
+        button = tool_button(icon, name, tip, self, tip.partition(" (")[0])
         button.setAutoRaise(True)
-        button.setFixedSize(QSize(theme.HIT, theme.HIT))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        icons.keep(button, icon)
         button.clicked.connect(act)
         return button
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QStackedLayout,
-    QToolButton,
     QToolTip,
     QVBoxLayout,
     QWidget,
@@ -36,10 +35,11 @@ from studio.instruction_view.view.search_bar import SearchBar
 from studio.instruction_view.view.segments import Segments
 from studio.instruction_view.view.tips import opcode_tip, plain_tip, register_tip
 from studio.instruction_view.view.uses_panel import UsesPanel
-from studio.ui.kit import binding, contexts, icons, theme
+from studio.ui.kit import binding, contexts
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.kit.menus import Entry, menu_of
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.compilation_result import CompiledProgram
 from studio.ui.models.listing_actions import ACTIONS, COLOURINGS, GROUPINGS
 
@@ -139,12 +139,7 @@ class ListingPane(PaneFrame):
         self._age = QLabel(self)
         self._age.setObjectName("listing.age")
         self._age.setProperty("role", "faint")
-        self._menu = QToolButton(self)
-        self._menu.setObjectName("listing.menu")
-        self._menu.setToolTip("How the listing is shown")
-        self._menu.setAccessibleName("How the listing is shown")
-        self._menu.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(self._menu, "more")
+        self._menu = tool_button("more", "listing.menu", "How the listing is shown", self)
         tools = QHBoxLayout()
         tools.setContentsMargins(8, 2, 4, 2)
         tools.setSpacing(12)

@@ -9,7 +9,8 @@ from PySide6.QtCore import Signal as QtSignal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
-from studio.ui.kit import icons, theme
+from studio.ui.kit import theme
+from studio.ui.kit.tool_button import tool_button
 
 Purpose: TypeAlias = Literal["find", "goto", "name", "comment"]
 
@@ -123,12 +124,7 @@ class SearchBar(QWidget):
         return super().eventFilter(watched, event)
 
     def _button(self, icon: str, tip: str, step: int) -> QToolButton:
-        button = QToolButton(self)
-        button.setObjectName(f"listing.search.{icon}")
-        button.setToolTip(tip)
-        button.setAccessibleName(tip)
-        button.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(button, icon)
+        button = tool_button(icon, f"listing.search.{icon}", tip, self)
         if step:
             button.clicked.connect(lambda: self.stepped.emit(step))
         else:

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QTabBar,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -19,6 +18,7 @@ from studio.instruction_view.model.labels import Labels
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.view.lights import entity_of, ref_of
 from studio.ui.kit import icons, theme
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.entities import Entity
 
 _LINES = 5
@@ -53,12 +53,7 @@ class UsesPanel(QWidget):
         self._list.setFont(theme.font("mono"))
         self._list.setUniformItemSizes(True)
         self._list.setFixedHeight(_LINES * theme.COMPACT_ROW + 4)
-        close = QToolButton(self)
-        close.setObjectName("listing.uses.close")
-        close.setToolTip("Close this list")
-        close.setAccessibleName("Close this list")
-        close.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(close, "close")
+        close = tool_button("close", "listing.uses.close", "Close this list", self)
         head = QHBoxLayout()
         head.setContentsMargins(4, 0, 4, 0)
         head.addWidget(self._tabs, 1)

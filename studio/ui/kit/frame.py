@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, 
 
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.tool_button import tool_button
 
 
 class PaneFrame(QWidget):
@@ -161,15 +162,10 @@ class FrameHeader(QWidget):
 
     def add_button(self, icon: str, tip: str, name: str) -> QToolButton:
         """Add a small button at the right end."""
-        button = QToolButton(self)
-        button.setObjectName(name)
-        button.setAccessibleName(f"{tip}: {self._title.text()}")
-        button.setToolTip(tip)
+        button = tool_button(icon, name, tip, self, f"{tip}: {self._title.text()}")
         button.setAutoRaise(True)
-        button.setFixedSize(QSize(theme.HIT, theme.HIT))
         button.setIconSize(QSize(14, 14))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        icons.keep(button, icon)
         self._row.addWidget(button)
         return button
 

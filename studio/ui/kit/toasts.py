@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.notices import Notice, Notices
 
 MOST = 3
@@ -91,13 +92,8 @@ class Toast(QWidget):
         column.setContentsMargins(0, max(0, (theme.HIT - line) // 2), 0, 0)
         column.addStretch(1)
         row.addLayout(column, 1)
-        close = QToolButton(self)
-        close.setObjectName("toast_close")
-        close.setAccessibleName("Dismiss")
-        close.setToolTip("Dismiss")
+        close = tool_button("close", "toast_close", "Dismiss", self)
         close.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        close.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(close, "close")
         close.clicked.connect(self._dismiss)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
 

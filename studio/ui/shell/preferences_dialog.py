@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -16,15 +16,15 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QScrollArea,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import binding, icons, theme
+from studio.ui.kit import binding, theme
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.preferences import Preference, Preferences
 from studio.ui.shell import fuzzy
 
@@ -66,12 +66,10 @@ class PreferenceRow(QWidget):
         self.editor.setAccessibleName(preference.text)
         self.editor.setAccessibleDescription(preference.doc)
         text.setBuddy(self.editor)
-        self._reset = QToolButton(self)
-        self._reset.setObjectName(f"reset.{preference.id}")
-        self._reset.setAccessibleName(f"Reset {preference.text}")
-        self._reset.setToolTip(f"Take the default again: {_shown(preference.default)}")
-        self._reset.setFixedSize(QSize(theme.HIT, theme.HIT))
-        icons.keep(self._reset, "revert")
+        tip = f"Take the default again: {_shown(preference.default)}"
+        self._reset = tool_button(
+            "revert", f"reset.{preference.id}", tip, self, f"Reset {preference.text}"
+        )
         self._reset.clicked.connect(lambda: self._set(preference.default))
         keep = self._reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)

@@ -26,6 +26,7 @@ from studio.samples import sample_names, sample_root
 from studio.ui.kit import binding, icons, numbers, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.keys import shown_keys
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.recent import RecentFile
 from studio.ui.models.recovery_sessions import RecoverableSession
 from studio.ui.models.studio import Studio
@@ -300,11 +301,7 @@ class _Row(QFrame):
 
     def add_tool(self, icon: str, tip: str, act: Callable[[], object]) -> None:
         """Add a button with a picture."""
-        button = QToolButton(self)
-        button.setAccessibleName(f"{tip}: {self.accessibleName()}")
-        button.setToolTip(tip)
-        button.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(button, icon)
+        button = tool_button(icon, f"file.{icon}", tip, self, f"{tip}: {self.accessibleName()}")
         button.clicked.connect(lambda: act())
         self._line.addWidget(button)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain, number
-from studio.ui.kit import icons, theme
 from studio.ui.kit.forms.editor import MIXED, Editor, choice_box
 from studio.ui.kit.forms.form import INDENT, Form
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.option_fields import Field, Row, Variants, field_of, row_of
 
 _TIP = Qt.ItemDataRole.ToolTipRole
@@ -168,13 +168,9 @@ class _ListItem(QWidget):
         kind = owner.kinds.kind(key)
         title = QLabel(kind.label, self)
         title.setToolTip(kind.doc)
-        button = QToolButton(self)
-        button.setObjectName(f"remove_{owner.field.name}_{index}")
-        button.setAccessibleName(f"Remove {kind.label.lower()}")
-        button.setToolTip(f"Remove {kind.label.lower()}")
-        button.setFixedSize(QSize(theme.HIT, theme.HIT))
+        name, tip = f"remove_{owner.field.name}_{index}", f"Remove {kind.label.lower()}"
+        button = tool_button("close", name, tip, self)
         button.setIconSize(QSize(12, 12))
-        icons.keep(button, "close")
         button.clicked.connect(lambda: owner.remove(index))
         head = QHBoxLayout()
         head.setContentsMargins(INDENT, 0, 0, 0)

@@ -12,14 +12,14 @@ from PySide6.QtWidgets import (
     QListView,
     QPlainTextEdit,
     QSplitter,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.ui.kit import binding, contexts, icons, menus, theme
+from studio.ui.kit import binding, contexts, menus, theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.logbook import LogFilter, LogLine, as_text
 from studio.ui.models.notices import Severity
 from studio.ui.models.studio import Studio
@@ -111,13 +111,8 @@ class LogPane(PaneFrame):
             box.currentIndexChanged.connect(self._filter_changed)
             row.addWidget(box)
         for action_id, icon in (("log.copy", "copy"), ("log.clear", "delete")):
-            button = QToolButton(self)
-            button.setObjectName(action_id)
             spec = self._actions.spec(action_id)
-            button.setAccessibleName(spec.text)
-            button.setToolTip(spec.tip)
-            button.setFixedSize(theme.HIT, theme.HIT)
-            icons.keep(button, icon)
+            button = tool_button(icon, action_id, spec.tip, self, spec.text)
             button.clicked.connect(lambda _=False, each=action_id: self._actions.trigger(each))
             row.addWidget(button)
         return row

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from html import escape
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from studio.ui.kit import binding, icons, theme
+from studio.ui.kit import binding, theme
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.profiling_columns import COLUMNS
 from studio.ui.models.profiling_table import KernelRow
 from studio.ui.panes.profiler.cell_text import shown_text
@@ -36,12 +37,7 @@ class KernelCard(QFrame):
         self._text.setWordWrap(True)
         self._text.setFont(theme.font("small"))
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        close = QToolButton(self)
-        close.setObjectName("kernel_card.close")
-        close.setToolTip("Close the card")
-        close.setAccessibleName("Close the card")
-        close.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(close, "close")
+        close = tool_button("close", "kernel_card.close", "Close the card", self)
         close.clicked.connect(self.close_card)
         line = QHBoxLayout(self)
         line.setContentsMargins(7, 4, 0, 4)

@@ -28,6 +28,7 @@ from studio.ui.kit import binding, icons, menus, numbers, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.profiling_actions import NOTHING_MEASURED
 from studio.ui.models.profiling_columns import RowFilter
 from studio.ui.models.profiling_table import GROUPINGS, Grouping, KernelRow
@@ -119,11 +120,7 @@ class ProfilerPane(PaneFrame):
         """What stands in the header."""
         self._freeze = self._prepared(QToolButton(self), "freeze", "frozen", checkable=True)
         self._dry = self._prepared(QToolButton(self), "dry_run", "refresh")
-        more = QToolButton(self)
-        more.setObjectName("profiler.more")
-        more.setAccessibleName("More")
-        more.setToolTip("Export, columns, peaks")
-        icons.keep(more, "more")
+        more = tool_button("more", "profiler.more", "Export, columns, peaks", self, "More")
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(more.rect().bottomLeft())))
         tools = (self._dry, self._freeze, more)
         for button in tools:
@@ -302,10 +299,14 @@ class ProfilerPane(PaneFrame):
         steps = numbers.count(found.samples)
         self.set_note(state)
         self._device.set_text(found.subject.device)
-        self._steps.set_text(f"{steps} steps measured by {found.clock}")
+        bar = found.bar
+        every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
+        mean = f"mean of {numbers.count(every)} steps, " if every else ""
+        self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}")
         self._steps.setToolTip(
             f"Kernels are timed in instrumented steps of a {found.subject.origin}, which take turns"
-            " with plain ones; the step bar tells what that costs."
+            " with plain ones; the step bar tells what that costs. Steps during which panes were"
+            " opened are left out."
         )
 
     def _show_buttons(self) -> None:

@@ -20,10 +20,11 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.settings import MAX_EPOCHS
-from studio.ui.kit import binding, icons, theme
+from studio.ui.kit import binding, icons
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame, separator
 from studio.ui.kit.keys import shown_keys
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models import entities
 from studio.ui.models.runs_bin import Binned
 from studio.ui.models.runs_records import RunRecord
@@ -285,12 +286,8 @@ class RunsPane(PaneFrame):
     # -- layout ---------------------------------------------------------------------------------
 
     def _button(self, icon: str, tip: str, name: str, checkable: bool = False) -> QToolButton:
-        button = QToolButton(self)
-        button.setObjectName(name)
-        button.setAccessibleName(tip)
-        button.setToolTip(tip)
+        button = tool_button(icon, name, tip, self)
         button.setCheckable(checkable)
-        button.setFixedSize(QSize(theme.HIT, theme.HIT))
         button.setIconSize(QSize(14, 14))
         icons.keep(button, icon, on="warning" if checkable else "accent")
         return button

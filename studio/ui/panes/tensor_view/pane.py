@@ -17,11 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import binding, contexts, icons, menus, theme
+from studio.ui.kit import binding, contexts, menus, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.kit.gl_sheet_view import is_shared
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.provenance import Provenance
@@ -138,23 +139,17 @@ class TensorViewPane(PaneFrame):
                 ("tensor.compare", "compare"),
             )
         )
-        more = QToolButton(self)
-        more.setObjectName("tensor.more")
-        more.setAccessibleName("More of the tensor view")
-        more.setToolTip("Moment, colours, slices, pointing")
-        more.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(more, "more")
+        more = tool_button(
+            "more", "tensor.more", "Moment, colours, slices, pointing", self,
+            "More of the tensor view",
+        )  # fmt: skip
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(more.rect().bottomLeft())))
         return (*self._buttons, more)
 
     def _button(self, action_id: str, icon: str) -> QToolButton:
         spec = self._actions.spec(action_id)
-        made = QToolButton(self)
-        made.setObjectName(action_id)
-        made.setAccessibleName(spec.text)
+        made = tool_button(icon, action_id, spec.tip, self, spec.text)
         made.setCheckable(spec.checkable)
-        made.setFixedSize(theme.HIT, theme.HIT)
-        icons.keep(made, icon)
         made.clicked.connect(lambda: self._trigger(action_id))
         return made
 

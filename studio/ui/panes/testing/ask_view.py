@@ -23,9 +23,10 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import binding, icons, theme
+from studio.ui.kit import binding, theme
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.evaluation import EvaluationModel, Subject
 from studio.ui.models.evaluation_answers import Answer
 from studio.ui.models.evaluation_form import FormField
@@ -258,12 +259,7 @@ class AskView(QWidget):
         row.addStretch(1)
         for name, tip, work in (("undo", "Take the last stroke back", self._draw.undo),
                                 ("delete", "Clear the sheet", self._draw.clear)):  # fmt: skip
-            tool = QToolButton(page)
-            tool.setObjectName(f"draw.{name}")
-            tool.setAccessibleName(tip)
-            tool.setToolTip(tip)
-            tool.setFixedSize(theme.HIT, theme.HIT)
-            icons.keep(tool, name)
+            tool = tool_button(name, f"draw.{name}", tip, page)
             tool.clicked.connect(work)
             row.addWidget(tool)
         column.addLayout(row)

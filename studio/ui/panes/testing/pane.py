@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -14,16 +14,16 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QTabWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit import binding, numbers, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame, separator
 from studio.ui.kit.keys import shown_keys
+from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.evaluation_results import PartName
 from studio.ui.models.runs_columns import is_share
 from studio.ui.models.studio import Studio
@@ -243,12 +243,9 @@ class MeasuresHead(QWidget):
         self._part.setAccessibleName("Part of the data")
         self._part.setToolTip("Which part of the data is measured")
         self._part.activated.connect(self._chosen)
-        self._again = QToolButton(self)
-        self._again.setObjectName("test_again")
-        self._again.setAccessibleName("Measure again")
-        self._again.setToolTip("Measure the network as it is now")
-        self._again.setFixedSize(QSize(theme.HIT, theme.HIT))
-        icons.keep(self._again, "refresh")
+        self._again = tool_button(
+            "refresh", "test_again", "Measure the network as it is now", self, "Measure again"
+        )
         self._again.clicked.connect(self._evaluation.measure)
         self._measures = QHBoxLayout()
         self._measures.setSpacing(12)
