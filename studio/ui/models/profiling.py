@@ -27,6 +27,8 @@ from studio.ui.models.step_bar import StepBar
 from studio.ui.models.tasks import TaskHandle, TaskList
 
 REFRESH_SECONDS = 0.5
+SETTLE_SECONDS = 1.5
+"""How long opening panes goes on costing a training time it does not cost otherwise."""
 
 
 class ProfilingModel:
@@ -74,6 +76,7 @@ class ProfilingModel:
         self._trainer: Trainer | None = None
         self._sampler: StepSampler | None = None
         self._timer: Handle | None = None
+        self._settling: Handle | None = None
         self._running: TaskHandle | None = None
         preferences.changed.connect(self._preference_changed)
 
@@ -123,8 +126,21 @@ class ProfilingModel:
         """Measure a training, from now on; on the window's thread."""
         self.unfollow()
         self._trainer = trainer
+        self.unsettle()
         self._attach()
         self.state_changed.emit()
+
+    def unsettle(self) -> None:
+        """Panes are opened, or take other places: what that costs once is no part of a step.
+
+        The step bar is made of the steps after it; the kernels' times go on being counted.
+        """
+        self._take()
+        if self._settling is not None:
+            self._settling.cancel()
+        elif self._measured is not None:
+            self._measured.begin_anew()
+        self._settling = self._scheduler.call_later(SETTLE_SECONDS, self._settled)
 
     def unfollow(self) -> None:
         """The training has ended, or is no longer of interest."""
@@ -147,6 +163,8 @@ class ProfilingModel:
 
     def close(self) -> None:
         """Measure nothing any more."""
+        if self._settling is not None:
+            self._settling.cancel()
         self._detach()
         self._trainer = None
 
@@ -351,10 +369,15 @@ class ProfilingModel:
         self._timer = self._scheduler.call_later(REFRESH_SECONDS, self._refresh)
         self._take()
 
+    def _settled(self) -> None:
+        self._take()
+        self._settling = None
+
     def _take(self) -> None:
         if self._sampler is None or self._measured is None:
             return
-        if self._measured.add(self._sampler.take()) and not self._is_frozen:
+        restless = self._settling is not None
+        if self._measured.add(self._sampler.take(), restless=restless) and not self._is_frozen:
             self.changed.emit()
 
     def _dry_run_done(self, found: DryRun) -> None:

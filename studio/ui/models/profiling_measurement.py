@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -25,6 +25,9 @@ Origin: TypeAlias = Literal["training", "dry run"]
 
 WINDOWS = 400
 """Windows the step bar looks back over."""
+
+LEAST_SECONDS = 1.0
+"""Of less than this a new step bar is not made while there is an older one."""
 
 STEPS = 200
 """Instrumented steps kept for a trace."""
@@ -73,16 +76,25 @@ class Measurement:
         self.times: KernelTimes | None = None
         self.clock = ""
         self._windows: deque[StepWindow] = deque(maxlen=WINDOWS)
+        self._restless: deque[StepWindow] = deque(maxlen=WINDOWS)
+        self._before: StepBar | None = None
+        self._is_warm = False
         self._steps: deque[InstrumentedStep] = deque(maxlen=STEPS)
         self._entry_of = _entry_of(subject.program)
         self._bar: StepBar | None = None
         self._rows: dict[tuple[Grouping, Peaks | None], tuple[KernelRow, ...]] = {}
 
-    def add(self, windows: Iterable[StepWindow]) -> bool:
-        """Count what a sampler found; whether there was anything."""
+    def add(self, windows: Iterable[StepWindow], *, restless: bool = False) -> bool:
+        """Count what a sampler found; whether there was anything.
+
+        Args:
+            windows: the steps.
+            restless: panes were opened meanwhile: the kernels' times count, the steps' do not while
+                there are others.
+        """
         found = list(windows)
         for window in found:
-            self._windows.append(window)
+            (self._restless if restless else self._windows).append(window)
             for step in window.instrumented:
                 self._add_step(step)
         if found:
@@ -90,12 +102,19 @@ class Measurement:
             self._bar = None
         return bool(found)
 
+    def begin_anew(self) -> None:
+        """Make the step bar of the steps to come; until there are enough it stays as it is."""
+        self._before = self.bar if self._windows else self._before
+        self._windows.clear()
+        self._bar = None
+
     def copy(self) -> Measurement:
         """What was measured so far, which later samples do not change."""
         made = Measurement.__new__(Measurement)
         made.__dict__.update(self.__dict__)
         made.times = None if self.times is None else self.times.copy()
         made._windows = deque(self._windows, WINDOWS)
+        made._restless = deque(self._restless, WINDOWS)
         made._steps = deque(self._steps, STEPS)
         made._rows = {}
         return made
@@ -109,11 +128,15 @@ class Measurement:
     def bar(self) -> StepBar | None:
         """The step, divided; None before there is an instrumented one."""
         if self._bar is None:
-            subject = self.subject
-            self._bar = step_bar(
-                self._windows, runs_apart=subject.runs_apart, sees_studio=subject.sees_studio
-            )
+            enough = sum(window.total for window in self._windows) >= LEAST_SECONDS
+            settled = self._divided(self._windows) if enough else None
+            every = (*self._restless, *self._windows)
+            self._bar = settled or self._before or self._divided(every)
         return self._bar
+
+    def _divided(self, windows: Sequence[StepWindow]) -> StepBar | None:
+        subject = self.subject
+        return step_bar(windows, runs_apart=subject.runs_apart, sees_studio=subject.sees_studio)
 
     def rows(self, by: Grouping, peaks: Peaks | None) -> tuple[KernelRow, ...]:
         """The kernel table, slowest first."""
@@ -182,8 +205,12 @@ class Measurement:
     def _add_step(self, step: InstrumentedStep) -> None:
         if not step.profile.events:
             return
-        if self.times is None or not self.times.fits(step.profile):
+        known = self.times is not None and self.times.fits(step.profile)
+        if self.times is None or not known or not self._is_warm:
+            # The first one runs cold: it counts only as long as there is no other.
+            self._is_warm = known
             self.times = KernelTimes(step.profile)
+            self._steps.clear()
         self.times.add(step.profile)
         self.clock = step.profile.clock
         self._steps.append(step)

@@ -321,6 +321,7 @@ class MainWindow(QMainWindow):
         self.studio.actions.refresh()
 
     def _docks_changed(self) -> None:
+        self.studio.profiling.unsettle()
         self.studio.actions.refresh(
             *(f"pane.{name}" for name in self.docks.all),
             *(f"workspace.{name}" for name in actions.WORKSPACES),

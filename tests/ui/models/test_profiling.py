@@ -8,6 +8,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,15 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.layers.shaping import Flatten
+from studio.engine.profiler.events import Profile
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import Opened, open_backend
+from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
 from studio.ui.models import entities
 from studio.ui.models.preferences import Preferences
-from studio.ui.models.profiling import ProfilingModel
+from studio.ui.models.profiling import SETTLE_SECONDS, ProfilingModel
 from studio.ui.models.profiling_columns import BY_ID, COLUMNS, RowFilter, csv_text, in_order
 from studio.ui.models.profiling_measurement import Measurement
 from studio.ui.models.profiling_peaks import PeakStore
@@ -272,6 +275,75 @@ def measured(bench: Bench, trainer: Trainer) -> Measurement:
     found = bench.model.measurement
     assert found is not None
     return found
+
+
+def test_the_step_bar_leaves_out_steps_during_which_panes_were_opened(
+    measured: Measurement,
+) -> None:
+    assert measured.times is not None
+    profile = Profile("a device", "wall clock", 1, 1e3, measured.times.events)
+
+    def steps(studio: float, pace: float) -> list[StepWindow]:
+        """200 plain steps and one instrumented; the training waits for the window in them."""
+        own = (100 * pace * (1 - studio), 0.0, 100 * pace * studio)
+        inside = (InstrumentedStep(0, 0.0, pace, profile),)
+        took = {"steps": 100 * pace}
+        return [
+            StepWindow(100, {**took, "instrumented": pace}, *own, inside),
+            StepWindow(100, took, *own),
+        ]
+
+    fresh = Measurement(measured.subject)
+    fresh.add(steps(0.5, 10e-3), restless=True)
+    # There is nothing else yet.
+    assert fresh.bar is not None
+    assert fresh.bar.share("studio") == pytest.approx(0.5)
+    fresh.add(steps(0.05, 10e-3))
+    assert fresh.bar.share("studio") == pytest.approx(0.05)
+    calm = fresh.bar
+    fresh.begin_anew()
+    fresh.add(steps(0.5, 10e-3), restless=True)
+    fresh.add(steps(0.1, 2e-3))
+    assert fresh.bar is calm
+    fresh.add(steps(0.1, 8e-3))
+    assert fresh.bar.share("studio") == pytest.approx(0.1)
+    assert fresh.bar.plain_steps == 400
+    assert fresh.samples == 4
+
+
+def test_opening_panes_keeps_the_bar_until_there_are_enough_steps_after_it(
+    bench: Bench, trainer: Trainer
+) -> None:
+    bench.model.follow(trainer)
+    bench.scheduler.advance(SETTLE_SECONDS)
+    bench.until(lambda: bench.model.bar is not None and bench.model.bar.plain_steps > 100)
+    before = bench.model.bar
+    bench.model.unsettle()
+    assert bench.model.bar is before
+    seen = bench.samples
+    bench.until(lambda: bench.samples > seen + 1)
+    bench.scheduler.advance(SETTLE_SECONDS)
+    bench.until(lambda: bench.model.bar is not before)
+    found = bench.model.measurement
+    assert found is not None
+    assert found.bar is not None
+    assert found.bar.seconds > 0
+
+
+def test_the_first_step_runs_cold_and_counts_only_while_there_is_no_other(
+    measured: Measurement,
+) -> None:
+    assert measured.times is not None
+    events = measured.times.events
+    fresh = Measurement(measured.subject)
+    for number, slow in enumerate((30.0, 1.0, 2.0)):
+        timed = tuple(replace(event, duration_us=slow) for event in events)
+        step = InstrumentedStep(number, 0.0, 1e-3, Profile("d", "wall clock", 1, 1e3, timed))
+        fresh.add([StepWindow(1, {"steps": 1e-3}, 0.0, 0.0, 0.0, (step,))])
+        shown = fresh.rows("kernel and layer", None)
+        kernel = min(shown, key=lambda row: len(row.indices))
+        mean = (30.0, 1.0, 1.5)[number]
+        assert kernel.mean_us == pytest.approx(mean * len(kernel.indices))
 
 
 def test_selecting_a_layer_marks_every_kernel_that_works_for_it(measured: Measurement) -> None:

@@ -305,8 +305,8 @@ class ProfilerPane(PaneFrame):
         self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}")
         self._steps.setToolTip(
             f"Kernels are timed in instrumented steps of a {found.subject.origin}, which take turns"
-            " with plain ones; the step bar tells what that costs. Steps during which panes were"
-            " opened are left out."
+            " with plain ones; the step bar tells what that costs. The bar leaves out steps"
+            " during which panes were opened, once there are others."
         )
 
     def _show_buttons(self) -> None:
