@@ -1,4 +1,4 @@
-"""Convolutions with few channels and their gradients without products."""
+"""Convolutions with few channels and the gradients of their inputs without products."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.column_sums import product_fold
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass
 from studio.engine.gl.tallies import TallyGrid
-from studio.engine.gl.windows import covered, geometry
+from studio.engine.gl.windows import covered
 
 _LOCAL = 128
 _BLOCK = 16
@@ -23,15 +22,6 @@ _NEIGHBOURS = (8, 4)
 """Positions an invocation may have, the more the better."""
 _BUSY = 65536
 """Invocations that keep a GPU busy."""
-_WIDEST = 5
-"""Columns of a filter whose sums an invocation can keep."""
-_MOST_FACTORS = 64
-"""Channels and filters up to which its gradient is made without a product."""
-_MOST_LOCAL = 256
-_WEIGHT_GROUPS = 264
-"""Work groups worth having for the gradient of weights."""
-_FEWEST_ROWS = 12
-"""Rows of neighbours an invocation goes over there at least, where there are that many."""
 
 
 @dataclass(frozen=True)
@@ -119,73 +109,3 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
         launch=(rows, kh * channels // 4),
         takes=TallyGrid(_LOCAL * 4 // block * neighbours, block // 4),
     )
-
-
-@dataclass(frozen=True)
-class WeightGrid:
-    """How work groups lie over the gradient of a convolution's weights.
-
-    Attributes:
-        quads: quadruples of filters a work group has.
-        slots: shares of the positions a work group's invocations go over side by side.
-        local: invocations of a work group.
-        neighbours: positions of a row an invocation takes at once.
-        parts: work groups that share the positions.
-    """
-
-    quads: int
-    slots: int
-    local: int
-    neighbours: int
-    parts: int
-
-
-def weight_grid(case: Case) -> WeightGrid | None:
-    """The grid for the gradient of the weights; None where the kernel cannot make it."""
-    ins = case.ins
-    kh, kw, channels, filters = case.shape("w")
-    n, height, width, _ = case.shape("y")
-    neighbours = next((p for p in (4, 2) if width % p == 0), 0)
-    suits = (
-        ins.value("dil_h") == ins.value("dil_w") == 1
-        and neighbours > 0
-        and 1 < kw <= _WIDEST
-        and channels % 4 == filters % 4 == 0
-        and max(channels, filters) <= _MOST_FACTORS
-        and case.layout("x").vector_rows
-        and case.layout("dy").vector_rows
-    )
-    each = kh * (channels // 4)
-    quads = filters // 4
-    while quads % 2 == 0 and each * quads > _MOST_LOCAL:
-        quads //= 2
-    if not suits or each * quads > _MOST_LOCAL:
-        return None
-    slots = max(_MOST_LOCAL // (each * quads), 1)
-    rows = n * height * (width // neighbours)
-    most = groups_for(_WEIGHT_GROUPS, filters // 4 // quads)
-    parts = max(min(groups_for(rows, slots * _FEWEST_ROWS), most), 1)
-    return WeightGrid(quads, slots, each * quads * slots, neighbours, parts)
-
-
-def weight_passes(case: Case, grid: WeightGrid) -> tuple[Pass, Pass]:
-    """The dispatches of the gradient of the weights: parts, and their sum."""
-    count, filters = case.numel("w"), case.shape("w")[3]
-    adds = frozenset({"y"} if case.adds("dw") else ())
-    first = Pass(
-        "grads_conv2d_dw_direct",
-        groups=(filters // 4 // grid.quads * grid.parts, 1, 1),
-        local=(grid.local, 1, 1),
-        bind={"y": case.ref("dw")},
-        adds=adds,
-        vector=("x", "dy"),
-        defines={
-            **geometry(case),
-            "QUADS": grid.quads,
-            "SLOTS": grid.slots,
-            "NEIGHBOURS": grid.neighbours,
-        },
-        launch=(grid.parts, 0),
-        scratch=grid.parts * count,
-    )
-    return first, product_fold(case, first, grid.parts, filters, count)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from studio.engine.core.tensor import Ref
+from studio.engine.gl import direct_weights
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.products import Factor, Product, affordable
-from studio.engine.gl.specs import Traits
+from studio.engine.gl.specs import Case, Traits
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -247,6 +248,28 @@ def test_weights_of_few_channels_need_no_product(backend: GlBackend, name: str, 
                    **window.fields())  # fmt: skip
     found = run_line(backend, line, "dw", variant="direct", gpu=True)
     close(found["dw"], w + conv_gradients(x, w, dy, window)[1])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("name", [*STRIDED, *DIRECT])
+def test_gradients_of_weights_by_many_tiles_a_group(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, name: str, rows: int
+) -> None:
+    # Few groups, so that each goes over several tiles, the last of them cut off by the image's end.
+    for constant, value in {"_GROUPS": 4, "_FEWEST_GROUPS": 1, "_ROWS": (rows,)}.items():
+        monkeypatch.setattr(direct_weights, constant, value)
+    shape, filters, window = (STRIDED | DIRECT)[name]
+    x, w = draw(*shape), draw(*window.size, shape[3], filters)
+    dy = draw(*conv(x, w, window).shape)
+    operands = {"w": w, "b": None, "x": x, "y": dy.shape}
+    line = OneLine("GRADS_CONV2D", operands, {"y": dy}, ("x", "y"), skip=("x",), set=("w",),
+                   **window.fields())  # fmt: skip
+    case = Case(line.program, line.instruction, line.batch, line.batch, Traits())
+    grid = direct_weights.weight_grid(case)
+    assert grid is not None
+    assert grid.rows == rows
+    found = run_line(backend, line, "dw", variant="direct", gpu=True)
+    close(found["dw"], conv_gradients(x, w, dy, window)[1])
 
 
 @pytest.mark.parametrize("halo", [False, True])

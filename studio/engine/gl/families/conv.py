@@ -5,13 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.column_sums import column_sums
-from studio.engine.gl.direct_convolution import (
-    WeightGrid,
-    direct_pass,
-    is_direct,
-    weight_grid,
-    weight_passes,
-)
+from studio.engine.gl.direct_convolution import direct_pass, is_direct
+from studio.engine.gl.direct_weights import WeightGrid, weight_grid, weight_passes
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
