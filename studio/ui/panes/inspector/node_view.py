@@ -23,6 +23,7 @@ from studio.ui.panes.inspector.node_head import NodeHead
 from studio.ui.panes.inspector.sections_view import SectionsView
 
 _TIP = Qt.ItemDataRole.ToolTipRole
+_FREEZE = "Keep its parameters as they are while the others are trained."
 _PREVIEWS = {
     "off": "Draw nothing of its output.",
     "shape": "Write the shape of its output.",
@@ -75,6 +76,9 @@ class NodeView(QWidget):
             self.head.show_several(nodes)
         self._numbers.setVisible(facts is not None)
         self._show_flag(self.frozen, [node.frozen for node in nodes])
+        nothing = facts is not None and facts.parameters == 0 and not nodes[0].frozen
+        self.frozen.setEnabled(not nothing)
+        self.frozen.setToolTip("It has no parameters." if nothing else _FREEZE)
         self._show_flag(self.bypassed, [node.bypassed for node in nodes])
         previews = {node.preview for node in nodes}
         self.preview.setCurrentIndex(
@@ -85,7 +89,6 @@ class NodeView(QWidget):
         made = QWidget(self)
         self.frozen = QCheckBox("Freeze parameters", made)
         self.frozen.setObjectName("freeze")
-        self.frozen.setToolTip("Keep its parameters as they are while the others are trained.")
         icons.keep(self.frozen, "frozen")
         self.frozen.clicked.connect(self._freeze)
         self.bypassed = QCheckBox("Bypass", made)

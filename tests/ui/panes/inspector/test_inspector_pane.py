@@ -194,7 +194,10 @@ def test_freeze_bypass_and_their_refusals(
     freeze = child(pane, QCheckBox, "freeze")
     qtbot.mouseClick(freeze, Qt.MouseButton.LeftButton, pos=QPoint(8, freeze.height() // 2))
     assert studio.document.state.nodes[node].frozen
+    assert freeze.isEnabled()
     one(studio, pane, qtbot, "Input")
+    assert not freeze.isEnabled()
+    assert freeze.toolTip() == "It has no parameters."
     bypass = child(pane, QCheckBox, "bypass")
     qtbot.mouseClick(bypass, Qt.MouseButton.LeftButton, pos=QPoint(8, bypass.height() // 2))
     assert "cannot be bypassed" in child(pane, QLabel, "behaviour_refusal").text()
