@@ -39,7 +39,8 @@ class StepIssue:
 
     def __init__(self, gl: EntryPoints, dispatches: Sequence[Dispatch], *, fast: bool) -> None:
         self._gl = gl
-        self._dispatches = dispatches
+        # A copy: the rows have addresses of what belongs to the dispatches.
+        self._dispatches = tuple(dispatches)
         self._left = WORTHWHILE if fast and gl.bind_buffers_range is not None else -1
         self._send: SendRows | None = None
         self._functions = self._rows = np.zeros(0, np.int64)
@@ -97,13 +98,17 @@ def _address(function: Any) -> int:
 
 @cache
 def send_rows() -> SendRows | None:
-    """The loop over rows as machine code; None where Numba cannot be loaded."""
+    """The loop over rows as machine code; None where Numba cannot be loaded or used."""
     try:
-        numba = import_module("numba")
-        call_one, call_three, call_six = (_call(words) for words in (".", "...", "...***"))
+        return _compiled_loop()
     except Exception:
         # Numba refuses NumPy versions newer than itself with various errors.
         return None
+
+
+def _compiled_loop() -> SendRows:
+    numba = import_module("numba")
+    call_one, call_three, call_six = (_call(words) for words in (".", "...", "...***"))
 
     def send(functions: Words, rows: Words) -> None:
         barrier, use, bind, dispatch = functions[0], functions[1], functions[2], functions[3]
