@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.samples import open_copy
 from studio.ui.kit import theme
@@ -32,10 +32,20 @@ SIZE = (1600, 1000)
 
 
 class Camera:
-    """A window, and what it shows written into files."""
+    """A window, and what it shows written into files.
 
-    def __init__(self, folder: Path, scratch: Path, look: Choice) -> None:
+    Args:
+        folder: gets the files.
+        scratch: an empty folder for the user's files.
+        look: the theme.
+        size: of the window.
+    """
+
+    def __init__(
+        self, folder: Path, scratch: Path, look: Choice, size: tuple[int, int] = SIZE
+    ) -> None:
         self.folder = folder
+        self.scratch = scratch
         self.look = look
         self.scheduler = QtScheduler()
         self.studio = Studio(self.scheduler, Places.below(scratch / look))
@@ -45,7 +55,7 @@ class Camera:
         if isinstance(application, QApplication):
             theme.install(application, self.studio.theme)
         self.window = MainWindow(self.studio, LayoutStore(scratch / look / "layout"))
-        self.window.resize(*SIZE)
+        self.window.resize(*size)
         self.window.show()
         self.wait(1.0)
 
@@ -63,12 +73,12 @@ class Camera:
                 raise TimeoutError("the studio did not get there")
             self.wait(0.05)
 
-    def take(self, name: str) -> None:
-        """Write what the window shows; 256 colours are enough for it."""
+    def take(self, name: str, widget: QWidget | None = None, after: float = 1.2) -> None:
+        """Write what a widget shows, the window where none is given."""
         self.until(lambda: self.window.is_ready)
-        self.wait(1.2)
+        self.wait(after)
         self.folder.mkdir(parents=True, exist_ok=True)
-        picture = self.window.grab().toImage()
+        picture = (widget or self.window).grab().toImage()
         small = picture.convertToFormat(QImage.Format.Format_RGB888)
         small.save(str(self.folder / f"{name}-{self.look}.png"))
 
