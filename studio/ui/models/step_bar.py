@@ -28,6 +28,7 @@ WORRYING = 0.05
 
 _ENOUGH_WINDOWS = 12
 _LEAST_SPREAD = 0.002
+_CERTAIN = 0.5
 
 _OF_SECTION: Mapping[str, Part] = {
     "data": "data",
@@ -161,29 +162,41 @@ def _plain_step(windows: Sequence[StepWindow]) -> _Plain:
 def _studio(mean: _Plain, windows: Sequence[StepWindow]) -> float:
     """Seconds a plain step loses to the window's thread.
 
-    Windows in which that thread did much are compared with those in which it did little: the slope
-    of the pace over its processor time is what a second of it costs the training. Before there are
-    enough of them to tell, it is the time the training thread was ready and did not run, as far as
-    the window's thread ran meanwhile.
+    Windows in which that thread did much are compared with those in which it did little. Before
+    there are enough of them to tell what a second of it costs the training, it is the time the
+    training thread was ready and did not run, as far as the window's thread ran meanwhile.
     """
     away = max(0.0, mean.wall - mean.busy)
-    slope = _slope(windows)
-    if slope is None:
+    cost = _cost(windows)
+    if cost is None:
         return min(max(0.0, away - mean.workers), mean.interface)
-    return min(slope * mean.interface, mean.wall)
+    return min(cost * mean.interface, mean.wall)
 
 
-def _slope(windows: Sequence[StepWindow]) -> float | None:
-    """Seconds lost for a second of the window's thread; 0 where that is no more than chance."""
-    pace = np.array([w.seconds.get("steps", 0.0) / w.steps for w in windows])
-    other = np.array([w.interface / w.steps for w in windows])
-    if len(windows) < _ENOUGH_WINDOWS or other.std() < _LEAST_SPREAD * pace.mean():
+def _cost(windows: Sequence[StepWindow]) -> float | None:
+    """Seconds lost for a second of the window's thread; 0 where that is no more than chance.
+
+    None where other programs blur it so much that nothing can be said.
+
+    Speed is compared with the share of the time that the window's thread ran: were it the time of
+    a step with the thread's part of it, a machine that other programs slow down would lengthen
+    both alike, and their work would be taken for the studio's.
+    """
+    wall = np.array([w.seconds.get("steps", 0.0) for w in windows])
+    if len(windows) < _ENOUGH_WINDOWS or wall.min() <= 0.0:
+        return None
+    speed = np.array([w.steps for w in windows]) / wall
+    other = np.array([w.interface for w in windows]) / wall
+    if other.std() < _LEAST_SPREAD:
         return None
     apart = other - other.mean()
-    slope = float(apart @ pace / (apart @ apart))
-    left = pace - pace.mean() - slope * apart
+    slope = float(apart @ speed / (apart @ apart))
+    left = speed - speed.mean() - slope * apart
     error = float(np.sqrt((left @ left) / (len(windows) - 2) / (apart @ apart)))
-    return slope if slope > 2.0 * error else 0.0
+    alone = float(speed.mean() - slope * other.mean())
+    if error > _CERTAIN * alone:
+        return None
+    return -slope / alone if -slope > 2.0 * error else 0.0
 
 
 def _divided(mean: _Plain, steps: Sequence[InstrumentedStep], studio: float) -> dict[Part, float]:

@@ -150,6 +150,21 @@ def test_what_a_second_of_the_window_costs_is_found_by_comparing(
     assert bar.parts["studio"] == pytest.approx(cost * 0.1e-3, rel=0.1, abs=3e-6)
 
 
+def test_a_machine_slowed_by_others_is_not_laid_to_the_studio(rng: np.random.Generator) -> None:
+    # The window takes 8 % of one processor all the time and costs what it takes; in some windows
+    # other programs make everything up to three times as slow.
+    windows = []
+    for number in range(400):
+        share = 0.08 + 0.02 * rng.standard_normal()
+        pace = 1.55e-3 * (1.0 + 2.0 * rng.random()) / (1.0 - share)
+        inside = [] if number % 2 else [instrumented(pace)]
+        windows.append(window(32, pace, busy=1.2e-3, interface=share * pace, inside=inside))
+    bar = step_bar(windows, runs_apart=False)
+    assert bar is not None
+    check_sum(bar, windows)
+    assert bar.share("studio") <= 0.085
+
+
 def test_a_device_that_waits_for_the_host_shows_gaps() -> None:
     # The device works 1.55 ms of 2.5 ms; the host needs 2.4 ms of processor to feed it.
     windows = [
