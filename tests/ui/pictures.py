@@ -17,6 +17,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
@@ -29,6 +30,7 @@ from studio.ui.shell.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
 
 SIZE = (1600, 1000)
+EPOCHS = 300
 
 
 class Camera:
@@ -97,6 +99,9 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     studio, window = camera.studio, camera.window
     camera.take("welcome")
     studio.open(open_copy("digits-cnn", scratch / look))
+    # Long enough to come to rest after every change of workspace.
+    studio.document.apply("Train long", set_training(studio.document.state, {"epochs": EPOCHS}))
+    studio.document.save()
     window.show_canvas()
     camera.until(lambda: studio.compilation.result)
     studio.actions.trigger("canvas.frame_all")
@@ -111,9 +116,13 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     camera.until(lambda: studio.training.standing.epoch >= 12)
     camera.take("train")
     studio.actions.trigger("workspace.profile")
-    camera.until(lambda: studio.profiling.measurement is not None)
+    switched = studio.profiling.bar
+    camera.until(lambda: studio.profiling.bar is not switched)
+    settled = studio.profiling.measurement.samples
+    camera.until(lambda: studio.profiling.measurement.samples >= settled + 20)
     camera.take("profile")
-    camera.until(lambda: studio.training.state == "finished")
+    studio.training.stop()
+    camera.until(lambda: not studio.training.is_busy)
     camera.close()
 
 
