@@ -107,5 +107,6 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
             "HAS_BIAS": int(sides.bias is not None),
         },
         launch=(rows, kh * channels // 4),
+        holds=neighbours,
         takes=TallyGrid(_LOCAL * 4 // block * neighbours, block // 4),
     )

@@ -24,6 +24,7 @@ class Epilogue:
         layout_of: how a storage lies.
         has_storage: False for registers.
         tallies: sums taken along of what is stored, four neighbours at once.
+        holds: stores whose reads a kernel may have done before the first of them; 0 for none.
     """
 
     assignments: tuple[Assignment, ...]
@@ -31,6 +32,7 @@ class Epilogue:
     layout_of: Callable[[Ref], Layout]
     has_storage: Callable[[Ref], bool]
     tallies: tuple[Tally, ...] = ()
+    holds: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,30 +118,86 @@ def _vector_store(
     notes: Sequence[TallyText],
 ) -> str:
     own = cells[tail.produced]
-    before = [f"values += {result.name}_load4({own});"] if adds else []
+    loads = [_Load("vec4", note.apart, note.expression) for note in notes if note.apart]
+    if adds:
+        loads.append(_Load("vec4", f"{result.name}_old", f"{result.name}_load4({own})"))
+    before = [f"values += {result.name}_old;"] if adds else []
     inputs: dict[Ref, str] = {}
     after: list[str] = []
     for ref, access in zip(text.order, accesses, strict=True):
         name = access.name
         if ref in text.reads and access.layout.vector_rows:
-            before.append(f"vec4 {name}_four = {name}_load4({cells[ref]});")
+            loads.append(_Load("vec4", f"{name}_four", f"{name}_load4({cells[ref]})"))
             inputs[ref] = f"{name}_four[k]"
         elif ref in text.reads:
-            before.append(f"float {name}_one = {name}_load({cells[ref]});")
+            loads.append(_Load("float", f"{name}_one", f"{name}_load({cells[ref]})"))
             inputs[ref] = f"{name}_one"
         if ref in text.writes:
             before.append(f"vec4 {name}_new;")
             after.append(f"{name}_put4({cells[ref]}, {name}_new);")
     lines, written = text.statements({**inputs, tail.produced: "values[k]"})
     lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
-    before[:0] = [line for note in notes for line in note.before]
     for tally, note in zip(tail.tallies, notes, strict=True):
         new = "values" if tally.noted == tail.produced else f"{text.names[tally.noted]}_new"
         after.append(note.note.format(new))
     if result.stored:
         before.append(f"{result.name}_put4({own}, values);")
-    four = for_each_lane(lines)
-    return _function(f"store_{result.name}4", result, "vec4 values", [*before, *four, *after])
+    body = [*before, *for_each_lane(lines), *after]
+    name = f"store_{result.name}4"
+    if not tail.holds or not loads:
+        return _function(name, result, "vec4 values", [*(one.now for one in loads), *body])
+    return _holding(name, result, loads, body, tail.holds)
+
+
+@dataclass(frozen=True)
+class _Load:
+    """A value that a store reads: its type, its variable, and where it comes from."""
+
+    kind: str
+    name: str
+    expression: str
+
+    @property
+    def now(self) -> str:
+        return f"{self.kind} {self.name} = {self.expression};"
+
+    @property
+    def held(self) -> str:
+        return f"{self.kind} {self.name} = {self.name}_held[slot];"
+
+
+def _holding(
+    name: str, result: Access, loads: Sequence[_Load], body: Sequence[str], holds: int
+) -> str:
+    """A store in two steps: what it reads is read for several of them before the first stores."""
+    rank = result.layout.rank
+    hold, given = f"hold_{result.name}4", ", ".join(indices(rank))
+    coordinates = [f"int at[{rank}];", f"{result.name}_coords(i, at);"]
+    found = ", ".join(f"at[{k}]" for k in range(rank))
+    listed = parameters(rank)
+    return "\n".join(
+        [
+            f"#define {result.name.upper()}_HOLDS {holds}",
+            *(f"{one.kind} {one.name}_held[{holds}];" for one in loads),
+            *_lines(
+                f"void {hold}(int slot, {listed})",
+                [f"{one.name}_held[slot] = {one.expression};" for one in loads],
+            ),
+            *_lines(
+                f"void {name}_held(int slot, {listed}, vec4 values)",
+                [*(one.held for one in loads), *body],
+            ),
+            *_lines(
+                f"void {name}({listed}, vec4 values)",
+                [f"{hold}(0, {given});", f"{name}_held(0, {given}, values);"],
+            ),
+            *_lines(f"void {hold}_at(int slot, int i)", [*coordinates, f"{hold}(slot, {found});"]),
+            *_lines(
+                f"void {name}_held_at(int slot, int i, vec4 values)",
+                [*coordinates, f"{name}_held(slot, {found}, values);"],
+            ),
+        ]
+    )
 
 
 def _split_store(result: Access) -> str:
@@ -166,4 +224,8 @@ def _indirect_stores(result: Access) -> list[str]:
 
 def _function(name: str, result: Access, last: str, lines: Sequence[str]) -> str:
     listed = ", ".join(part for part in (parameters(result.layout.rank), last) if part)
-    return "\n".join([f"void {name}({listed}) {{", *(f"    {line}" for line in lines), "}"])
+    return "\n".join(_lines(f"void {name}({listed})", lines))
+
+
+def _lines(head: str, body: Sequence[str]) -> list[str]:
+    return [f"{head} {{", *(f"    {line}" for line in body), "}"]

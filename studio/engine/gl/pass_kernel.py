@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from studio.engine.core.errors import BackendError
@@ -41,6 +42,7 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     functions = ""
     tallies: tuple[Tally, ...] = ()
     if tail is not None and _place_of(tail.produced, accesses, refs) is not None:
+        tail = replace(tail, holds=one.holds)
         accesses, refs, functions = _with_tail(case, accesses, refs, tail)
         tallies = tail.tallies
     stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]

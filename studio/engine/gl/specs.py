@@ -60,6 +60,8 @@ class Pass:
         takes: where it can take sums along of the columns of what it stores.
         given: its scratch storage are the sums taken along for it.
         patient: small, and its result is wanted late: it had better run beside larger ones.
+        holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
+            ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
             macro ``PARTIAL``.
     """
@@ -81,6 +83,7 @@ class Pass:
     takes: TallyGrid | None = None
     given: Tallied | None = None
     patient: bool = False
+    holds: int = 0
     partial: bool = False
 
 

@@ -86,14 +86,16 @@ class TallyText:
 
     Attributes:
         functions: variables, the function that notes four elements, the one that leaves the sums.
-        before: statements before the stores, over the indices of the elements.
+        apart: variable of what is read besides, over the indices of the elements; or nothing.
+        expression: how it is read.
         note: the call that notes a value; ``{}`` stands for it.
         accesses: storages it reads.
         storages: the same as operands.
     """
 
     functions: str
-    before: tuple[str, ...]
+    apart: str
+    expression: str
     note: str
     accesses: tuple[Access, ...]
     storages: tuple[Ref, ...]
@@ -133,16 +135,17 @@ def tally_text(
     """
     me, again = f"tally{number}", "true" if number else "false"
     if tally.x is None or tally.center is None:
-        return TallyText(_moments(me, again), (), f"{me}_note({{}});", (), ())
+        return TallyText(_moments(me, again), "", "", f"{me}_note({{}});", (), ())
     names = indices(rank)
     x = Access(f"{me}x", layout_of(tally.x), Use.READ, vector=True)
     center = Access(f"{me}m", layout_of(tally.center), Use.READ, vector=True)
     apart = (
-        f"vec4 {me}_apart = {x.name}_load4({x.name}_cell({', '.join(names)})) - "
-        f"{center.name}_load4({center.name}_cell({names[-1]}));"
+        f"{x.name}_load4({x.name}_cell({', '.join(names)})) - "
+        f"{center.name}_load4({center.name}_cell({names[-1]}))"
     )
     note = f"{me}_note({{}}, {me}_apart);"
-    return TallyText(_products(me, again), (apart,), note, (x, center), (tally.x, tally.center))
+    read = (tally.x, tally.center)
+    return TallyText(_products(me, again), f"{me}_apart", apart, note, (x, center), read)
 
 
 def tallied_text(tallies: Sequence[Tally], grid: TallyGrid, binding: int, functions: str) -> str:

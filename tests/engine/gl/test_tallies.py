@@ -10,6 +10,7 @@ import pytest
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.families import norm
 from studio.engine.gl.specs import Traits
 from studio.engine.isa.program import Program
 from tests.engine.gl.gl_programs import Lines, run_once
@@ -30,7 +31,7 @@ def backend() -> Iterator[GlBackend]:
 
 @pytest.fixture(autouse=True)
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 12))
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 13))
 
 
 def kernels(backend: GlBackend, program: Program, batch: int) -> list[str]:
@@ -188,3 +189,88 @@ def test_a_gradient_leaves_the_sums_of_what_it_makes(
     )  # fmt: skip
     for values, exact in zip(found, wanted, strict=True):
         np.testing.assert_allclose(values, exact, rtol=1e-4, atol=1e-4 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("few_groups", [False, True])
+@pytest.mark.parametrize("batch", [1, 9])
+def test_a_sum_and_a_rectifier_follow_a_normalisation(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, batch: int, few_groups: bool
+) -> None:
+    if few_groups:
+        monkeypatch.setattr(norm, "_JOINING_GROUPS", 2)
+    size, channels = (17, 16), (4, 8)
+    shape = (BATCH, *size, channels[1])
+    lines = Lines()
+    x, other = lines.input("x", (BATCH, *size, channels[0])), lines.input("other", shape)
+    w = lines.kept("w", (3, 3, *channels))
+    made, y = (
+        lines.made("made", shape),
+        lines.made("y", shape, pad=((0, 0), (1, 1), (1, 1), (0, 0))),
+    )
+    inner = [lines.made(name, shape, register=True) for name in ("normal", "sum")]
+    lines.add("forward", "CONV2D", w=w, x=x, y=made, **SAME.fields())
+    lines.add("forward", "FUSE", kind="epilogue")
+    normalisation(lines, "norm", made, inner[0], channels[1])
+    lines.add("forward", "ADD", x1=inner[0], x2=other, y=inner[1], alpha=1.0, beta=2.0)
+    lines.add("forward", "RELU", x=inner[1], y=y)
+    lines.add("forward", "END")
+    program = lines.program(y)
+    assert kernels(backend, program, batch) == ["conv2d", "batchnorm_whole"]
+    a, b = draw(batch, *size, channels[0]), draw(batch, *size, channels[1])
+    kernel, given = draw(3, 3, *channels) * 0.2, parameters("norm", channels[1])
+    fed = {"x": a, "other": b, "w": kernel}
+    fed = {name: values.astype(np.float32) for name, values in fed.items()}
+    (found,) = run_once(backend, program, batch, y, **fed, **given)
+    exact = conv(a, kernel, SAME)
+    xhat = (exact - exact.mean((0, 1, 2))) / np.sqrt(exact.var((0, 1, 2)) + EPS)
+    wanted = xhat * given["norm_gamma"] + given["norm_beta"] + 2.0 * b
+    np.testing.assert_allclose(found, np.maximum(wanted, 0.0), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("batch", [1, 6])
+def test_two_normalisations_get_the_sums_of_one_gradient(backend: GlBackend, batch: int) -> None:
+    size, channels = (6, 5), (3, 8)
+    shape = (BATCH, *size, channels[1])
+    lines = Lines()
+    x, seed = lines.input("x", (BATCH, *size, channels[0])), lines.input("seed", shape)
+    weights = [lines.kept(name, (3, 3, *channels)) for name in "wu"]
+    v = lines.kept("v", (3, 3, channels[1], channels[1]))
+    made = [lines.made(f"made_{k}", shape) for k in range(2)]
+    normal = [lines.made(f"normal_{k}", shape) for k in range(2)]
+    y, z = lines.made("y", shape), lines.made("z", shape)
+    kept = []
+    for k in range(2):
+        lines.add("forward", "CONV2D", w=weights[k], x=x, y=made[k], **SAME.fields())
+        kept.append(normalisation(lines, f"norm{k}", made[k], normal[k], channels[1]))
+    lines.add("forward", "ADD", x1=normal[0], x2=normal[1], y=y, alpha=1.0, beta=3.0)
+    lines.add("forward", "CONV2D", w=v, x=y, y=z, **SAME.fields())
+    lines.add("backward", "COPY", x=seed, y=z.gradient)
+    lines.add("backward", "FUSE", kind="epilogue")
+    lines.add("backward", "GRADS_CONV2D", w=v, x=y, y=z, **SAME.fields(), set=("w", "x"))
+    fields = {"alpha": 1.0, "beta": 3.0, "set": ("x1", "x2")}
+    lines.add("backward", "GRADS_ADD", x1=normal[0], x2=normal[1], y=y, **fields)
+    lines.add("backward", "END")
+    for k in range(2):
+        fields = {"eps": EPS, "factor": FACTOR, "set": ("x", "gamma", "beta")}
+        lines.add("backward", "GRADS_BATCHNORM2D", x=made[k], y=normal[k], **kept[k], **fields)
+    program = lines.program(z)
+    assert not COLUMNS & {*kernels(backend, program, batch)}
+    fed = {"x": draw(batch, *size, 3), "seed": draw(batch, *size, 8)}
+    fed |= {"w": draw(3, 3, *channels), "u": draw(3, 3, *channels) + 0.1, "v": draw(3, 3, 8, 8)}
+    fed32 = {name: values.astype(np.float32) for name, values in fed.items()}
+    given = [parameters(f"norm{k}", 8) for k in range(2)]
+    wanted = [made[k].gradient for k in range(2)] + [kept[k]["gamma"].gradient for k in range(2)]
+    found = run_once(backend, program, batch, *wanted, **fed32, **given[0], **given[1])
+    dy, _ = conv_gradients(np.zeros((batch, *size, 8)), fed["v"], fed["seed"], SAME)
+    axes = (0, 1, 2)
+    for k, factor in enumerate((1.0, 3.0)):
+        exact = conv(fed["x"], fed["wu"[k]], SAME)
+        inverse = 1.0 / np.sqrt(exact.var(axes) + EPS)
+        xhat, g = (exact - exact.mean(axes)) * inverse, dy * factor
+        dx = g - g.mean(axes) - xhat * (g * xhat).mean(axes)
+        dx *= given[k][f"norm{k}_gamma"] * inverse
+        np.testing.assert_allclose(found[k], dx, rtol=1e-4, atol=1e-4 * np.abs(dx).max())
+        dgamma = (g * xhat).sum(axes)
+        np.testing.assert_allclose(
+            found[2 + k], dgamma, rtol=1e-4, atol=1e-4 * np.abs(dgamma).max()
+        )

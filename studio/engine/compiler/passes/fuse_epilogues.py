@@ -31,7 +31,8 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
     reads becomes a register tensor: a gradient that needs just the last result (RELU, SIGMOID …)
     goes on working, one that reads the input of its function keeps that input stored. Where the
     target's kernels take further operands, sums with another tensor and normalisations by running
-    statistics follow too, if those are ready when the producer runs.
+    statistics follow too, if those are ready when the producer runs. Of two chains that meet in a
+    sum the longer one's producer takes it: where it stands first, its group moves down to the sum.
 
     Args:
         program: any program.
@@ -50,12 +51,13 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
             index = start + place
             if index in taken or not isinstance(ins, PRODUCERS):
                 continue
-            tail = tails.behind(lines, place, start)
+            tail, home = tails.behind(lines, place, start)
             if not tail:
                 continue
             members = [index, *(start + p for p in tail)]
-            changes[index] = fused("epilogue", [ins, *(lines[p] for p in tail)])
-            changes |= {start + p: () for p in tail}
+            changes |= dict.fromkeys(members, ())
+            changes[start + home] = fused("epilogue", [ins, *(lines[p] for p in tail)])
+            tails.moved |= dict.fromkeys(members, start + home)
             taken.update(members)
             registers |= found.of(members)
         start += len(lines)
@@ -71,6 +73,9 @@ class _Tails:
         registers: says what a group would keep to itself.
         target: what kernels can do.
         taken: running indices of lines that are in a group; the caller adds to them.
+
+    Attributes:
+        moved: where lines of groups that were made stand, by running index; the caller adds to it.
     """
 
     def __init__(
@@ -80,13 +85,15 @@ class _Tails:
         self._registers = registers
         self._target = target
         self._taken = taken
+        self.moved: dict[int, int] = {}
+        self._depths = _depths(program)
         self._writers: dict[Storage, list[int]] = {}
         for _, index, ins in program.located():
             for storage in program.writes(ins):
                 self._writers.setdefault(storage, []).append(index)
 
-    def behind(self, lines: Sequence[Instruction], place: int, start: int) -> list[int]:
-        """Places of the functions that can follow the producer, in order.
+    def behind(self, lines: Sequence[Instruction], place: int, start: int) -> tuple[list[int], int]:
+        """Places of the functions that can follow the producer, in order, and that of the group.
 
         Args:
             lines: a section.
@@ -94,6 +101,7 @@ class _Tails:
             start: running index of the section's first line.
         """
         found: list[int] = []
+        home = place
         result: Ref = lines[place].ref("y")
         for later in range(place + 1, len(lines)):
             ins = lines[later]
@@ -107,13 +115,51 @@ class _Tails:
             if not function:
                 others = self._others(ins, result)
                 members = [lines[p] for p in (place, *found, later)]
-                if not others or not all(self._ready(ref, start + place) for ref in others):
+                if not others or not self._fits(
+                    members, [start + p for p in (place, *found, later)]
+                ):
                     continue
-                if not self._fits(members, [start + p for p in (place, *found, later)]):
-                    continue
+                if not all(self._ready(ref, start + home) for ref in others):
+                    deeper = all(self._depth(result) > self._depth(ref) for ref in others)
+                    ready = all(self._ready(ref, start + later) for ref in others)
+                    if (
+                        not deeper
+                        or not ready
+                        or not self._may_wait(lines, place, found, later, start)
+                    ):
+                        continue
+                    home = later
             found.append(later)
             result = ins.ref("y")
-        return found
+        return found, home
+
+    def _depth(self, ref: Ref) -> int:
+        return self._depths.get(self._program.storage(ref), 0)
+
+    def _may_wait(
+        self,
+        lines: Sequence[Instruction],
+        place: int,
+        found: Sequence[int],
+        until: int,
+        start: int,
+    ) -> bool:
+        """Whether a producer and what follows it could run where a later line stands."""
+        program = self._program
+        own = [lines[p] for p in (place, *found)]
+        reads = {s for ins in own for s in program.reads(ins)}
+        writes = {s for ins in own for s in program.writes(ins)}
+        for between in range(place + 1, until):
+            if between in found:
+                continue
+            if self.moved.get(start + between, start + between) > start + until:
+                return False
+            ins = lines[between]
+            if writes & {*program.reads(ins), *program.writes(ins)}:
+                return False
+            if reads & {*program.writes(ins)}:
+                return False
+        return True
 
     def _others(self, ins: Instruction, result: Ref) -> list[Ref]:
         """What a sum or a normalisation of the result takes besides; empty for any other line."""
@@ -133,9 +179,20 @@ class _Tails:
     def _ready(self, ref: Ref, index: int) -> bool:
         """Whether a tensor has its only value before the instruction of an index runs."""
         writers = self._writers.get(self._program.storage(ref), [])
-        return not writers or (len(writers) == 1 and writers[0] < index)
+        if not writers:
+            return True
+        return len(writers) == 1 and self.moved.get(writers[0], writers[0]) < index
 
     def _fits(self, members: Sequence[Instruction], indices: Sequence[int]) -> bool:
         """Whether a kernel can touch all storages of a group."""
         kept = {ref.id for ins in members for ref in ins.operands if ref.present}
         return len(kept - self._registers.of(indices)) <= self._target.max_fused_storages
+
+
+def _depths(program: Program) -> dict[Storage, int]:
+    """For every storage of the forward section the lines that have to run before it is there."""
+    found: dict[Storage, int] = {}
+    for ins in program.section("forward"):
+        depth = 1 + max((found.get(s, 0) for s in program.reads(ins)), default=0)
+        found |= dict.fromkeys(program.writes(ins), depth)
+    return found

@@ -23,6 +23,8 @@ _MOST_COLUMNS = 1024
 _JOINING_LOCAL = 512
 _JOINING_GROUPS = 132
 """Work groups at most that do so, and their invocations."""
+_AHEAD = 4
+"""Fours an invocation reads before it stores the first."""
 _FOLD_LANES = 32
 """Invocations of a GPU that share a column's parts."""
 
@@ -140,11 +142,18 @@ def _joining_pass(
         local=(_JOINING_LOCAL, 1, 1),
         bind=bind,
         vector=(*names, *columns, *bind),
-        defines={"COLS": cols, "AT_ONCE": parts.at_once, "JOIN_LANES": lanes, "TALLIED": 0},
+        defines={
+            "COLS": cols,
+            "AT_ONCE": parts.at_once,
+            "JOIN_LANES": lanes,
+            "TALLIED": 0,
+            "AHEAD": _AHEAD,
+        },
         launch=(parts.count, groups),
         scratch=room,
         in_fours=True,
         spares=True,
+        holds=_AHEAD,
     )
 
 

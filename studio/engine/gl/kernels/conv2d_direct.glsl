@@ -62,8 +62,15 @@ void main() {
             }
         }
     }
+#ifdef Y_HOLDS
+    for (int p = 0; p < NEIGHBOURS; ++p) hold_y4(p, n, i, j + p, block + q * 4);
+    for (int p = 0; p < NEIGHBOURS; ++p) {
+        if (mine) store_y4_held(p, n, i, j + p, block + q * 4, sum[p]);
+    }
+#else
     for (int p = 0; p < NEIGHBOURS; ++p) {
         if (mine) store_y4(n, i, j + p, block + q * 4, sum[p]);
     }
+#endif
     TALLY(GROUP / (OUT_C / BLOCK), block + q * 4);
 }

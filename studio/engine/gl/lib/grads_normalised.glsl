@@ -3,8 +3,6 @@
 // an invocation, LAUNCH_1 groups in turn.
 #include "statistics.glsl"
 #include "joined_parts.glsl"
-// Fours an invocation reads of x and of dy before the sums are known.
-#define AHEAD 4
 
 // What is kept of the sums of four channels; one work group calls it.
 void keep_sums(int c, vec4 plain, vec4 scaled);

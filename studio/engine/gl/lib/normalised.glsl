@@ -2,8 +2,6 @@
 // its sum of squared deviations. Four neighbouring channels an invocation, LAUNCH_1 groups in turn.
 #include "chan.glsl"
 #include "joined_parts.glsl"
-// Fours an invocation reads before the statistics are known.
-#define AHEAD 4
 
 // What is kept of the statistics of four channels; one work group calls it.
 void keep_statistics(int c, vec4 mean, vec4 variance);
@@ -37,10 +35,21 @@ void finish_columns(inout vec4 first, inout vec4 second, int c, vec4 origin) {
 #endif
 }
 
+// Reads AHEAD fours, and what their stores will read.
+void read_ahead(int begin, int stride, out vec4 ahead[AHEAD]) {
+    for (int k = 0; k < AHEAD; ++k) {
+        int e = min(begin + k * stride, X_NUMEL - 4);
+        ahead[k] = x_load4(x_cell_at(e));
+#ifdef Y_HOLDS
+        hold_y4_at(k, e);
+#endif
+    }
+}
+
 void main() {
     int begin = THREAD * 4, stride = LAUNCH_1 * GROUP_SIZE * 4;
     vec4 ahead[AHEAD];
-    for (int k = 0; k < AHEAD; ++k) ahead[k] = x_load4(x_cell_at(min(begin + k * stride, X_NUMEL - 4)));
+    read_ahead(begin, stride, ahead);
     join_parts();
     while (true) {
         for (int k = 0; k < AHEAD; ++k) {
@@ -50,10 +59,14 @@ void main() {
 #if HAS_BETA
             value += shifts[c / 4];
 #endif
+#ifdef Y_HOLDS
+            store_y4_held_at(k, e, value);
+#else
             store_y4_at(e, value);
+#endif
         }
         begin += AHEAD * stride;
         if (begin >= X_NUMEL) return;
-        for (int k = 0; k < AHEAD; ++k) ahead[k] = x_load4(x_cell_at(min(begin + k * stride, X_NUMEL - 4)));
+        read_ahead(begin, stride, ahead);
     }
 }

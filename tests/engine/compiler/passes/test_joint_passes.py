@@ -163,6 +163,33 @@ def test_a_sum_with_what_comes_later_waits_for_it() -> None:
     ]  # fmt: skip
 
 
+def test_the_longer_of_two_chains_takes_their_sum_and_waits_for_the_other() -> None:
+    net = Net("block", "infer")
+    x = net.input(3)
+    long = net.dense("long", net.emit("tanh", Tanh, x=net.dense("first", x, 4)), 4)
+    short = net.dense("short", x, 4)
+    y = net.emit("act", Relu, x=net.emit("sum", Add, x1=long, x2=short))
+    after = fuse_epilogues(net.finish(y), target=GL)
+    verify(after)
+    assert [i.mnemonic for i in after] == [
+        "FUSE", "LINEAR", "TANH", "END", "LINEAR", "FUSE", "LINEAR", "ADD", "RELU", "END",
+    ]  # fmt: skip
+    assert after.section("forward")[4].owners == ("short",)
+    assert after.section("forward")[5].owners == ("long", "sum", "act")
+
+
+def test_a_chain_that_others_read_does_not_wait() -> None:
+    net = Net("block", "infer")
+    x = net.input(3)
+    long = net.dense("long", net.emit("tanh", Tanh, x=net.dense("first", x, 4)), 3)
+    again = net.dense("again", long, 3)
+    short = net.dense("short", x, 3)
+    made = net.finish(net.emit("sum", Add, x1=long, x2=short), again)
+    assert [i.mnemonic for i in fuse_epilogues(made, target=GL)] == [
+        "FUSE", "LINEAR", "TANH", "END", "LINEAR", "LINEAR", "FUSE", "LINEAR", "ADD", "END",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("shape", [(4,), (1, 4)])
 def test_a_sum_over_repeats_stays_alone(shape: tuple[int, ...]) -> None:
     net = Net("repeats", "infer")
