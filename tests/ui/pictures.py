@@ -30,7 +30,9 @@ from studio.ui.shell.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
 
 SIZE = (1600, 1000)
-EPOCHS = 300
+EPOCHS = 200
+STEPS = 45
+"""Of an epoch."""
 
 
 class Camera:
@@ -99,9 +101,7 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     studio, window = camera.studio, camera.window
     camera.take("welcome")
     studio.open(open_copy("digits-cnn", scratch / look))
-    # Long enough to come to rest after every change of workspace.
-    studio.document.apply("Train long", set_training(studio.document.state, {"epochs": EPOCHS}))
-    studio.document.save()
+    _train_longer(studio)
     window.show_canvas()
     camera.until(lambda: studio.compilation.result)
     studio.actions.trigger("canvas.frame_all")
@@ -124,6 +124,16 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     studio.training.stop()
     camera.until(lambda: not studio.training.is_busy)
     camera.close()
+
+
+def _train_longer(studio: Studio) -> None:
+    """Long enough to come to rest after every change of workspace, at a rate that suits it."""
+    document = studio.document
+    rate = {"initial_learning_rate": 0.003, "decay_steps": EPOCHS * STEPS}
+    config = {"learning_rate": {"type": "CosineDecay", "config": rate}}
+    changes = {"epochs": EPOCHS, "optimizer": {"type": "Adam", "config": config}}
+    document.apply("Train longer", set_training(document.state, changes))
+    document.save()
 
 
 def main(arguments: list[str]) -> int:
