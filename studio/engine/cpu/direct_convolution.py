@@ -64,7 +64,7 @@ def banded(geometry: Geometry, band: range) -> Geometry:
     return replace(geometry, begin=(top, geometry.begin[1]), out=(len(band), geometry.out[1]))
 
 
-class _Pictures:
+class Pictures:
     """Dense pictures [N,H,W,C] as compiled loops read them: with cells round them, if need be.
 
     Args:
@@ -72,16 +72,19 @@ class _Pictures:
         cells: the pictures.
         first: row and column of the first cell that is read, counted from the picture's first.
         stop: row and column behind the last.
+        always: whether there is a padded picture even where none is needed.
 
     Attributes:
         padding: room for a padded picture and the box it fills there, as the loops take them.
     """
 
-    def __init__(self, views: Views, cells: Floats, first: Pair, stop: Pair) -> None:
+    def __init__(
+        self, views: Views, cells: Floats, first: Pair, stop: Pair, always: bool = False
+    ) -> None:
         _, *sides, self._channels = cells.shape
         self._origin, self._width = (0, 0), sides[1]
         self.padding: tuple[Floats, Box] = (_NO_CELLS, (0, 0, 0, 0, 0, 0))
-        if min(first) >= 0 and stop[0] <= sides[0] and stop[1] <= sides[1]:
+        if not always and min(first) >= 0 and stop[0] <= sides[0] and stop[1] <= sides[1]:
             return
         self._origin, self._width = first, stop[1] - first[1]
         begin = [max(0, low) for low in first]
@@ -133,7 +136,7 @@ class _Windows:
             for n, step, reach in zip(geometry.out, geometry.stride, geometry.reach, strict=True)
         ]
         stop = (first[0] + spans[0], first[1] + spans[1])
-        self.pictures = _Pictures(views, cells, first, stop)
+        self.pictures = Pictures(views, cells, first, stop)
         self.reads = self.pictures.windows(first, geometry.out, geometry.stride)
         rows, columns = (
             np.arange(n, dtype=np.int64) * step
@@ -241,7 +244,7 @@ def build_input_gradient(
     axes = [_phases(geometry, axis, size) for axis, size in enumerate((height, width))]
     lows = [min([m for p in found for m in p.meets], default=0) for found in axes]
     highs = [max([m + p.count for p in found for m in p.meets], default=0) for found in axes]
-    pictures = _Pictures(views, dy, (lows[0], lows[1]), (highs[0], highs[1]))
+    pictures = Pictures(views, dy, (lows[0], lows[1]), (highs[0], highs[1]))
     start, results = np.zeros(channels, np.float32), dx.reshape(len(dx), -1)
     steps: list[tuple[Floats, Floats, Floats, tuple[Places, Places, Places]]] = []
     sparse = False

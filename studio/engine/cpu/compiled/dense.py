@@ -21,12 +21,12 @@ def multiply_turned(
     left, right, out = x.reshape(-1), w.reshape(-1), y.reshape(-1)
     for column in range(columns[0], columns[1], LANES):
         for k in range(0, depth, LANES):
-            turn_block(right, column * depth + k, depth, panel, k * LANES)
+            turn_block(right, column * depth + k, depth, panel, k * LANES, LANES)
         for row in range(0, rows, TILE):
             # The last tile may overlap the one before it: it finds the same results.
             row = min(row, rows - TILE)
             sum_rows(
-                left, row * depth, depth, 1, panel, depth, bias, column, out,
+                left, row * depth, depth, 1, panel, 0, LANES, depth, bias, column, out,
                 row * width + column, width,
             )  # fmt: skip
 
@@ -54,7 +54,7 @@ def multiply(
         for row in range(0, rows, TILE):
             row = min(row, rows - TILE)
             sum_rows(
-                left, row * depth, depth, 1, panel, depth, bias, column, out,
+                left, row * depth, depth, 1, panel, 0, LANES, depth, bias, column, out,
                 row * width + column, width,
             )  # fmt: skip
 
@@ -72,6 +72,6 @@ def multiply_across(
             copy_elements(panel, k * LANES, right, k * width + column, LANES)
         for row in range(0, height, TILE):
             sum_rows(
-                left, row, 1, height, panel, depth, start, column, out,
+                left, row, 1, height, panel, 0, LANES, depth, start, column, out,
                 row * width + column, width,
             )  # fmt: skip

@@ -32,7 +32,17 @@ _FLOAT, _PLACE, _LANE = ir.FloatType(), ir.IntType(64), ir.IntType(32)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 
 
-class _Arrays:
+def index_constant(number: int) -> Any:
+    """A number that counts elements."""
+    return _PLACE(number)
+
+
+def spread_constant(number: float) -> Any:
+    """A vector whose lanes all hold a number."""
+    return ir.Constant(_VECTOR, [number] * LANES)
+
+
+class Arrays:
     """Addresses in the arrays that are arguments."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, given: Any) -> None:
@@ -60,7 +70,7 @@ class _Arrays:
         return self._builder.bitcast(address, _VECTOR.as_pointer())
 
 
-class _Tile(_Arrays):
+class _Tile(Arrays):
     """The instructions of a tile: its sums, its rows, and what is added to it."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, given: Any) -> None:
@@ -160,30 +170,43 @@ def _declare_slopes(
     return types.void(*given), generate
 
 
-def _declare_rows(
-    _context: Any, x: Any, begin: Any, pitch: Any, step: Any, panel: Any, depth: Any, start: Any,
-    column: Any, y: Any, to: Any, width: Any,
-) -> Any:  # fmt: skip
-    given = (x, begin, pitch, step, panel, depth, start, column, y, to, width)
+def _row_sums(onto: bool) -> Callable[..., None]:
+    """Sums over a panel, written to the rows of a matrix or added to what is there.
 
+    Rows of x lie a pitch apart, and a step from one of their cells to the next; so do the vectors
+    of the panel. Rows of the result lie a width apart.
+    """
+
+    def declare(
+        _context: Any, x: Any, begin: Any, pitch: Any, step: Any, panel: Any, at: Any, stride: Any,
+        depth: Any, start: Any, column: Any, y: Any, to: Any, width: Any,
+    ) -> Any:  # fmt: skip
+        given = (x, begin, pitch, step, panel, at, stride, depth, start, column, y, to, width)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            tile = _Tile(context, builder, signature, args)
+            rows = tile.spaced(tile.at(0, args[1]), args[2])
+            tile.begin(tile.vector(tile.at(8, args[9])))
+            packed = tile.at(4, args[5])
+            with tile.each(_PLACE(0), args[7]) as number:
+                vector = tile.vector(tile.beside(packed, builder.mul(number, args[6])))
+                offset = builder.mul(number, args[3])
+                for place, row in enumerate(rows):
+                    tile.add(place, tile.beside(row, offset), vector)
+            tile.end(tile.spaced(tile.at(10, args[11]), args[12]), onto)
+            return context.get_dummy_value()
+
+        return types.void(*given), generate
+
+    made: Callable[..., None] = cast(Any, intrinsic)(declare)
+    return made
+
+
+def _declare_turn(
+    _context: Any, source: Any, begin: Any, pitch: Any, target: Any, to: Any, width: Any
+) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        tile = _Tile(context, builder, signature, args)
-        rows = tile.spaced(tile.at(0, args[1]), args[2])
-        tile.begin(tile.vector(tile.at(6, args[7])))
-        with tile.each(_PLACE(0), args[5]) as number:
-            vector = tile.vector(tile.at(4, builder.mul(number, _PLACE(LANES))))
-            offset = builder.mul(number, args[3])
-            for place, row in enumerate(rows):
-                tile.add(place, tile.beside(row, offset), vector)
-        tile.end(tile.spaced(tile.at(8, args[9]), args[10]), False)
-        return context.get_dummy_value()
-
-    return types.void(*given), generate
-
-
-def _declare_turn(_context: Any, source: Any, begin: Any, pitch: Any, target: Any, to: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = _Arrays(context, builder, signature, args)
+        arrays = Arrays(context, builder, signature, args)
         given, found = arrays.at(0, args[1]), arrays.at(3, args[4])
         rows = [
             arrays.vector(arrays.beside(given, builder.mul(args[2], _PLACE(i))))
@@ -194,10 +217,10 @@ def _declare_turn(_context: Any, source: Any, begin: Any, pitch: Any, target: An
             rows = _exchanged(builder, rows, distance)
             distance //= 2
         for i, row in enumerate(rows):
-            arrays.write(row, arrays.beside(found, _PLACE(i * LANES)))
+            arrays.write(row, arrays.beside(found, builder.mul(args[5], _PLACE(i))))
         return context.get_dummy_value()
 
-    return types.void(source, begin, pitch, target, to), generate
+    return types.void(source, begin, pitch, target, to, width), generate
 
 
 def _exchanged(builder: Any, rows: list[Any], distance: int) -> list[Any]:
@@ -220,7 +243,7 @@ def _declare_copy(
     _context: Any, target: Any, to: Any, source: Any, begin: Any, elements: Any
 ) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = _Arrays(context, builder, signature, args)
+        arrays = Arrays(context, builder, signature, args)
         given = arrays.at(0, args[1]), arrays.at(2, args[3])
         _code.raw_memcpy(builder, *given, args[4], 4)
         return context.get_dummy_value()
@@ -231,5 +254,5 @@ def _declare_copy(
 copy_elements: Callable[..., None] = cast(Any, intrinsic)(_declare_copy)
 sum_windows: Callable[..., None] = cast(Any, intrinsic)(_declare_windows)
 add_slopes: Callable[..., None] = cast(Any, intrinsic)(_declare_slopes)
-sum_rows: Callable[..., None] = cast(Any, intrinsic)(_declare_rows)
+sum_rows, add_rows = _row_sums(False), _row_sums(True)
 turn_block: Callable[..., None] = cast(Any, intrinsic)(_declare_turn)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from studio.engine.cpu import direct_convolution
+from studio.engine.cpu import direct_convolution, winograd
 from studio.engine.cpu.convolution import (
     build_both_gradients,
     build_input_gradient,
     build_product,
     build_weight_gradient,
+    turned,
 )
 from studio.engine.cpu.direct_convolution import (
     banded,
@@ -20,7 +21,7 @@ from studio.engine.cpu.direct_convolution import (
 )
 from studio.engine.cpu.picture_sums import PictureSums
 from studio.engine.cpu.team import cut_evenly, run_together
-from studio.engine.cpu.views import Run, Sink, Views
+from studio.engine.cpu.views import Floats, Run, Sink, Views
 from studio.engine.cpu.windows import Columns, Geometry
 from studio.engine.isa.instruction import Instruction, Twin
 
@@ -45,10 +46,8 @@ def build(ins: Instruction, views: Views) -> Run:
     bands = cut_evenly(geometry.out[0], views.means.threads, max(x.cells.size, y.size))
     if direct:
         parts = [
-            direct_convolution.build_product(
-                views, banded(geometry, band), x.cells, weights, bias, y[:, band.start : band.stop]
-            )
-            for band in bands
+            _direct_product(views, banded(geometry, band), x.cells, weights, bias, part)
+            for band, part in ((b, y[:, b.start : b.stop]) for b in bands)
         ]
     else:
         matrix = weights.reshape(-1, weights.shape[3])
@@ -57,6 +56,14 @@ def build(ins: Instruction, views: Views) -> Run:
             for band in bands
         ]
     return parts[0] if len(parts) == 1 else partial(run_together, parts)
+
+
+def _direct_product(
+    views: Views, geometry: Geometry, cells: Floats, weights: Floats, bias: Floats | None, y: Floats
+) -> Run:
+    if winograd.fits(geometry, weights):
+        return winograd.build_product(views, geometry, cells, weights, bias, y)
+    return direct_convolution.build_product(views, geometry, cells, weights, bias, y)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
@@ -73,6 +80,16 @@ def build_grads(ins: Twin, views: Views) -> Run:
     return run
 
 
+def _direct_input_gradient(
+    views: Views, geometry: Geometry, weights: Floats, dy: Floats, dx: Sink
+) -> Run:
+    if geometry.stride == (1, 1):
+        back = turned(geometry, dy, dx)
+        if winograd.fits(back, weights):
+            return winograd.build_input_gradient(views, back, weights, dy, dx)
+    return direct_convolution.build_input_gradient(views, geometry, weights, dy, dx)
+
+
 def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]) -> list[Run]:
     weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
     geometry, slope = _geometry(ins, views), views.halo(ins.ref("y").gradient)
@@ -84,14 +101,15 @@ def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]
         and is_direct(views, weights, dy.shape[3], slope, cells)
         and fills_tiles(geometry)
     ):
-        runs.append(direct_convolution.build_weight_gradient(views, geometry, cells.cells, dy, dw))
+        way = winograd if winograd.fits(geometry, weights) else direct_convolution
+        runs.append(way.build_weight_gradient(views, geometry, cells.cells, dy, dw))
         dw = None
     if (
         dx is not None
         and is_direct(views, weights, weights.shape[2], slope, views.halo(ins.ref("x").gradient))
         and fills_tiles_back(geometry, (dx.target.shape[1], dx.target.shape[2]))
     ):
-        runs.append(direct_convolution.build_input_gradient(views, geometry, weights, dy, dx))
+        runs.append(_direct_input_gradient(views, geometry, weights, dy, dx))
         dx = None
     if dw is not None and dx is not None and geometry.stride == (1, 1) != geometry.kernel:
         x = views.data(ins.ref("x"))

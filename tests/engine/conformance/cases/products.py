@@ -116,6 +116,15 @@ def _full_convolution() -> list[Case]:
     geometry: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, object]]] = {
         "full": ((2, 6, 7, 16), (3, 3, 16, 32), {"pad_h": 1, "pad_w": 1}),
         "full-valid": ((3, 5, 6, 16), (3, 3, 16, 16), {}),
+        "full-squares": ((2, 8, 6, 16), (3, 3, 16, 32), {"pad_h": 1, "pad_w": 1}),
+        "full-squares-valid": ((2, 10, 8, 32), (3, 3, 32, 16), {}),
+        "full-squares-bands": ((1, 22, 14, 16), (3, 3, 16, 16), {"pad_h": 1, "pad_w": 1}),
+        "full-squares-padded": ((1, 6, 8, 16), (3, 3, 16, 16), {"pad_h": 3, "pad_w": 2}),
+        "full-squares-uneven": (
+            (2, 7, 8, 16),
+            (3, 3, 16, 16),
+            {"pad_h": 0, "pad_w": 1, "pad_end": (1, 1)},
+        ),
         "full-few": ((2, 6, 5, 3), (3, 3, 3, 16), {"pad_h": 1, "pad_w": 1}),
         "full-stride": (
             (2, 7, 9, 16),
