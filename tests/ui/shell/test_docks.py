@@ -311,16 +311,16 @@ def test_a_workspace_first_shown_in_a_later_session_is_whole(
     first = another()
     first.resize(*size)
     first.show_canvas()
-    qtbot.waitUntil(lambda: len(in_front(first)) >= 4)
+    qtbot.waitUntil(lambda: len(in_front(first)) >= 3)
     first.docks.switch("train")
-    qtbot.waitUntil(lambda: len(in_front(first)) >= 4)
+    qtbot.waitUntil(lambda: len(in_front(first)) >= 3)
     first.docks.keep()
     second = another()
     second.resize(*size)
     second.show_canvas()
     for name in ("build", "train"):
         second.docks.switch(name)
-        qtbot.waitUntil(lambda: len(in_front(second)) >= 4)
+        qtbot.waitUntil(lambda: len(in_front(second)) >= 3)
     second.docks.switch("profile")
     top = second.centralWidget().y()
     for name in ("outline", "profiler"):
@@ -355,11 +355,12 @@ def test_a_recorded_arrangement_is_joined_whole_on_a_small_screen(
     assert sum(second.dockWidgetArea(dock) is right for dock in docks) == 1
 
 
-def test_a_low_window_gives_the_kernel_table_the_whole_side(
-    qtbot: QtBot, opened: MainWindow
+@pytest.mark.parametrize("workspace", ["train", "profile"])
+def test_a_low_window_gives_curves_and_tables_the_whole_side(
+    qtbot: QtBot, opened: MainWindow, workspace: str
 ) -> None:
     opened.resize(1300, 720)
-    opened.docks.switch("profile")
+    opened.docks.switch(workspace)
     qtbot.waitUntil(lambda: right_columns(opened) == 1)
     opened.resize(1300, 900)
     qtbot.waitUntil(lambda: right_columns(opened) == 2)
