@@ -177,6 +177,8 @@ class RooflineView(QWidget):
         hovered = next((p for p in self._points if p.id == self._hovered), None)
         if hovered is not None:
             self._paint_drop(painter, hovered)
+        # The middle of every dot lies inside: half of one at the edge would be a dot elsewhere.
+        painter.setClipping(False)
         for point in sorted(self._points, key=lambda p: -p.share):
             self._paint_dot(painter, point)
         if self._drawn is not None:
