@@ -8,18 +8,25 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from studio.engine.autodiff.differentiate import differentiate
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref, Role
-from studio.engine.gl import recorder
+from studio.engine.gl import recorder, tallies
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.recorder import Dispatch
+from studio.engine.gl.specs import Traits
+from studio.engine.isa.ops.activation import Relu
+from studio.engine.isa.ops.arithmetic import Add
+from studio.engine.isa.ops.loss import LossMSE
+from studio.engine.isa.ops.pool import GlobalAvgPool2D
 from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam
 from tests.engine.autodiff.whole_programs import Values, values_for
-from tests.engine.compiler.networks import NETWORKS
+from tests.engine.compiler.networks import NETWORKS, Net
 
 pytestmark = pytest.mark.gl
 
@@ -54,19 +61,61 @@ def trained(backend: GlBackend, program: Program, values: Values) -> tuple[Resul
     return found, barriers
 
 
+def blocks() -> Program:
+    """A stem, a block that halves the image beside a shortcut, and one that adds what came in."""
+    net = Net("blocks", "train")
+    a = net.emit("relu", Relu, x=net.norm("bn", net.conv("conv", net.input(8, 8, 3), 8)))
+    b = net.emit("relu1", Relu, x=net.norm("bn1", net.conv("conv1", a, 16, stride=2)))
+    b = net.norm("bn2", net.conv("conv2", b, 16))
+    short = net.norm("bn3", net.conv("conv3", a, 16, 1, 2))
+    a = net.emit("relu2", Relu, x=net.emit("add", Add, x1=b, x2=short))
+    b = net.emit("relu3", Relu, x=net.norm("bn4", net.conv("conv4", a, 16)))
+    b = net.norm("bn5", net.conv("conv5", b, 16))
+    c = net.emit("relu4", Relu, x=net.emit("add1", Add, x1=b, x2=a))
+    y = net.dense("dense", net.emit("gap", GlobalAvgPool2D, x=c), 4)
+    net.emit("loss", LossMSE, "loss", p=y, t=net.target(4))
+    return differentiate(net.finish(y))
+
+
+def optimised(program: Program) -> Program:
+    return compile_program(
+        program, GL, emit_updates=lambda p: emit_updates(p, Adam(global_clipnorm=0.5))
+    )
+
+
+def in_program_order(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
+    return [one for _, one in placed]
+
+
+@pytest.mark.slow
+def test_sums_taken_along_and_patience_change_next_to_nothing(
+    backend: GlBackend, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 13))
+    program = optimised(blocks())
+    values = values_for(program, rng, ROWS, -0.9, 0.9)
+    values["train/rates"] = np.full(256, 0.01)
+    by_level, barriers = trained(backend, program, values)
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder, "side_by_side", in_program_order)
+        in_order, _ = trained(backend, program, values)
+    for key, value in by_level.items():
+        np.testing.assert_array_equal(value, in_order[key], err_msg=key)
+    monkeypatch.setattr(tallies, "MOST_SUMS", 0)
+    apart, more = trained(backend, program, values)
+    assert barriers < more
+    for key, value in by_level.items():
+        np.testing.assert_allclose(value, apart[key], rtol=5e-3, atol=5e-3, err_msg=key)
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_order_by_level_changes_no_bit(
     backend: GlBackend, name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = compile_program(
-        NETWORKS[name](), GL, emit_updates=lambda p: emit_updates(p, Adam(global_clipnorm=0.5))
-    )
+    program = optimised(NETWORKS[name]())
     values = values_for(program, rng, ROWS, -0.9, 0.9)
     values["train/rates"] = np.full(256, 0.01)
     by_level, barriers = trained(backend, program, values)
-
-    def in_program_order(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
-        return [one for _, one in placed]
 
     monkeypatch.setattr(recorder, "side_by_side", in_program_order)
     in_order, more = trained(backend, program, values)
