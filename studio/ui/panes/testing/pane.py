@@ -62,6 +62,8 @@ class TestingPane(PaneFrame):
         self._head = MeasuresHead(studio, self)
         self._stale = StaleBand(studio, self)
         self._lay_out()
+        for view in (self._samples.samples, self._matrix.errors):
+            view.asked.connect(self._show_answer)
         self._nothing = EmptyState("testing", "Nothing to test yet", parent=self)
         binding.refresh(
             self, self.refresh, self._evaluation.changed, studio.training.state_changed,
@@ -202,6 +204,12 @@ class TestingPane(PaneFrame):
             for panel, title in panels:
                 self._tabs.addTab(panel, title)
         self._tabs.setVisible(columns < 3)
+
+    def _show_answer(self, _sample: int) -> None:
+        """Bring what the network says of a sample in sight; an arrow key leads back."""
+        if self._columns < len(_ROOM) + 1:
+            self._tabs.setCurrentWidget(self._asking)
+            self._tabs.tabBar().setFocus()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

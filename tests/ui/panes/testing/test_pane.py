@@ -318,6 +318,27 @@ def test_a_click_on_a_sample_asks_about_it(
     np.testing.assert_allclose(answer.values[0], outcome.shares[sample], atol=1e-6)
 
 
+@pytest.mark.parametrize(("width", "tab"), [(400, "Samples"), (574, "Evidence"), (1200, "")])
+def test_what_is_said_of_a_clicked_sample_is_in_sight(
+    tested: TestingPane, qtbot: QtBot, width: int, tab: str
+) -> None:
+    tested.resize(width, 500)
+    tabs = tested.findChild(QTabWidget, "testing_tabs")
+    assert tabs is not None
+    titles = [tabs.tabText(place) for place in range(tabs.count())]
+    if tab:
+        tabs.setCurrentIndex(titles.index(tab))
+    view = tested.samples.samples
+    qtbot.waitUntil(lambda: view.isVisible() and view.samples.rowCount() > 0)
+    spot = view.visualRect(view.samples.index(0)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    qtbot.waitUntil(tested.ask.answer.isVisible)
+    if tab:
+        # The keyboard is at the tabs: an arrow key leads back to the samples.
+        qtbot.keyClick(tabs.tabBar(), Qt.Key.Key_Left)
+        qtbot.waitUntil(view.isVisible)
+
+
 def test_a_row_is_typed_for_a_table(studio: Studio, qtbot: QtBot, tmp_path: Path) -> None:
     iris = opened(studio, qtbot, tmp_path, "iris", epochs=30)
     pane = shown(iris, qtbot)
