@@ -35,7 +35,8 @@ class FocusKeeping(QObject):
             return
         if new.window() is not self._window or not shiboken6.isValid(old) or old.isVisible():
             return
-        if any(dock.isAncestorOf(old) for dock in self._docks.all.values()):
+        docks = self._docks.all.values()
+        if any(dock.isAncestorOf(old) and not dock.isVisible() for dock in docks):
             self._lost = old
             # A pane may only be taken out and put in elsewhere, and others may want the keyboard.
             QTimer.singleShot(0, self, lambda: self._settle(new))
