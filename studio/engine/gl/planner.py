@@ -8,8 +8,8 @@ from math import prod
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.gl.assignments import Assignment, assignments_of, is_row, storages_of
-from studio.engine.gl.dispatch import groups_for, split_line
-from studio.engine.gl.element_kernel import LOCAL, element_kernel
+from studio.engine.gl.dispatch import split_line
+from studio.engine.gl.element_kernel import LARGE, element_kernel
 from studio.engine.gl.epilogue import Epilogue
 from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
@@ -203,11 +203,12 @@ class Planner:
             return []
         case = cases[0]
         name = "_".join(dict.fromkeys(c.ins.mnemonic.lower() for c in cases))[:60]
-        kernel = element_kernel(name, run, space, case.layout_of, self.stored)
         count = prod(bound for bound in self._bound(space))
-        groups = groups_for(count, LOCAL[0] * kernel.lanes)
+        large = count >= LARGE and not self.traits.is_software
+        kernel = element_kernel(name, run, space, case.layout_of, self.stored, large=large)
+        groups, launch = kernel.grid(count)
         bindings = tuple(StorageBinding(ref, use) for ref, use in kernel.storages)
-        return [Planned(kernel.source, bindings, split_line(groups), variant="elements")]
+        return [Planned(kernel.source, bindings, split_line(groups), launch, "elements")]
 
     def _bound(self, shape: Shape) -> Iterable[int]:
         return (self.batch if d == -1 else self.rows if d == -2 else d for d in shape)
