@@ -64,6 +64,19 @@ def test_softmax_rows_of_several_dimensions(backend: GlBackend) -> None:
     close(run_line(backend, line, "y")["y"], softmax(x.reshape(2, 12)).reshape(x.shape))
 
 
+@pytest.mark.parametrize("length", [128, 384, 256, 1024, 4096])
+def test_softmax_rows_that_are_kept(backend: GlBackend, length: int) -> None:
+    x = draw(5, length) * 4.0
+    x[1] += 100.0
+    line = OneLine("SOFTMAX", {"x": x, "y": x.shape}, None, ("x", "y"), step=length)
+    close(run_line(backend, line, "y", variant="kept_rows", gpu=True)["y"], softmax(x))
+    x[3, length // 2] = np.nan
+    line = OneLine("SOFTMAX", {"x": x, "y": x.shape}, None, ("x", "y"), step=length)
+    found = run_line(backend, line, "y", variant="kept_rows", gpu=True)["y"]
+    assert np.isnan(found[3]).all()
+    assert np.isfinite(found[[0, 1, 2, 4]]).all()
+
+
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_value_makes_its_row_nan(backend: GlBackend, bad: float, gpu: bool) -> None:

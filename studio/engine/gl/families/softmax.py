@@ -39,24 +39,30 @@ def _rows(kernel: str, result: str) -> tuple[Variant, ...]:
     )
 
 
-_KEEPERS = 32
-"""Invocations that keep a row between them."""
+_KEEPERS = (64, 32)
+"""Invocations that may keep a row between them, the more the better."""
 _MOST_KEPT = 16
 """Most vec4 of a row an invocation keeps."""
+
+
+def _keepers(length: int) -> int:
+    """Invocations that keep a row of that length; 0 where none divide it evenly."""
+    whole = (n for n in _KEEPERS if length % (4 * n) == 0 and length // (4 * n) <= _MOST_KEPT)
+    return next(whole, 0)
 
 
 def _kept(case: Case) -> bool:
     """Whether rows divide evenly among the invocations that keep them, and lie without gaps."""
     length = case.ins.value("step")
-    whole = length % (4 * _KEEPERS) == 0 and length // (4 * _KEEPERS) <= _MOST_KEPT
     dense = all(case.layout(name).vector_rows and case.layout(name).dense for name in "xy")
-    return whole and dense and length >= _SHORT
+    return _keepers(length) > 0 and dense and length >= _SHORT
 
 
 def _kept_rows(case: Case) -> tuple[Pass, ...]:
     length = case.ins.value("step")
-    groups = groups_for(case.numel("y") // length, _LOCAL // _KEEPERS)
-    defines = {"LANES": _KEEPERS, "KEPT": length // (4 * _KEEPERS)}
+    keepers = _keepers(length)
+    groups = groups_for(case.numel("y") // length, _LOCAL // keepers)
+    defines = {"LANES": keepers, "KEPT": length // (4 * keepers)}
     return (
         Pass(
             "softmax_kept", groups=(groups, 1, 1), local=(_LOCAL, 1, 1), defines=defines,
