@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.spot_checks import spot_error
-from benchmarks.timing import Row, machine, measure, save, table
+from benchmarks.timing import Row, enough_steps, machine, measure, save, table
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.activation import Relu
@@ -28,7 +28,6 @@ from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
 
-_STEPS = 20
 WORST = 1e-5
 """How far a result may be off, as a share of the largest one looked at."""
 
@@ -88,14 +87,16 @@ def timed(backend: Backend, program: Program, batch: int, work: str, label: int)
     if not error < WORST:
         raise SystemExit(f"{work} {label}: results are off by {error:.1e} of the largest")
 
-    def block() -> float:
+    def block(steps: int) -> float:
         executable.finish()
         begun = time.perf_counter()
-        executable.run(_STEPS)
+        executable.run(steps)
         executable.finish()
         return time.perf_counter() - begun
 
-    found = Row(work, label, f"Glassbox {backend.name}", measure(block, _STEPS))
+    steps = enough_steps(block)
+    timing = measure(lambda: block(steps), steps)
+    found = Row(work, label, f"Glassbox {backend.name}", timing)
     executable.close()
     session.close()
     return found

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import statistics
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,12 +34,32 @@ class Row:
     memory_mib: float = 0.0
 
 
+WARM_SECONDS = 0.5
+"""How long blocks run at least before one counts.
+
+A GPU that waited while a program was compiled has lowered its clock, an H200 from 1980 to 345 MHz,
+and raises it only after a third of a second of work.
+"""
+_BLOCK_SECONDS = 0.02
+_MOST_STEPS = 2000
+
+
 def measure(block: Callable[[], float], steps: int, repeats: int = 7, warm: int = 2) -> Timing:
     """Run a block of ``steps`` (it returns its seconds) and keep the median of the repeats."""
-    for _ in range(warm):
+    begun = time.perf_counter()
+    while warm > 0 or time.perf_counter() - begun < WARM_SECONDS:
         block()
+        warm -= 1
     found = sorted(block() / steps * 1e3 for _ in range(repeats))
     return Timing(statistics.median(found), found[0], found[-1])
+
+
+def enough_steps(block: Callable[[int], float], least: int = 20) -> int:
+    """Steps of a block by which its beginning and its end, some ten microseconds, do not count."""
+    steps = least
+    while steps < _MOST_STEPS and block(steps) < _BLOCK_SECONDS:
+        steps *= 2
+    return steps
 
 
 def machine() -> dict[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 
-from benchmarks.timing import Row, measure
+from benchmarks.timing import Row, enough_steps, measure
 
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
@@ -63,9 +63,7 @@ def _row(work: str, batch: int, run: tuple[Callable[[], float], int]) -> Row:
 
 
 def _timer(run: Callable[[], object], device: str) -> tuple[Callable[[], float], int]:
-    steps = 20
-
-    def block() -> float:
+    def block(steps: int) -> float:
         if device == "cuda":
             torch.cuda.synchronize()
         begun = time.perf_counter()
@@ -75,4 +73,5 @@ def _timer(run: Callable[[], object], device: str) -> tuple[Callable[[], float],
             torch.cuda.synchronize()
         return time.perf_counter() - begun
 
-    return block, steps
+    steps = enough_steps(block)
+    return lambda: block(steps), steps
