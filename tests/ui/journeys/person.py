@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QTabBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -120,6 +120,11 @@ class Person:
                 if bar.isVisible() and bar.tabText(place) == text:
                     return bar, bar.tabRect(place).center()
         return None
+
+    def menu(self) -> QMenu | None:
+        """The menu that is open."""
+        popup = QApplication.activePopupWidget()
+        return popup if isinstance(popup, QMenu) else None
 
     def until(self, wanted: Callable[[], T | None], timeout: int = WAIT_MS) -> T:
         """Wait until there is something other than nothing; gives it back."""

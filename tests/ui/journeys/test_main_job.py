@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit
 
 from studio.graph_editor.view.outline_pane import OutlinePane
 from studio.ui.models.evaluation_answers import Answer
@@ -35,10 +35,7 @@ def _build(person: Person) -> None:
         person.add(word)
     kinds = [node.type_name for node in studio.document.state.nodes.values()]
     assert kinds == ["Input", "Conv2D", "ReLU", "MaxPooling2D", "Flatten", "Dense"]
-    person.command("use digits")
-    person.until(lambda: studio.data.status == "ready")
-    person.command("fit the input")
-    person.until(lambda: studio.document.report.is_valid)
+    _attach_digits(person)
     person.point_at_canvas()
     person.press("Escape")
     inspector = person.see(InspectorPane)
@@ -46,6 +43,24 @@ def _build(person: Person) -> None:
     person.fill(epochs, str(EPOCHS))
     assert studio.document.state.training["epochs"] == EPOCHS
     person.until(lambda: studio.compilation.result and not studio.compilation.stale_edits)
+
+
+def _attach_digits(person: Person) -> None:
+    """In the Data pane: its tab, the first bundled set of its menu, and the input it offers."""
+    studio = person.studio
+    person.click(*person.until(lambda: person.tab("Data")))
+    pane = person.until(lambda: person.sees(DataPane))
+    person.click(person.button("Choose data", pane))
+    menu = person.until(lambda: person.menu())
+    digits = next(action for action in menu.actions() if action.text() == "Use digits")
+    person.click(menu, menu.actionGeometry(digits).center())
+    person.until(lambda: studio.data.status == "ready")
+    assert studio.document.state.data is not None
+    assert studio.document.state.data["source"] == "digits"
+    offered = person.until(lambda: person.sees(QAbstractButton, "banner_action"))
+    assert offered.text() == "Set the input to [8,8,1]"
+    person.click(offered)
+    person.until(lambda: studio.document.report.is_valid)
 
 
 def _watch_weights(person: Person) -> TensorViewModel:
@@ -130,8 +145,6 @@ def _ask(person: Person) -> tuple[int, Answer]:
     person.until(lambda: view.samples.rowCount() > 0)
     sample = view.samples.sample(0)
     person.click(view.viewport(), view.visualRect(view.samples.index(0)).center())
-    if not person.sees(AnswerView):
-        person.click(*person.until(lambda: person.tab("Ask")))
     shown = person.until(lambda: person.sees(AnswerView))
     name = (f"test sample {sample}",)
     return sample, person.until(lambda: a if (a := shown.answer) and a.names == name else None)
@@ -182,6 +195,19 @@ def test_a_network_is_built_trained_looked_into_and_taken_away(
     assert apart.shape == (1, 10)
     raised = np.exp(apart.astype(np.float64) - apart.max())
     np.testing.assert_allclose(answer.values, raised / raised.sum(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_data_set_is_attached_by_commands_alone(person: Person) -> None:
+    """The same as in the Data pane, from the command palette."""
+    studio = person.studio
+    person.new_project()
+    for word in CHAIN:
+        person.add(word)
+    person.command("use digits")
+    person.until(lambda: studio.data.status == "ready")
+    assert not studio.document.report.is_valid
+    person.command("fit the input")
+    person.until(lambda: studio.document.report.is_valid)
 
 
 def test_tabs_of_panes_bring_them_to_the_front(person: Person) -> None:
