@@ -54,9 +54,11 @@ class Spinner:
 
     def settle(self) -> None:
         """Keep the device busy until its clock is as high as it was at best."""
-        best = self._step
-        if self._timed_step() > SETTLED * best:
+        best, now = self._step, self._timed_step()
+        if now > SETTLED * best:
             self._keep_busy(SETTLED * best)
+        else:
+            self._step = min(best, now)
 
     def _keep_busy(self, enough: float) -> None:
         """Spin until a step takes no longer than that; what it reaches in the end counts as best.
