@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from studio.engine.core.errors import StudioError
@@ -35,18 +35,6 @@ class Ghost:
         if self.difference is None:
             return "" if self.parameters is None else _signed(self.parameters)
         return _signed(self.difference)
-
-
-def preview_shape(
-    state: DocumentState,
-    type_name: str,
-    after: str = "",
-    *,
-    wire: Wire | None = None,
-    config: Mapping[str, object] | None = None,
-) -> Ghost:
-    """What a layer would give behind ``after`` or on a wire; nothing is changed."""
-    return preview_chain(state, [NewLayer(type_name, config or {})], after, wire=wire)
 
 
 def preview_chain(

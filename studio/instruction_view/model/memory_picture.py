@@ -83,11 +83,6 @@ class MemoryPicture:
                 return box
         return None
 
-    def alive_at(self, row: int) -> tuple[Box, ...]:
-        """The boxes an instruction finds in the arena, by place."""
-        alive = (box for box in self.boxes if box.first <= row <= box.last)
-        return tuple(sorted(alive, key=lambda box: box.offset))
-
     def neighbour(self, box: Box, rows: int, places: int) -> Box:
         """The next box in a direction, for the keyboard; the same one at the edge.
 

@@ -78,10 +78,6 @@ class DataModel:
 
     # -- what others ask ------------------------------------------------------------------------
 
-    def dataset_for(self, settings: DataSettings, folder: Path) -> Dataset:
-        """An open data set, read at most once; on any thread. Raises what loaders raise."""
-        return self.cache.open(settings, folder)
-
     @property
     def dataset(self) -> Dataset | None:
         """The data set of the document, once it is open."""

@@ -92,19 +92,6 @@ def parse_slicing(text: str, shape: Shape) -> Slicing:
     return Slicing(tuple(picks), frozenset(fixed))
 
 
-def slicing_text(slicing: Slicing, shape: Shape) -> str:
-    """The text of a slicing, as `parse_slicing` reads it."""
-    parts = []
-    for axis, (pick, size) in enumerate(zip(slicing.picks, shape, strict=True)):
-        if axis in slicing.fixed:
-            parts.append(str(pick.start))
-        elif pick == Pick(0, 1, size):
-            parts.append(":")
-        else:
-            parts.append(_stretch_text(pick, size))
-    return f"[{', '.join(parts)}]"
-
-
 def parse_index(text: str, shape: Shape) -> tuple[int, ...]:
     """One element's index, such as ``3, -1, 0``; ParameterError for anything else."""
     found = parse_slicing(text, shape)
@@ -131,16 +118,6 @@ def _stretch(part: str, axis: int, size: int, text: str) -> Pick:
         raise _wrong(f"the step of axis {axis} cannot be 0", text)
     taken = range(size)[slice(start, stop, step)]
     return Pick(taken.start if len(taken) else 0, taken.step, len(taken))
-
-
-def _stretch_text(pick: Pick, size: int) -> str:
-    if not pick.count:
-        return "0:0"
-    stop = pick.start + pick.step * pick.count
-    first = "" if pick.start == (0 if pick.step > 0 else size - 1) else str(pick.start)
-    past = stop >= size if pick.step > 0 else stop < 0
-    last = "" if past else str(stop)
-    return f"{first}:{last}" + ("" if pick.step == 1 else f":{pick.step}")
 
 
 def _wrong(why: str, text: str) -> ParameterError:

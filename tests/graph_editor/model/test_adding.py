@@ -21,7 +21,7 @@ from studio.graph_editor.model.fuzzy import best_score, match_score
 from studio.graph_editor.model.layer_names import ALIASES, SUCCESSORS, type_of_word, words_for
 from studio.graph_editor.model.net_text import NetError, is_net, parse_net
 from studio.graph_editor.model.palette import MOST_RECENT, Palette
-from studio.graph_editor.model.preview import Ghost, preview_chain, preview_edit, preview_shape
+from studio.graph_editor.model.preview import Ghost, preview_chain, preview_edit
 from studio.graph_editor.model.quick_add import Place, QuickAdd, entries, no_match_text
 from studio.graph_editor.model.state import DocumentState, Wire
 from tests.graph_editor.model.networks import chain, net, refusal, residual
@@ -352,7 +352,7 @@ def test_the_palette_searches():
 def test_the_ghost_is_what_the_layer_will_be():
     state = chain()
     for type_name in [cls.__name__ for cls in all_layers() if cls.__name__ != "Input"]:
-        ghost = preview_shape(state, type_name, "max_pooling2d")
+        ghost = preview_chain(state, [NewLayer(type_name, {})], "max_pooling2d")
         after = layers.add_layer(state, type_name, after="max_pooling2d")
         new = next(i for i in after.nodes if i not in state.nodes)
         found = flow_of(after).outcomes.get(new)
@@ -364,15 +364,14 @@ def test_the_ghost_is_what_the_layer_will_be():
 def test_the_ghost_on_a_wire_says_what_the_whole_network_gains():
     state = net("input 8x8x4 > conv 16 3x3 same > flatten > dense 10")
     wire = Wire("conv2d", "flatten", 0)
-    ghost = preview_shape(
-        state, "Conv2D", wire=wire, config={"filters": 16, "kernel_size": [3, 3], "padding": "same"}
-    )
+    config = {"filters": 16, "kernel_size": [3, 3], "padding": "same"}
+    ghost = preview_chain(state, [NewLayer("Conv2D", config)], wire=wire)
     assert (ghost.shape, ghost.difference, ghost.text) == (
         (8, 8, 16),
         2320,
         "+2\N{NARROW NO-BREAK SPACE}320 parameters",
     )
-    shrunk = preview_shape(state, "MaxPooling2D", wire=wire)
+    shrunk = preview_chain(state, [NewLayer("MaxPooling2D", {})], wire=wire)
     after = add_on_wire(state, "MaxPooling2D", wire)
     expected = sum(o.parameters or 0 for o in flow_of(after).outcomes.values())
     before = sum(o.parameters or 0 for o in flow_of(state).outcomes.values())
@@ -382,11 +381,14 @@ def test_the_ghost_on_a_wire_says_what_the_whole_network_gains():
 
 
 def test_the_ghost_says_what_would_not_fit():
-    assert "height, width, channels" in preview_shape(chain(), "Conv2D", "flatten").message
-    on = preview_shape(chain(), "Flatten", wire=Wire("input", "conv2d", 0))
+    def ghost(type_name: str, after: str = "", wire: Wire | None = None) -> Ghost:
+        return preview_chain(chain(), [NewLayer(type_name, {})], after, wire=wire)
+
+    assert "height, width, channels" in ghost("Conv2D", "flatten").message
+    on = ghost("Flatten", wire=Wire("input", "conv2d", 0))
     assert on.message.startswith("conv2d would not fit any more: ")
-    assert preview_shape(chain(), "Flatten", wire=Wire("input", "dense", 0)).message
-    assert preview_shape(chain(), "Foo").message
+    assert ghost("Flatten", wire=Wire("input", "dense", 0)).message
+    assert ghost("Foo").message
 
 
 def test_the_ghost_of_a_net_is_its_end():

@@ -10,7 +10,7 @@ from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program, Storage
-from studio.instruction_view.model.memory_picture import MemoryPicture
+from studio.instruction_view.model.memory_picture import Box, MemoryPicture
 from studio.instruction_view.model.tensor_rows import TensorRow, bytes_by_role, tensor_rows
 from tests.instruction_view.corpus import BUILDERS, program_of
 from tests.instruction_view.programs import BATCH, SAMPLES, rows_from, rows_of, sample_program
@@ -27,6 +27,12 @@ def planned(program: Program, target: Target = GL) -> tuple[MemoryPlan, tuple[Te
     return plan, tensor_rows(rows_from(program), plan, target)
 
 
+def alive_at(picture: MemoryPicture, row: int) -> list[Box]:
+    """The boxes an instruction finds in the arena, by place."""
+    alive = [box for box in picture.boxes if box.first <= row <= box.last]
+    return sorted(alive, key=lambda box: box.offset)
+
+
 @pytest.mark.parametrize(("name", "where"), PROGRAMS)
 def test_the_peak_is_that_of_the_plan(name: str, where: str) -> None:
     program = program_named(name, where)
@@ -36,7 +42,7 @@ def test_the_peak_is_that_of_the_plan(name: str, where: str) -> None:
     assert picture.live_bytes[picture.peak_row] == plan.peak_bytes
     assert picture.height == plan.total_bytes
     for row, nbytes in enumerate(picture.live_bytes):
-        assert sum(box.nbytes for box in picture.alive_at(row)) == nbytes
+        assert sum(box.nbytes for box in alive_at(picture, row)) == nbytes
 
 
 @pytest.mark.parametrize(("name", "where"), PROGRAMS)
@@ -45,7 +51,7 @@ def test_boxes_alive_together_never_overlap(name: str, where: str) -> None:
     plan, _ = planned(program)
     picture = MemoryPicture(rows_from(program), plan)
     for row in range(picture.length):
-        alive = picture.alive_at(row)
+        alive = alive_at(picture, row)
         for below, above in pairwise(alive):
             assert below.end <= above.offset
 

@@ -184,9 +184,9 @@ def test_a_file_that_was_mended_is_read_anew(desk: DataDesk, tmp_path: Path) -> 
     desk.settle(lambda: desk.data.status == "ready")
     settings = desk.data.settings
     assert settings is not None
-    assert len(desk.data.dataset_for(settings, desk.document.folder)) == 5
+    assert len(desk.data.cache.open(settings, desk.document.folder)) == 5
     path.write_text("a,b\n1,x\n2,y\n3,x\n4,y\n5,x\n6,y\n")
-    assert len(desk.data.dataset_for(settings, desk.document.folder)) == 6
+    assert len(desk.data.cache.open(settings, desk.document.folder)) == 6
 
 
 def test_compiles_and_views_share_one_reading(desk: DataDesk, tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_compiles_and_views_share_one_reading(desk: DataDesk, tmp_path: Path) ->
             return super().open(base)
 
     settings = Counting({"source": "moons"})
-    one = desk.data.dataset_for(settings, tmp_path)
-    assert desk.data.dataset_for(settings, tmp_path) is one
+    one = desk.data.cache.open(settings, tmp_path)
+    assert desk.data.cache.open(settings, tmp_path) is one
     assert len(opened) == 1
 
 
