@@ -49,8 +49,13 @@ def is_direct(views: Views, weights: Floats, columns: int, *pictures: Halo) -> b
         views.means.compiled
         and columns % FULL_COLUMNS == 0
         and weights.size <= most
-        and all(p.cells.flags.c_contiguous and not any(map(any, p.pads)) for p in pictures)
+        and lie_dense(*pictures)
     )
+
+
+def lie_dense(*pictures: Halo) -> bool:
+    """Whether pictures have no gaps and no halo."""
+    return all(p.cells.flags.c_contiguous and not any(map(any, p.pads)) for p in pictures)
 
 
 def fills_tiles(geometry: Geometry) -> bool:

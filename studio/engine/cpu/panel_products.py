@@ -32,6 +32,9 @@ MOST_HEIGHT = 512
 """Columns of dy up to which reading it down its columns does not run into the same cache sets."""
 
 
+ROWS_AT_ONCE, ELEMENTS_AT_ONCE = 256, 1 << 16
+"""Rows, or elements of them if that is more rows, that every panel passes over before the next."""
+
 Loop: TypeAlias = Callable[[Floats, Floats, Floats, Floats, tuple[int, int], Floats], None]
 
 
@@ -44,13 +47,15 @@ def turned_parts(views: Views, x: Floats, w: Floats, bias: Floats | None, y: Flo
     return _parts(views, multiply_turned, x, w, bias, y)
 
 
-def plain_parts(views: Views, x: Floats, w: Floats, y: Floats) -> list[Run]:
-    """Runs that together make y = x·w, for w [depth, width]."""
+def plain_parts(
+    views: Views, x: Floats, w: Floats, y: Floats, bias: Floats | None = None
+) -> list[Run]:
+    """Runs that together make y = x·w + bias, for w [depth, width]."""
     if len(x) < ROWS_WORTH_PACKING or not _fits(views, w, x, y):
-        return product_parts(x, w, y, views.means.threads)
+        return product_parts(x, w, y, views.means.threads, bias)
     from studio.engine.cpu.compiled.dense import multiply
 
-    return _parts(views, multiply, x, w, None, y)
+    return _parts(views, multiply, x, w, bias, y)
 
 
 def across_parts(views: Views, dy: Floats, x: Floats, dw: Floats) -> list[Run]:
@@ -88,9 +93,22 @@ def _parts(
             for cut in _cuts(width, threads)
         ]
     return [
-        partial(loop, x[i:j], w, start, y[i:j], (0, width), _panel(views, depth))
+        _in_blocks(loop, x[i:j], w, start, y[i:j], _panel(views, depth))
         for i, j in _cuts(rows, threads)
     ]
+
+
+def _in_blocks(loop: Loop, x: Floats, w: Floats, start: Floats, y: Floats, panel: Floats) -> Run:
+    """A run of all columns, for as many rows at a time as stay in the cache."""
+    (rows, depth), width = x.shape, y.shape[1]
+    count = max(1, rows // max(ROWS_AT_ONCE, ELEMENTS_AT_ONCE // depth))
+    blocks = [(x[i:j], y[i:j]) for i, j in _cuts(rows, count)]
+
+    def run() -> None:
+        for given, found in blocks:
+            loop(given, w, start, found, (0, width), panel)
+
+    return run
 
 
 def _threads(views: Views, result: Floats, depth: int) -> int:

@@ -12,6 +12,21 @@ from studio.engine.cpu.views import Floats
 
 
 @compiled
+def _pass_over(
+    x: Floats, rows: int, depth: int, panel: Floats, bias: Floats, column: int, y: Floats,
+    width: int,
+) -> None:  # fmt: skip
+    """One vector's width of columns of y = x · what the panel holds + bias; all flat."""
+    for row in range(0, rows, TILE):
+        # The last tile may overlap the one before it: it finds the same results.
+        row = min(row, rows - TILE)
+        sum_rows(
+            x, row * depth, depth, 1, panel, 0, LANES, depth, bias, column, y,
+            row * width + column, width,
+        )  # fmt: skip
+
+
+@compiled
 def multiply_turned(
     x: Floats, w: Floats, bias: Floats, y: Floats, columns: tuple[int, int], panel: Floats
 ) -> None:
@@ -22,13 +37,7 @@ def multiply_turned(
     for column in range(columns[0], columns[1], LANES):
         for k in range(0, depth, LANES):
             turn_block(right, column * depth + k, depth, panel, k * LANES, LANES)
-        for row in range(0, rows, TILE):
-            # The last tile may overlap the one before it: it finds the same results.
-            row = min(row, rows - TILE)
-            sum_rows(
-                left, row * depth, depth, 1, panel, 0, LANES, depth, bias, column, out,
-                row * width + column, width,
-            )  # fmt: skip
+        _pass_over(left, rows, depth, panel, bias, column, out, width)
 
 
 @compiled
@@ -51,12 +60,7 @@ def multiply(
     for column in range(columns[0], columns[1], LANES):
         for k in range(depth):
             copy_elements(panel, k * LANES, right, k * width + column, LANES)
-        for row in range(0, rows, TILE):
-            row = min(row, rows - TILE)
-            sum_rows(
-                left, row * depth, depth, 1, panel, 0, LANES, depth, bias, column, out,
-                row * width + column, width,
-            )  # fmt: skip
+        _pass_over(left, rows, depth, panel, bias, column, out, width)
 
 
 @compiled

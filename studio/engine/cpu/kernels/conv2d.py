@@ -18,7 +18,9 @@ from studio.engine.cpu.direct_convolution import (
     fills_tiles,
     fills_tiles_back,
     is_direct,
+    lie_dense,
 )
+from studio.engine.cpu.panel_products import plain_parts, turned_parts
 from studio.engine.cpu.picture_sums import PictureSums
 from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Floats, Run, Sink, Views
@@ -37,6 +39,9 @@ def build(ins: Instruction, views: Views) -> Run:
     bias = views.data(ins.ref("b")) if ins.ref("b").present else None
     geometry, x = _geometry(ins, views), views.halo(ins.ref("x"))
     y = views.data(ins.ref("y"))
+    if geometry.pointwise and lie_dense(x, views.halo(ins.ref("y"))):
+        parts = plain_parts(views, _matrix(x.cells), _filters(weights), _matrix(y), bias)
+        return partial(run_together, parts)
     direct = (
         is_direct(views, weights, weights.shape[3], x, views.halo(ins.ref("y")))
         and fills_tiles(geometry)
@@ -50,12 +55,21 @@ def build(ins: Instruction, views: Views) -> Run:
             for band, part in ((b, y[:, b.start : b.stop]) for b in bands)
         ]
     else:
-        matrix = weights.reshape(-1, weights.shape[3])
         parts = [
-            build_product(views, Columns(views, x, geometry, band), matrix, bias, y)
+            build_product(views, Columns(views, x, geometry, band), _filters(weights), bias, y)
             for band in bands
         ]
-    return parts[0] if len(parts) == 1 else partial(run_together, parts)
+    return partial(run_together, parts)
+
+
+def _matrix(pictures: Floats) -> Floats:
+    """Dense pictures as a matrix [cells, channels]."""
+    return pictures.reshape(-1, pictures.shape[3])
+
+
+def _filters(weights: Floats) -> Floats:
+    """Weights as a matrix [cells of a window, out]."""
+    return weights.reshape(-1, weights.shape[3])
 
 
 def _direct_product(
@@ -80,13 +94,19 @@ def build_grads(ins: Twin, views: Views) -> Run:
     return run
 
 
-def _direct_input_gradient(
-    views: Views, geometry: Geometry, weights: Floats, dy: Floats, dx: Sink
-) -> Run:
-    if geometry.stride == (1, 1):
-        back = turned(geometry, dy, dx)
-        if winograd.fits(back, weights):
-            return winograd.build_input_gradient(views, back, weights, dy, dx)
+def _dense_input_gradient(ins: Twin, views: Views, geometry: Geometry, dx: Sink) -> Run | None:
+    """dx without columns, where pictures lie for it."""
+    weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
+    pictures = [views.halo(ins.ref(name).gradient) for name in ("y", "x")]
+    if geometry.pointwise and lie_dense(*pictures):
+        return _pointwise_input_gradient(views, weights, dy, dx)
+    if not is_direct(views, weights, weights.shape[2], *pictures):
+        return None
+    back = turned(geometry, dy, dx)
+    if geometry.stride == (1, 1) and winograd.fits(back, weights):
+        return winograd.build_input_gradient(views, back, weights, dy, dx)
+    if not fills_tiles_back(geometry, (dx.target.shape[1], dx.target.shape[2])):
+        return None
     return direct_convolution.build_input_gradient(views, geometry, weights, dy, dx)
 
 
@@ -104,13 +124,11 @@ def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]
         way = winograd if winograd.fits(geometry, weights) else direct_convolution
         runs.append(way.build_weight_gradient(views, geometry, cells.cells, dy, dw))
         dw = None
-    if (
-        dx is not None
-        and is_direct(views, weights, weights.shape[2], slope, views.halo(ins.ref("x").gradient))
-        and fills_tiles_back(geometry, (dx.target.shape[1], dx.target.shape[2]))
-    ):
-        runs.append(_direct_input_gradient(views, geometry, weights, dy, dx))
-        dx = None
+    if dx is not None:
+        found = _dense_input_gradient(ins, views, geometry, dx)
+        if found is not None:
+            runs.append(found)
+            dx = None
     if dw is not None and dx is not None and geometry.stride == (1, 1) != geometry.kernel:
         x = views.data(ins.ref("x"))
         runs.append(build_both_gradients(views, geometry, weights, slope, dy, x, (dw, dx)))
@@ -120,3 +138,14 @@ def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]
     if dx is not None:
         runs.append(build_input_gradient(views, geometry, weights, slope, dy, dx))
     return runs
+
+
+def _pointwise_input_gradient(views: Views, weights: Floats, dy: Floats, dx: Sink) -> Run:
+    """dx = dy·wᵀ."""
+    parts = turned_parts(views, _matrix(dy), _filters(weights), None, _matrix(dx.into()))
+
+    def run() -> None:
+        run_together(parts)
+        dx.deliver()
+
+    return run

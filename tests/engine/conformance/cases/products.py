@@ -136,6 +136,8 @@ def _full_convolution() -> list[Case]:
             (3, 3, 16, 16),
             {"stride_h": 2, "stride_w": 2, "pad_end": (1, 1)},
         ),
+        "full-pointwise": ((2, 5, 7, 16), (1, 1, 16, 32), {}),
+        "full-pointwise-blocks": ((2, 20, 19, 256), (1, 1, 256, 16), {}),
         "full-pointwise-stride": (
             (2, 8, 7, 16),
             (1, 1, 16, 16),
