@@ -45,6 +45,7 @@ class Instruction:
     twin: ClassVar[type[Twin] | None] = None
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
+    _names: ClassVar[Mapping[Access, tuple[str, ...]]] = dict.fromkeys(Access, ())
 
     __slots__ = ("_attrs", "_operands", "owners")
 
@@ -66,6 +67,11 @@ class Instruction:
         cls.category = category or cls.category
         cls.operand_fields = tuple(f for f in fields if isinstance(f, Operand))
         cls.attr_fields = tuple(f for f in fields if isinstance(f, Attr))
+        # Compilers ask every line for its effects again and again.
+        cls._names = {
+            access: tuple(f.name for f in cls.operand_fields if f.access is access)
+            for access in Access
+        }
         if sum(f.variadic for f in cls.operand_fields) > 1:
             raise TypeError(f"{mnemonic}: at most one operand list")
         _register(cls)
@@ -170,8 +176,8 @@ class Instruction:
         """Storages read, written and accumulated into."""
         updated = self._touched(Access.UPDATE)
         return Effects(
-            frozenset(self._touched(Access.READ)) | frozenset(updated),
-            frozenset(self._touched(Access.WRITE)) | frozenset(updated),
+            frozenset(self._touched(Access.READ) + updated),
+            frozenset(self._touched(Access.WRITE) + updated),
             frozenset(),
         )
 
@@ -202,7 +208,8 @@ class Instruction:
         return cls.of_twin(twin).flops(of) * max(1, len(twin.targets()))
 
     def _touched(self, access: Access) -> tuple[Ref, ...]:
-        return tuple(r for spec, r in self.named_operands() if spec.access is access and r.present)
+        operands = self._operands
+        return tuple([r for name in self._names[access] for r in operands[name] if r.id >= 0])
 
 
 class Twin(Instruction):
