@@ -61,7 +61,7 @@ class Chrome:
         """Put everything where it belongs, after the canvas got another size."""
         room = self._canvas.rect()
         bar = self.find_bar
-        bar.adjustSize()
+        bar.fit(room.width() - 2 * _MARGIN)
         bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
         self._changed()
 

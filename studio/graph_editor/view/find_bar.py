@@ -17,6 +17,8 @@ from studio.ui.models import entities
 from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.selection import SelectionBus
 
+_FIELD, _LEAST_FIELD = 200, 80
+
 
 class FindBar(QFrame):
     """A field, a count, and buttons to walk from match to match.
@@ -50,7 +52,7 @@ class FindBar(QFrame):
         self.field.setObjectName("find_field")
         self.field.setAccessibleName("Find a layer")
         self.field.setPlaceholderText("Find a layer")
-        self.field.setFixedWidth(200)
+        self.field.setFixedWidth(_FIELD)
         self.count = QLabel(self)
         self.count.setObjectName("find_count")
         self.count.setMinimumWidth(56)
@@ -72,6 +74,12 @@ class FindBar(QFrame):
         binding.connect(self, theme.changed, self._dress)
         self._dress()
         self.hide()
+
+    def fit(self, room: int) -> None:
+        """Be no wider than there is room: the field gives way."""
+        others = self.sizeHint().width() - self.field.minimumWidth()
+        self.field.setFixedWidth(max(_LEAST_FIELD, min(_FIELD, room - others)))
+        self.adjustSize()
 
     @property
     def found(self) -> tuple[str, ...]:

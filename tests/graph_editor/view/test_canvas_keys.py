@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QKeyCombination, QPointF, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QToolButton
 
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.places import move
@@ -388,6 +388,21 @@ def test_find_walks_from_match_to_match(hands: Hands) -> None:
     hands.key(K.Key_Escape)
     assert not bar.isVisible()
     assert hands.canvas.hasFocus()
+
+
+def test_the_find_bar_stays_inside_a_narrow_canvas(hands: Hands) -> None:
+    hands.open(chain(), zoom=0.8)
+    hands.key(K.Key_F, CTRL)
+    bar, window = hands.canvas.chrome.find_bar, hands.canvas.window()
+    hands.qtbot.waitUntil(bar.isVisible)
+    wide = bar.width()
+    for width in (320, 900):
+        window.resize(width, 500)
+        hands.qtbot.waitUntil(lambda width=width: hands.canvas.width() == width)
+        assert hands.canvas.rect().contains(bar.geometry())
+        assert bar.field.width() >= 80
+        assert all(bar.rect().contains(each.geometry()) for each in bar.findChildren(QToolButton))
+    assert bar.width() == wide
 
 
 def test_found_layers_that_are_gone_are_not_gone_to(hands: Hands) -> None:
