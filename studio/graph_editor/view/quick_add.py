@@ -208,8 +208,9 @@ class QuickAddPopup(QFrame):
         parent = self.parentWidget()
         if parent is None:
             return
-        self.adjustSize()
         room = parent.rect()
+        self.setFixedWidth(min(WIDTH, room.width() - 8))
+        self.adjustSize()
         left = max(4, min(self._at.x(), room.width() - self.width() - 4))
         top = self._at.y() + self._clear
         if top + self._tallest() > room.height() and self._clear:

@@ -33,6 +33,18 @@ def test_double_click_on_nothing_adds_a_layer_by_itself_there(hands: Hands) -> N
     assert abs(away.x()) + abs(away.y()) < 2
 
 
+def test_search_stays_inside_a_narrow_canvas(hands: Hands) -> None:
+    hands.open(chain())
+    canvas = hands.canvas
+    canvas.window().resize(320, 600)
+    hands.qtbot.waitUntil(lambda: canvas.width() == 320)
+    hands.click(hands.body("conv2d"))
+    hands.key(K.Key_Tab)
+    popup = canvas.searches.popup
+    assert popup.isVisible()
+    assert canvas.rect().contains(popup.geometry())
+
+
 def test_row_shows_port_and_shape_and_the_canvas_a_ghost(hands: Hands) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3 same"))
     hands.click(hands.body("conv2d"))
