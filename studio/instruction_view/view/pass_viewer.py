@@ -33,6 +33,10 @@ _TWO_SIDES = 720
 """Width from which there is room for the program before and after side by side."""
 
 
+_TALL = 260
+"""Height from which there is room for all that is said of a pass."""
+
+
 class PassViewer(QWidget):
     """Shows the steps of one compile.
 
@@ -53,6 +57,7 @@ class PassViewer(QWidget):
         self._steps: tuple[PassStep, ...] = ()
         self._running: TaskHandle | None = None
         self._wanted = ""
+        self._is_tall = True
         self._list = QListWidget(self)
         self._list.setObjectName("passes.list")
         self._list.setAccessibleName("Compiler passes")
@@ -110,12 +115,14 @@ class PassViewer(QWidget):
         if self._split.orientation() is not wanted:
             self._split.setOrientation(wanted)
             self._split.setSizes([200, 600] if beside else [100, 300])
-        wide = self.width() >= _TWO_SIDES
-        if wide != self._inline.isEnabled():
+        wide, tall = self.width() >= _TWO_SIDES, self.height() >= _TALL
+        direction = QBoxLayout.Direction
+        row = wide or not tall
+        self._head.setDirection(direction.LeftToRight if row else direction.TopToBottom)
+        if wide != self._inline.isEnabled() or tall != self._is_tall:
+            self._is_tall = tall
             self._inline.setEnabled(wide)
             self._inline.setToolTip("" if wide else "Two programs have no room side by side here.")
-            direction = QBoxLayout.Direction
-            self._head.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
             self._refresh()
 
     @property
@@ -177,7 +184,9 @@ class PassViewer(QWidget):
             self._diff.take((), is_inline=False)
             return
         step = self._steps[place]
-        self._title.setText(_title(step))
+        title = _title(step)
+        self._title.setText(title if self._is_tall else f"<b>{step.name}</b>")
+        self._title.setToolTip("" if self._is_tall else title)
         lines = hide_unchanged(step.diff) if self._hide.isChecked() else step.diff
         is_inline = self._inline.isChecked() or not self._inline.isEnabled()
         self._diff.take(lines, is_inline=is_inline)

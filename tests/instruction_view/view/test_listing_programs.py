@@ -203,8 +203,14 @@ def test_passes_stand_one_above_the_other_in_a_narrow_pane(
     for box in (viewer.findChild(QCheckBox, "passes.hide"), inline):
         assert box.width() >= box.sizeHint().width()
         assert box.mapTo(viewer, box.rect().bottomRight()).x() < viewer.width()
+    pane.setMinimumSize(1, 1)
+    pane.resize(300, 180)
+    qtbot.waitUntil(lambda: title.text() == "<b>make_views</b>")
+    assert "reshapes" in title.toolTip()
+    qtbot.waitUntil(lambda: title.height() >= title.heightForWidth(title.width()))
     pane.resize(900, 500)
     qtbot.waitUntil(lambda: diff.model().columnCount() == 2)
+    assert "reshapes" in title.text()
 
 
 def test_a_baseline_is_compared_with_later_programs(
