@@ -21,6 +21,7 @@ _SLIDER_STEP = 0.05
 _MARGIN = 0.06
 _OUTLIERS = (2.0, 98.0)
 _MOST_SMOOTHED = 256
+_FEW_STEPS, _FEW_EPOCHS = 3, 50
 _SOME = 400
 
 View = tuple[float, float]
@@ -347,8 +348,13 @@ class CurvesDisplay:
             yield curves, segment, series
 
     def _weight_of(self, metric: str, series: Series) -> float:
-        """Counters and rates are shown as they are; so is what has next to no points."""
-        return 0.0 if metric == RATE or len(series) < 3 else self.weight
+        """Counters and rates are shown as they are; so is what has few points.
+
+        Of one value an epoch the average trails epochs behind: the loss of validation would seem
+        to stay above that of training.
+        """
+        few = _FEW_EPOCHS if isinstance(series.steps, ListedSteps) else _FEW_STEPS
+        return 0.0 if metric == RATE or len(series) < few else self.weight
 
     def _smooth_curve(self, metric: str, series: Series) -> Curve:
         if not self._weight_of(metric, series):

@@ -115,6 +115,22 @@ def test_a_smoothed_line_has_its_raw_one_faintly_behind_it(bench: PlotBench) -> 
     assert [s.ghost for s in bench.display.content("loss", 500).drawn[0].strokes] == [False]
 
 
+@pytest.mark.parametrize("epochs", [49, 50])
+def test_few_values_of_validation_are_joined_as_they_are(tmp_path: Path, epochs: int) -> None:
+    bench = PlotBench(tmp_path, epochs=epochs)
+    try:
+        bench.trained()
+        curves = bench.model.curves
+        assert curves is not None
+        raw = curves.segments[0].epochs["val_loss"].values
+        assert len(raw) == epochs
+        line = bench.display.content("loss", 500).drawn[1].strokes[-1].line
+        few = epochs < 50
+        np.testing.assert_allclose(line.y, raw if few else smooth(raw, 0.6), rtol=1e-9)
+    finally:
+        bench.close()
+
+
 def test_the_learning_rate_is_never_smoothed(bench: PlotBench) -> None:
     bench.trained()
     (rate,) = bench.display.content(RATE, 300).drawn
