@@ -152,7 +152,7 @@ _HELP: tuple[ActionSpec, ...] = (
     ),
     ActionSpec(
         "help.keys", "Keys", "Show the keys of the view that has the keyboard.",
-        ("?",), "Help", aliases=("shortcuts", "cheat sheet"), group="keys",
+        ("?",), "Help", aliases=("all keys", "shortcuts", "cheat sheet"), group="keys",
     ),
     *(
         ActionSpec(
