@@ -53,6 +53,7 @@ class DeviceWork:
             # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
             storage_blocks=8,
             offered_blocks=max(min(info.max_storage_blocks, 12), 8),
+            shared_bytes=max(min(info.shared_memory_bytes, 48 << 10), 32 << 10),
             choices=self.choices,
         )
 

@@ -11,7 +11,15 @@ from studio.engine.gl.column_sums import product_fold
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Plan, Variant
 from studio.engine.gl.tallies import TallyGrid
-from studio.engine.gl.tiles import BUSY_LOADS, MOST_LOADS, REGISTER_TILES, TILES, Tile, best_tile
+from studio.engine.gl.tiles import (
+    BUSY_LOADS,
+    MOST_JOINED,
+    MOST_LOADS,
+    REGISTER_TILES,
+    TILES,
+    Tile,
+    best_tile,
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class Product:
         adds: whether it is added to.
         batches: independent products.
         fixed_depth: whether the depth is the same for every batch length.
+        gaps: whether the left factor has elements that lie nowhere and are 0.
         busy: whether finding a depth index's place takes divisions; registers are short then.
         bias: added to every row, where present.
         bind: further names of the kernel.
@@ -60,17 +69,16 @@ class Product:
     adds: bool = False
     batches: int = 1
     fixed_depth: bool = True
+    gaps: bool = False
     busy: bool = False
     bias: Ref | None = None
     bind: Mapping[str, Ref] = field(default_factory=dict)
     defines: Mapping[str, int | str] = field(default_factory=dict)
 
 
-MOST_JOINED = 8
-"""Parts of the depth that the last work group at a tile adds up; more are a dispatch's work."""
-
 SHARED_BYTES = 32 << 10
 """Shared memory of a work group that OpenGL 4.3 promises."""
+_FLAG_BYTES = 16
 
 Products = tuple[Product | Pass, ...]
 
@@ -84,7 +92,7 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         tiles: those to choose from; all of one engine.
     """
     size = (product.rows, product.cols, product.depth, product.batches)
-    fit = affordable(product, tiles)
+    fit = affordable(product, tiles, case.traits.shared_bytes)
     tuned = case.traits.choices.tile(case, product, fit)
     tile, parts = tuned or best_tile(*size, fit, software=case.traits.is_software)
     chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
@@ -113,7 +121,7 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         fills=parts > 1,
         arrivals=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
-        takes=_tally_grid(product, tile) if parts == 1 or joins else None,
+        takes=_tally_grid(case, product, tile) if parts == 1 or joins else None,
     )
     if parts == 1 or joins:
         return (main,)
@@ -121,35 +129,49 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
     return main, product_fold(case, main, parts, product.cols, count, product.bias)
 
 
-def _tally_grid(product: Product, tile: Tile) -> TallyGrid | None:
+def _tally_grid(case: Case, product: Product, tile: Tile) -> TallyGrid | None:
     """How a tile's work group takes sums along: of four columns an invocation."""
     if not tile.shared or tile.per_col != 4 or product.batches > 1:
         return None
-    return TallyGrid(tile.rows, tile.cols // 4)
+    # Each invocation hands four sums at a time over through shared memory.
+    has_room = shared_bytes(product, tile) + 16 * tile.threads <= case.traits.shared_bytes
+    return TallyGrid(tile.rows, tile.cols // 4) if has_room else None
 
 
 def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
     """Whether the work group that comes last at a tile adds up its few parts itself."""
     storages = 5 + (product.bias is not None) + case.tail_storages
-    # Two rounds of both factors; the largest tile leaves no room for a word beside them.
-    has_room = 8 * tile.depth * (tile.rows + tile.cols) < SHARED_BYTES
     few = parts <= MOST_JOINED
-    return tile.shared and has_room and few and storages <= case.traits.offered_blocks
+    return tile.shared and few and storages <= case.traits.offered_blocks
 
 
-def affordable(product: Product, tiles: tuple[Tile, ...]) -> tuple[Tile, ...]:
+def affordable(
+    product: Product, tiles: tuple[Tile, ...], shared: int = SHARED_BYTES
+) -> tuple[Tile, ...]:
     """Tiles whose text stays small for this product; the smallest in any case.
 
     Narrow ones are for results they cover from side to side: else rows would be read repeatedly.
+
+    Args:
+        product: what is multiplied.
+        tiles: those to choose from.
+        shared: bytes of shared memory a work group may have.
     """
     vectors = (product.left.vector, product.right.vector)
     most = MOST_LOADS - (BUSY_LOADS if product.busy else 0)
     found = tuple(
         t
         for t in tiles
-        if (t.shared or t.loads(*vectors) <= most) and not (t.narrow and t.cols < product.cols)
+        if (shared_bytes(product, t) <= shared if t.shared else t.loads(*vectors) <= most)
+        and not (t.narrow and t.cols < product.cols)
     )
     return found or tiles[-1:]
+
+
+def shared_bytes(product: Product, tile: Tile) -> int:
+    """Shared memory of a work group, the flag by which parts are joined included."""
+    turned = sum(factor.along_depth for factor in (product.left, product.right))
+    return tile.shared_bytes(turned) + _FLAG_BYTES
 
 
 def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | str]:
@@ -159,6 +181,7 @@ def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | s
         "RIGHT_VEC": int(product.right.vector),
         "LEFT_ALONG_K": int(product.left.along_depth),
         "RIGHT_ALONG_K": int(product.right.along_depth),
+        "LEFT_GAPS": int(product.gaps),
         "OUT_VEC": int(out_vector),
         "EVEN_DEPTH": int(product.fixed_depth and product.depth % tile.depth == 0),
         "HAS_BIAS": int(product.bias is not None),

@@ -25,12 +25,14 @@ class Traits:
         is_software: a CPU does the work; barriers and shared memory are dear there.
         storage_blocks: storage buffers one kernel may use.
         offered_blocks: storage buffers it may use where fewer would do, with a dispatch more.
+        shared_bytes: shared memory a work group may have.
         choices: what is known better than the shipped tables.
     """
 
     is_software: bool = False
     storage_blocks: int = 8
     offered_blocks: int = 8
+    shared_bytes: int = 32 << 10
     choices: Choices = SHIPPED
 
 

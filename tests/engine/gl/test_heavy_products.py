@@ -19,7 +19,7 @@ from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, dr
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
-ENGINES = ("registers_4x4", "tiles_32x32")
+ENGINES = ("registers_4x4", "tiles_32x32s4")
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +112,8 @@ SLOW = pytest.mark.slow
     ("variant", "lead_a", "lead_b", "ta", "tb"),
     [
         *(("registers_4x4", *each) for each in MATRICES),
-        *(("tiles_32x32", *each) for each in MATRICES[:2]),
-        *(pytest.param("tiles_32x32", *each, marks=SLOW) for each in MATRICES[2:]),
+        *(("tiles_32x32s4", *each) for each in MATRICES[:2]),
+        *(pytest.param("tiles_32x32s4", *each, marks=SLOW) for each in MATRICES[2:]),
     ],
 )
 def test_matmul_and_its_gradients(
@@ -161,9 +161,9 @@ WINDOWS_IN_TILES = ("same, three channels", "strides, one-sided pads")
     ("variant", "name", "halo"),
     [
         *(("registers_4x4", name, halo) for name in WINDOWS for halo in (False, True)),
-        *(("tiles_32x32", name, True) for name in WINDOWS_IN_TILES),
+        *(("tiles_32x32s4", name, halo) for name in WINDOWS_IN_TILES for halo in (False, True)),
         *(
-            pytest.param("tiles_32x32", name, True, marks=SLOW)
+            pytest.param("tiles_32x32s4", name, True, marks=SLOW)
             for name in WINDOWS
             if name not in WINDOWS_IN_TILES
         ),
@@ -315,24 +315,49 @@ def test_bias_gradients_are_sums_over_all_rows(backend: GlBackend, rows: int, co
         np.testing.assert_allclose(found, wanted, rtol=3e-6)
 
 
+LARGER = {"even": (133, 140, 40), "odd": (131, 137, 39)}
+ONE_TILE = [f"tiles_{t.name}" for t in TILES]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [f"tiles_{t.name}" for t in TILES] + ["registers_8x8"])
-def test_every_tile_multiplies_what_is_larger_than_it(backend: GlBackend, variant: str) -> None:
-    x, w, b = draw(133, 40), draw(140, 40), draw(140)
-    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (133, 140)}, batched=("x", "y"))
+@pytest.mark.parametrize("name", LARGER)
+@pytest.mark.parametrize("variant", [*ONE_TILE, "registers_8x8"])
+def test_every_tile_multiplies_what_is_larger_than_it(
+    backend: GlBackend, variant: str, name: str
+) -> None:
+    rows, out, inner = LARGER[name]
+    x, w, b = draw(rows, inner), draw(out, inner), draw(out)
+    line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (rows, out)}, batched=("x", "y"))
+    tile = next((t for t in TILES if f"tiles_{t.name}" == variant), TILES[-1])
+    if tile.shared_bytes(turned=2) > backend.info.shared_memory_bytes:
+        pytest.skip("the device has no shared memory for blocks of both factors that are turned")
     close(run_line(backend, line, "y", variant=variant)["y"], x @ w.T + b)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGER)
+@pytest.mark.parametrize("variant", ONE_TILE)
+def test_every_tile_sums_over_rows(backend: GlBackend, variant: str, name: str) -> None:
+    out, inner, rows = LARGER[name]
+    x, w, dy = draw(rows, inner), draw(out, inner), draw(rows, out)
+    operands = {"w": w, "b": None, "x": x, "y": (rows, out)}
+    given = {"y": dy, "w": w}
+    line = OneLine("GRADS_LINEAR", operands, given, ("x", "y"), skip=("x",))
+    close(run_line(backend, line, "dw", variant=variant)["dw"], w + dy.T @ x)
 
 
 def test_tiles_keep_to_what_opengl_promises() -> None:
     for tile in (*TILES, *REGISTER_TILES):
         assert tile.threads <= 256
-        shared = 2 * 4 * tile.depth * (tile.rows + tile.cols) if tile.shared else 0
-        assert shared <= 32768
         assert tile.rows % tile.per_row == tile.cols % tile.per_col == 0
-        # The turned order of quads stays inside a tile for powers of two.
-        sizes = (tile.rows, tile.cols) if tile.shared else ()
-        assert all(size >= 4 and size & (size - 1) == 0 for size in sizes)
-        assert not tile.shared or tile.depth == 16
+        if tile.shared:
+            # Lanes stand in rectangles of 8x4 or 4x8 quads of results.
+            across, down = tile.cols // tile.per_col, tile.rows // tile.per_row
+            assert across % 8 == down % 4 == 0 or across % 4 == down % 8 == 0
+            assert tile.depth // tile.slices % 4 == 0
+            assert tile.per_row * tile.per_col // 4 % (tile.slices * tile.share) == 0
+            handed = tile.threads * (tile.slices - 1) * tile.share * 16
+            assert handed <= tile.shared_bytes()
 
 
 def test_narrow_tiles_are_kept_for_results_of_few_columns() -> None:
@@ -341,15 +366,26 @@ def test_narrow_tiles_are_kept_for_results_of_few_columns() -> None:
         found = Product("linear", 4096, cols, 64, *factors, Ref(0))
         return {tile.name for tile in affordable(found, TILES) if tile.narrow}
 
-    assert names(16) == {"128x32", "128x16", "64x16"}
-    assert names(17) == {"128x32"}
+    assert names(16) == {"128x32", "128x32s2", "128x16", "64x16"}
+    assert names(17) == {"128x32", "128x32s2"}
     assert not names(64)
+
+
+def test_tiles_need_no_more_shared_memory_than_there_is() -> None:
+    def names(shared: int, *, along_depth: bool) -> set[str]:
+        left, right = Factor("x", along_depth, True), Factor("w", False, True)
+        found = Product("linear", 4096, 4096, 64, left, right, Ref(0))
+        return {tile.name for tile in affordable(found, TILES, shared)}
+
+    most = {tile.name for tile in TILES if not tile.narrow}
+    assert names(48 << 10, along_depth=True) == most
+    assert names(32 << 10, along_depth=True) == most - {"128x128", "64x64x32s2"}
 
 
 def test_large_products_take_large_tiles_and_small_ones_are_cut_along_the_depth() -> None:
     assert best_tile(4096, 4096, 4096, 1, TILES, software=False)[0].name == "128x128"
     tile, parts = best_tile(32, 32, 65536, 1, TILES, software=False)
-    assert tile.name == "32x32"
+    assert tile.name == "32x32s4"
     assert parts >= 64
     for rows in (131072, 32768):
         assert best_tile(rows, 16, 144, 1, TILES, software=False)[0].name == "128x16"
@@ -357,7 +393,7 @@ def test_large_products_take_large_tiles_and_small_ones_are_cut_along_the_depth(
     assert best_tile(1, 10, 128, 1, REGISTER_TILES, software=True)[1] == 1
 
 
-@pytest.mark.parametrize(("gpu", "variant"), [(False, ""), (True, ""), (False, "tiles_32x32")])
+@pytest.mark.parametrize(("gpu", "variant"), [(False, ""), (True, ""), (False, "tiles_32x32s4")])
 @pytest.mark.parametrize(("inner", "out"), [(12, 8), (2100, 7)])
 def test_an_epilogue_meets_every_result_once_whole(
     backend: GlBackend, inner: int, out: int, gpu: bool, variant: str

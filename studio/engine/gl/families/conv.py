@@ -12,7 +12,7 @@ from studio.engine.gl.products import Factor, Product, Products, planned, produc
 from studio.engine.gl.specs import Case, Pass, Variant
 from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.tiles import TILES
-from studio.engine.gl.windows import geometry, pointwise
+from studio.engine.gl.windows import covered, geometry, pointwise
 
 _FEW_TAPS = 28
 """Cells of a window, channels counted, of which an invocation keeps all sums."""
@@ -37,6 +37,7 @@ def _conv2d(case: Case) -> Products:
             Factor("w", False, case.layout("w").vector_rows),
             case.ref("y"),
             bias=case.ref("b") if case.has("b") else None,
+            gaps=not covered(case),
             defines=geometry(case),
         ),
     )  # fmt: skip
@@ -59,6 +60,7 @@ def _grad_w(case: Case) -> Products:
             case.ref("dw"),
             adds=case.adds("dw"),
             fixed_depth=False,
+            gaps=not covered(case),
             busy=not pointwise(case),
             defines=geometry(case),
         ),
@@ -81,6 +83,7 @@ def _grad_x(case: Case) -> Products:
             Factor("w", True, case.layout("w").vector_rows),
             case.ref("dx"),
             adds=case.adds("dx"),
+            gaps=not pointwise(case),
             defines=geometry(case),
         ),
     )  # fmt: skip

@@ -68,6 +68,7 @@ def _product(case: Case, left: Side, right: Side, target: str) -> Product:
         "RIGHT_BASE": b.offset,
         "LEAD": max(len(kept), 1),
         "SUMMED": max(len(summed), 1),
+        "REPEATS": int(bool(summed)),
         "LEAD_SIZES": _array([sizes[d] for d in kept] or ["1"]),
         "SUMMED_SIZES": _array([sizes[d] for d in summed] or ["1"]),
     }

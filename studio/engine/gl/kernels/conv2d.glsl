@@ -15,5 +15,6 @@ ivec4 left_depth(int k) { return at_tap(k); }
 
 ivec4 right_col(int o) { return ivec4(o); }
 ivec4 right_depth(int k) { return ivec4(k * FILTERS); }
-float take_right(ivec4 col, ivec4 depth) { return w_at(depth.x + col.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return w_load4(depth.x + col.x); }
+int find_right(ivec4 col, ivec4 depth) { return w_cell_at(depth.x + col.x); }
+float take_right(int cell) { return w_load(cell); }
+vec4 take_right4(int cell) { return w_load4(cell); }

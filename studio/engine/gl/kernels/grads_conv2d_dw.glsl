@@ -15,5 +15,6 @@ ivec4 left_depth(int p) { return at_position(p); }
 
 ivec4 right_col(int o) { return ivec4(o); }
 ivec4 right_depth(int p) { return ivec4(p * FILTERS); }
-float take_right(ivec4 col, ivec4 depth) { return dy_at(depth.x + col.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return dy_load4(dy_cell_at(depth.x + col.x)); }
+int find_right(ivec4 col, ivec4 depth) { return dy_cell_at(depth.x + col.x); }
+float take_right(int cell) { return dy_load(cell); }
+vec4 take_right4(int cell) { return dy_load4(cell); }

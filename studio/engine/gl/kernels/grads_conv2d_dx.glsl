@@ -13,7 +13,7 @@ int product_depth() { return KH * KW * FILTERS; }
 #if POINTWISE
 ivec4 left_row(int p) { return ivec4(dy_cell_at(p * FILTERS)); }
 ivec4 left_depth(int k) { return ivec4(k); }
-int met(ivec4 row, ivec4 depth) { return row.x + depth.x; }
+int find_left(ivec4 row, ivec4 depth) { return row.x + depth.x; }
 #else
 #define STRIDED (STRIDE_H > 1 || STRIDE_W > 1)
 ivec4 left_row(int p) {
@@ -29,7 +29,7 @@ ivec4 left_depth(int k) {
 
 // The cell of dy a pixel meets through a tap; -1 where there is none. Negative indices are large
 // unsigned ones.
-int met(ivec4 row, ivec4 depth) {
+int find_left(ivec4 row, ivec4 depth) {
     int i = row.x - depth.x, j = row.y - depth.y;
 #if STRIDED
     if (i < 0 || j < 0 || i % STRIDE_H != 0 || j % STRIDE_W != 0) return -1;
@@ -41,18 +41,11 @@ int met(ivec4 row, ivec4 depth) {
 #endif
 }
 #endif
-float take_left(ivec4 row, ivec4 depth) {
-    int cell = met(row, depth);
-    float value = dy_load(max(cell, SAFE));
-    return cell >= 0 ? value : 0.0;
-}
-vec4 take_left4(ivec4 row, ivec4 depth) {
-    int cell = met(row, depth);
-    vec4 value = dy_load4(max(cell, SAFE));
-    return cell >= 0 ? value : vec4(0.0);
-}
+float take_left(int cell) { return dy_load(cell); }
+vec4 take_left4(int cell) { return dy_load4(cell); }
 
 ivec4 right_col(int c) { return ivec4(c * FILTERS); }
 ivec4 right_depth(int k) { return ivec4(k / FILTERS * (CHANNELS * FILTERS) + k % FILTERS); }
-float take_right(ivec4 col, ivec4 depth) { return w_at(depth.x + col.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return w_load4(depth.x + col.x); }
+int find_right(ivec4 col, ivec4 depth) { return w_cell_at(depth.x + col.x); }
+float take_right(int cell) { return w_load(cell); }
+vec4 take_right4(int cell) { return w_load4(cell); }

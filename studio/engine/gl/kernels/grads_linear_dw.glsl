@@ -9,10 +9,12 @@ int product_depth() { return X_NUMEL / IN; }
 
 ivec4 left_row(int o) { return ivec4(o); }
 ivec4 left_depth(int r) { return ivec4(r * OUT); }
-float take_left(ivec4 row, ivec4 depth) { return dy_at(row.x + depth.x); }
-vec4 take_left4(ivec4 row, ivec4 depth) { return dy_load4(dy_cell_at(row.x + depth.x)); }
+int find_left(ivec4 row, ivec4 depth) { return dy_cell_at(row.x + depth.x); }
+float take_left(int cell) { return dy_load(cell); }
+vec4 take_left4(int cell) { return dy_load4(cell); }
 
 ivec4 right_col(int i) { return ivec4(i); }
 ivec4 right_depth(int r) { return ivec4(r * IN); }
-float take_right(ivec4 col, ivec4 depth) { return x_at(col.x + depth.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return x_load4(x_cell_at(col.x + depth.x)); }
+int find_right(ivec4 col, ivec4 depth) { return x_cell_at(col.x + depth.x); }
+float take_right(int cell) { return x_load(cell); }
+vec4 take_right4(int cell) { return x_load4(cell); }

@@ -9,10 +9,12 @@ int product_depth() { return W_D0; }
 
 ivec4 left_row(int m) { return ivec4(m * W_D0); }
 ivec4 left_depth(int o) { return ivec4(o); }
-float take_left(ivec4 row, ivec4 depth) { return dy_at(row.x + depth.x); }
-vec4 take_left4(ivec4 row, ivec4 depth) { return dy_load4(dy_cell_at(row.x + depth.x)); }
+int find_left(ivec4 row, ivec4 depth) { return dy_cell_at(row.x + depth.x); }
+float take_left(int cell) { return dy_load(cell); }
+vec4 take_left4(int cell) { return dy_load4(cell); }
 
 ivec4 right_col(int i) { return ivec4(i); }
 ivec4 right_depth(int o) { return ivec4(o); }
-float take_right(ivec4 col, ivec4 depth) { return w(depth.x, col.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return w4(depth.x, col.x); }
+int find_right(ivec4 col, ivec4 depth) { return w_cell(depth.x, col.x); }
+float take_right(int cell) { return w_load(cell); }
+vec4 take_right4(int cell) { return w_load4(cell); }

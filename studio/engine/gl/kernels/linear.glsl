@@ -9,10 +9,12 @@ int product_depth() { return W_D1; }
 
 ivec4 left_row(int m) { return ivec4(m * W_D1); }
 ivec4 left_depth(int k) { return ivec4(k); }
-float take_left(ivec4 row, ivec4 depth) { return x_at(row.x + depth.x); }
-vec4 take_left4(ivec4 row, ivec4 depth) { return x_load4(x_cell_at(row.x + depth.x)); }
+int find_left(ivec4 row, ivec4 depth) { return x_cell_at(row.x + depth.x); }
+float take_left(int cell) { return x_load(cell); }
+vec4 take_left4(int cell) { return x_load4(cell); }
 
 ivec4 right_col(int o) { return ivec4(o); }
 ivec4 right_depth(int k) { return ivec4(k); }
-float take_right(ivec4 col, ivec4 depth) { return w(col.x, depth.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return w4(col.x, depth.x); }
+int find_right(ivec4 col, ivec4 depth) { return w_cell(col.x, depth.x); }
+float take_right(int cell) { return w_load(cell); }
+vec4 take_right4(int cell) { return w_load4(cell); }

@@ -1,6 +1,6 @@
 // matmul: y[z, m, n] = sum over k of left[z, m, k] right[z, k, n], matrices of any strides under leading
-// dimensions that may repeat. A gradient of a repeated operand sums over REPEATS as well: its depth
-// is that of one product times their number.
+// dimensions that may repeat. A gradient of a repeated operand sums over its REPEATS as well: its
+// depth is that of one product times their number.
 //
 // The pass gives ROWS_M, COLS_N, DEPTH_K, the strides LEFT_M, LEFT_K, RIGHT_N, RIGHT_K, and for the
 // LEAD dimensions of the result and the SUMMED ones their sizes and both factors' strides along them.
@@ -43,14 +43,18 @@ int repeat_cell(int t, int strides[SUMMED]) {
 
 ivec4 left_row(int m) { return ivec4(LEFT_BASE + lead_cell(LEFT_LEAD) + m * LEFT_M); }
 ivec4 left_depth(int k) {
+    if (REPEATS == 0) return ivec4(k * LEFT_K);
     return ivec4(repeat_cell(k / (DEPTH_K), LEFT_SUMMED) + k % (DEPTH_K) * LEFT_K);
 }
-float take_left(ivec4 row, ivec4 depth) { return left_load(row.x + depth.x); }
-vec4 take_left4(ivec4 row, ivec4 depth) { return left_load4(row.x + depth.x); }
+int find_left(ivec4 row, ivec4 depth) { return row.x + depth.x; }
+float take_left(int cell) { return left_load(cell); }
+vec4 take_left4(int cell) { return left_load4(cell); }
 
 ivec4 right_col(int n) { return ivec4(RIGHT_BASE + lead_cell(RIGHT_LEAD) + n * RIGHT_N); }
 ivec4 right_depth(int k) {
+    if (REPEATS == 0) return ivec4(k * RIGHT_K);
     return ivec4(repeat_cell(k / (DEPTH_K), RIGHT_SUMMED) + k % (DEPTH_K) * RIGHT_K);
 }
-float take_right(ivec4 col, ivec4 depth) { return right_load(col.x + depth.x); }
-vec4 take_right4(ivec4 col, ivec4 depth) { return right_load4(col.x + depth.x); }
+int find_right(ivec4 col, ivec4 depth) { return col.x + depth.x; }
+float take_right(int cell) { return right_load(cell); }
+vec4 take_right4(int cell) { return right_load4(cell); }

@@ -21,14 +21,12 @@ ivec4 at_tap(int k) {
 
 bool reached(ivec4 row, ivec4 depth) { return HALO == 1 || inside(row.x + depth.x, row.y + depth.y); }
 
+int find_left(ivec4 row, ivec4 depth) { return reached(row, depth) ? row.z + depth.z : -1; }
+float take_left(int cell) { return x_load(cell); }
+vec4 take_left4(int cell) { return x_load4(cell); }
+
 float take_left(ivec4 row, ivec4 depth) {
     bool there = reached(row, depth);
     float value = x_load(there ? row.z + depth.z : SAFE);
     return there ? value : 0.0;
-}
-
-vec4 take_left4(ivec4 row, ivec4 depth) {
-    bool there = reached(row, depth);
-    vec4 value = x_load4(there ? row.z + depth.z : SAFE);
-    return there ? value : vec4(0.0);
 }

@@ -1,13 +1,14 @@
 // The frame of every dense product: y[z, m, n] = sum over k of left(z, m, k) right(z, k, n), + bias[n].
 //
 // A kernel says where its factors lie and nothing about tiles: sizes, and for each factor a first
-// step (what a row, a column or a depth index means, kept in an ivec4) and a second (the element, or
-// four neighbours). Two engines run it: product_tiles.glsl for GPUs, product_registers.glsl for
+// step (what a row, a column or a depth index means, kept in an ivec4), a second (the cell of an element,
+// of the left factor -1 where there is none and 0 is meant) and a third (the element in a cell, or four
+// neighbours). Two engines run it: product_tiles.glsl for GPUs, product_registers.glsl for
 // renderers on a CPU, where barriers and shared memory are dear.
 //
 // Macros of the pass: TILE_M, TILE_N (outputs a tile), TILE_K (depth a round), PER_M, PER_N (outputs
 // an invocation), LEFT_VEC, RIGHT_VEC, OUT_VEC (four neighbours are one access), LEFT_ALONG_K,
-// RIGHT_ALONG_K (the neighbours follow k; otherwise m or n), EVEN_DEPTH (no round reaches past the end
+// RIGHT_ALONG_K (the neighbours follow k; otherwise m or n), LEFT_GAPS (cells may be -1), EVEN_DEPTH (no round reaches past the end
 // of the depth), HAS_BIAS. LAUNCH_0 is the number of parts the depth is cut into, LAUNCH_1 the
 // depth of one. With PARTIAL sums go to scratch[part][z][m][n] and fold_products.glsl adds them up.
 
@@ -21,10 +22,12 @@ ivec4 left_row(int m);
 ivec4 left_depth(int k);
 ivec4 right_col(int n);
 ivec4 right_depth(int k);
-float take_left(ivec4 row, ivec4 depth);
-vec4 take_left4(ivec4 row, ivec4 depth);
-float take_right(ivec4 col, ivec4 depth);
-vec4 take_right4(ivec4 col, ivec4 depth);
+int find_left(ivec4 row, ivec4 depth);
+int find_right(ivec4 col, ivec4 depth);
+float take_left(int cell);
+vec4 take_left4(int cell);
+float take_right(int cell);
+vec4 take_right4(int cell);
 
 // Which product of the batch this invocation works on; kernels read it in their first steps.
 int product_batch;
@@ -57,54 +60,6 @@ Work work_of(int index) {
 // access sizes are multiples of 4, and so is the last index kept.
 int within_rows(int m) { return min(m, product_rows() - (LEFT_VEC == 1 && LEFT_ALONG_K == 0 ? 4 : 1)); }
 int within_cols(int n) { return min(n, product_cols() - (RIGHT_VEC == 1 && RIGHT_ALONG_K == 0 ? 4 : 1)); }
-
-// Depth k .. k+3 (columns of the matrix) by rows m .. m+3 whose first steps are given.
-mat4 left_matrix(ivec4 r0, ivec4 r1, ivec4 r2, ivec4 r3, int k, int last) {
-    mat4 block;
-#if LEFT_VEC && LEFT_ALONG_K
-    ivec4 depth = left_depth(min(k, last - 4));
-    block = transpose(mat4(take_left4(r0, depth), take_left4(r1, depth), take_left4(r2, depth),
-                           take_left4(r3, depth)));
-#else
-    for (int e = 0; e < 4; ++e) {
-        ivec4 depth = left_depth(min(k + e, last - 1));
-#if LEFT_VEC
-        block[e] = take_left4(r0, depth);
-#else
-        block[e] = vec4(take_left(r0, depth), take_left(r1, depth), take_left(r2, depth),
-                        take_left(r3, depth));
-#endif
-    }
-#endif
-#if !EVEN_DEPTH
-    for (int e = 0; e < 4; ++e) block[e] = k + e < last ? block[e] : vec4(0.0);
-#endif
-    return block;
-}
-
-// Depth k .. k+3 (columns of the matrix) by columns n .. n+3.
-mat4 right_matrix(ivec4 c0, ivec4 c1, ivec4 c2, ivec4 c3, int k, int last) {
-    mat4 block;
-#if RIGHT_VEC && RIGHT_ALONG_K
-    ivec4 depth = right_depth(min(k, last - 4));
-    block = transpose(mat4(take_right4(c0, depth), take_right4(c1, depth), take_right4(c2, depth),
-                           take_right4(c3, depth)));
-#else
-    for (int e = 0; e < 4; ++e) {
-        ivec4 depth = right_depth(min(k + e, last - 1));
-#if RIGHT_VEC
-        block[e] = take_right4(c0, depth);
-#else
-        block[e] = vec4(take_right(c0, depth), take_right(c1, depth), take_right(c2, depth),
-                        take_right(c3, depth));
-#endif
-    }
-#endif
-#if !EVEN_DEPTH
-    for (int e = 0; e < 4; ++e) block[e] = k + e < last ? block[e] : vec4(0.0);
-#endif
-    return block;
-}
 
 // Stores four neighbours of a row, those inside the result.
 void put_product(Work work, int m, int n, vec4 value) {

@@ -2,6 +2,69 @@
 #include "product.glsl"
 
 #if !SHARED_TILES
+float left_number(ivec4 row, ivec4 depth) {
+    int cell = find_left(row, depth);
+    float value = take_left(max(cell, 0));
+    return LEFT_GAPS == 1 && cell < 0 ? 0.0 : value;
+}
+
+vec4 left_four(ivec4 row, ivec4 depth) {
+    int cell = find_left(row, depth);
+    vec4 value = take_left4(max(cell, 0));
+    return LEFT_GAPS == 1 && cell < 0 ? vec4(0.0) : value;
+}
+
+// Depth k .. k+3 (columns of the matrix) by rows m .. m+3 whose first steps are given.
+mat4 left_matrix(ivec4 r0, ivec4 r1, ivec4 r2, ivec4 r3, int k, int last) {
+    mat4 block;
+#if LEFT_VEC && LEFT_ALONG_K
+    ivec4 depth = left_depth(min(k, last - 4));
+    block = transpose(mat4(left_four(r0, depth), left_four(r1, depth), left_four(r2, depth),
+                           left_four(r3, depth)));
+#else
+    for (int e = 0; e < 4; ++e) {
+        ivec4 depth = left_depth(min(k + e, last - 1));
+#if LEFT_VEC
+        block[e] = left_four(r0, depth);
+#else
+        block[e] = vec4(left_number(r0, depth), left_number(r1, depth), left_number(r2, depth),
+                        left_number(r3, depth));
+#endif
+    }
+#endif
+#if !EVEN_DEPTH
+    for (int e = 0; e < 4; ++e) block[e] = k + e < last ? block[e] : vec4(0.0);
+#endif
+    return block;
+}
+
+float right_number(ivec4 col, ivec4 depth) { return take_right(find_right(col, depth)); }
+vec4 right_four(ivec4 col, ivec4 depth) { return take_right4(find_right(col, depth)); }
+
+// Depth k .. k+3 (columns of the matrix) by columns n .. n+3.
+mat4 right_matrix(ivec4 c0, ivec4 c1, ivec4 c2, ivec4 c3, int k, int last) {
+    mat4 block;
+#if RIGHT_VEC && RIGHT_ALONG_K
+    ivec4 depth = right_depth(min(k, last - 4));
+    block = transpose(mat4(right_four(c0, depth), right_four(c1, depth), right_four(c2, depth),
+                           right_four(c3, depth)));
+#else
+    for (int e = 0; e < 4; ++e) {
+        ivec4 depth = right_depth(min(k + e, last - 1));
+#if RIGHT_VEC
+        block[e] = right_four(c0, depth);
+#else
+        block[e] = vec4(right_number(c0, depth), right_number(c1, depth), right_number(c2, depth),
+                        right_number(c3, depth));
+#endif
+    }
+#endif
+#if !EVEN_DEPTH
+    for (int e = 0; e < 4; ++e) block[e] = k + e < last ? block[e] : vec4(0.0);
+#endif
+    return block;
+}
+
 void main() {
     Work work = work_of(THREAD);
     if (product_batch >= product_batches()) return;

@@ -1,149 +1,133 @@
 // Runs a product through shared memory: a work group owns a tile of TILE_M x TILE_N outputs, the next
-// round of both factors is fetched while the present one is multiplied.
-#include "product.glsl"
+// round of both factors is fetched while the present one is multiplied. SLICES > 1: so many invocations
+// share PER_M x PER_N outputs, each having its own part of every round's depth; at the end they add up their
+// sums, SHARE fours of each slice at a time, and each finishes some of them.
+#include "product_rounds.glsl"
 #include "last_group.glsl"
 
 #if SHARED_TILES
-// Sums must live in registers: NVIDIA keeps an array there only if its loops are unrolled.
-#pragma optionNV(unroll all)
-#define LEFT_QUADS (TILE_M / 4)
-#define RIGHT_QUADS (TILE_N / 4)
-#define DEPTH_QUADS (TILE_K / 4)
-#define LEFT_BLOCKS (LEFT_QUADS * DEPTH_QUADS)
-#define BLOCKS (LEFT_BLOCKS + RIGHT_QUADS * DEPTH_QUADS)
-#define FETCHES ((BLOCKS + GROUP_SIZE - 1) / GROUP_SIZE)
 #define SUMS (PER_M * PER_N / 4)
-// Parts the last work group reads before it adds the first, so that their latencies overlap.
-#define AHEAD (SUMS >= 16 ? 1 : 16 / SUMS)
 #define THREADS_M (TILE_M / PER_M)
 #define THREADS_N (TILE_N / PER_N)
+#define SLICE_SIZE (THREADS_M * THREADS_N)
+#define SLICE_DEPTH (TILE_K / SLICES)
+// Fours of sums that a slice finishes, and which they are.
+#define OWN (SUMS / SLICES)
+#define OWNED(slice, j) ((j) / SHARE * SHARE * SLICES + (slice) * SHARE + (j) % SHARE)
+// Parts the last work group reads before it adds the first, so that their latencies overlap.
+#define AHEAD (OWN >= 16 ? 1 : 16 / OWN)
 
-shared vec4 left_tile[2 * TILE_K * LEFT_QUADS];
-shared vec4 right_tile[2 * TILE_K * RIGHT_QUADS];
-
-// The 4x4 blocks this invocation fetches each round: which, their first steps, what was read.
-ivec4 lines[FETCHES * 4];
-mat4 held[FETCHES];
-
-// Neighbouring invocations fetch what lies together in memory.
-ivec2 left_place(int block) {
-    return LEFT_ALONG_K == 1 ? ivec2(block / DEPTH_QUADS, block % DEPTH_QUADS)
-                             : ivec2(block % LEFT_QUADS, block / LEFT_QUADS);
+// Columns and rows of quads: which of the tile's outputs an invocation of a slice has. Lanes of a processor
+// form rectangles, so that together they read few different cells of shared memory.
+ivec2 spot(int mine) {
+#if defined(TALLIES)
+    return ivec2(mine % THREADS_N, mine / THREADS_N);
+#else
+    int block = mine >> 5, lane = mine & 31, wide = lane >> 1 & 7, high = (lane & 1) + (lane >> 4) * 2;
+#if THREADS_N % 8 == 0
+    return ivec2(block % (THREADS_N / 8) * 8 + wide, block / (THREADS_N / 8) * 4 + high);
+#else
+    return ivec2(block % (THREADS_N / 4) * 4 + high, block / (THREADS_N / 4) * 8 + wide);
+#endif
+#endif
 }
 
-ivec2 right_place(int block) {
-    return RIGHT_ALONG_K == 1 ? ivec2(block / DEPTH_QUADS, block % DEPTH_QUADS)
-                              : ivec2(block % RIGHT_QUADS, block / RIGHT_QUADS);
-}
+vec4 sum[SUMS];
 
-// Blocks of four depths are turned against each other so that their rows meet other banks; `quads`,
-// a power of two, is how many quads there are.
-int turned(int quad, int depth_quad, int quads) { return quad ^ (depth_quad % 4 * 2 & quads - 1); }
-
-void prepare(Work work) {
-    for (int f = 0; f < FETCHES; ++f) {
-        int block = int(gl_LocalInvocationIndex) + f * GROUP_SIZE;
-        if (block < LEFT_BLOCKS) {
-            int m = work.row + left_place(block).x * 4;
-            for (int e = 0; e < 4; ++e) lines[f * 4 + e] = left_row(within_rows(m + e));
-        } else if (block < BLOCKS) {
-            int n = work.col + right_place(block - LEFT_BLOCKS).x * 4;
-            for (int e = 0; e < 4; ++e) lines[f * 4 + e] = right_col(within_cols(n + e));
+// Multiplies a round; `left` and `right` are where the invocation's first four of each factor lie.
+void multiply(int left, int right) {
+    for (int d = 0; d < SLICE_DEPTH; ++d) {
+        vec4 a[PER_M / 4], b[PER_N / 4];
+        for (int p = 0; p < PER_M / 4; ++p) a[p] = tile_rounds[left + LEFT_LINE(d) + p * THREADS_M];
+        for (int q = 0; q < PER_N / 4; ++q) b[q] = tile_rounds[right + RIGHT_LINE(d) + q * THREADS_N];
+        for (int m = 0; m < PER_M; ++m) {
+            for (int q = 0; q < PER_N / 4; ++q) sum[m * (PER_N / 4) + q] += a[m / 4][m % 4] * b[q];
         }
     }
 }
 
-void fetch(int k, int last) {
-    for (int f = 0; f < FETCHES; ++f) {
-        int block = int(gl_LocalInvocationIndex) + f * GROUP_SIZE, at = f * 4;
-        if (block < LEFT_BLOCKS) {
-            held[f] = left_matrix(lines[at], lines[at + 1], lines[at + 2], lines[at + 3],
-                                 k + left_place(block).y * 4, last);
-        } else if (block < BLOCKS) {
-            held[f] = right_matrix(lines[at], lines[at + 1], lines[at + 2], lines[at + 3],
-                                  k + right_place(block - LEFT_BLOCKS).y * 4, last);
-        }
-    }
-}
+#if SLICES > 1
+vec4 total[OWN];
 
-void keep(int half_tile) {
-    for (int f = 0; f < FETCHES; ++f) {
-        int block = int(gl_LocalInvocationIndex) + f * GROUP_SIZE;
-        if (block < LEFT_BLOCKS) {
-            ivec2 place = left_place(block);
-            int at = (half_tile * TILE_K + place.y * 4) * LEFT_QUADS + turned(place.x, place.y, LEFT_QUADS);
-            for (int e = 0; e < 4; ++e) left_tile[at + e * LEFT_QUADS] = held[f][e];
-        } else if (block < BLOCKS) {
-            ivec2 place = right_place(block - LEFT_BLOCKS);
-            int at = (half_tile * TILE_K + place.y * 4) * RIGHT_QUADS + turned(place.x, place.y, RIGHT_QUADS);
-            for (int e = 0; e < 4; ++e) right_tile[at + e * RIGHT_QUADS] = held[f][e];
+// Every slice hands the others what they finish and adds what it is handed, in the order of the slices.
+void add_slices(int slice, int mine) {
+    for (int first = 0; first < OWN; first += SHARE) {
+        for (int to = 0; to < SLICES; ++to) {
+            int at = (to * (SLICES - 1) + slice - (slice > to ? 1 : 0)) * SHARE;
+            for (int j = 0; j < SHARE; ++j) {
+                if (to != slice) tile_rounds[(at + j) * SLICE_SIZE + mine] = sum[OWNED(to, first + j)];
+                else total[first + j] = sum[OWNED(to, first + j)];
+            }
         }
+        barrier();
+        for (int k = 0; k < (SLICES - 1) * SHARE; ++k) {
+            int at = slice * (SLICES - 1) * SHARE + k;
+            total[first + k % SHARE] += tile_rounds[at * SLICE_SIZE + mine];
+        }
+        barrier();
     }
 }
+#else
+#define total sum
+#endif
+
+#if JOINS
+// Each part's sums wait in scratch storage; the work group that comes last at the tile adds them up, in the
+// order of the parts. Returns whether this is the one.
+bool join_parts(Work work, int lane) {
+    int across = (product_cols() + TILE_N - 1) / TILE_N, down = (product_rows() + TILE_M - 1) / TILE_M;
+    int tile = (product_batch * down + work.row / TILE_M) * across + work.col / TILE_N;
+    int first = tile * LAUNCH_0 * OWN * GROUP_SIZE + lane;
+    for (int e = 0; e < OWN; ++e) scratch[first + (work.part * OWN + e) * GROUP_SIZE] = total[e];
+    if (!arrived_last(tile)) return false;
+    for (int e = 0; e < OWN; ++e) total[e] = vec4(0.0);
+    for (int part = 0; part < LAUNCH_0; part += AHEAD) {
+        vec4 found[AHEAD * OWN];
+        for (int e = 0; e < AHEAD * OWN; ++e) {
+            found[e] = scratch[first + min(part * OWN + e, LAUNCH_0 * OWN - 1) * GROUP_SIZE];
+        }
+        for (int ahead = 0; ahead < AHEAD; ++ahead) {
+            if (part + ahead >= LAUNCH_0) break;
+            for (int e = 0; e < OWN; ++e) total[e] += found[ahead * OWN + e];
+        }
+    }
+    return true;
+}
+#endif
 
 void main() {
     Work work = work_of(GROUP);
     if (product_batch >= product_batches()) return;
     int lane = int(gl_LocalInvocationIndex);
-    int tx = lane % THREADS_N, ty = lane / THREADS_N;
-    vec4 sum[SUMS];
+    int slice = int(gl_LocalInvocationIndex / uint(SLICE_SIZE)), mine = lane - slice * SLICE_SIZE;
+    ivec2 at = spot(mine);
     for (int e = 0; e < SUMS; ++e) sum[e] = vec4(0.0);
     prepare(work);
     fetch(work.first, work.last);
-    keep(0);
-    memoryBarrierShared();
-    barrier();
+    keep(0, work.first, work.last);
+    END_ROUND;
+    int left = slice * (SLICE_DEPTH / 4) * LEFT_STEP + at.y;
+    int right = 2 * LEFT_ROOM + slice * (SLICE_DEPTH / 4) * RIGHT_STEP + at.x;
     int half_tile = 0;
     for (int k = work.first; k < work.last; k += TILE_K) {
         bool more = k + TILE_K < work.last;
         if (more) fetch(k + TILE_K, work.last);
-        for (int d = 0; d < TILE_K; ++d) {
-            vec4 left[PER_M / 4], right[PER_N / 4];
-            int depth = half_tile * TILE_K + d;
-            for (int p = 0; p < PER_M / 4; ++p) {
-                left[p] = left_tile[depth * LEFT_QUADS + turned(ty + p * THREADS_M, d / 4, LEFT_QUADS)];
-            }
-            for (int q = 0; q < PER_N / 4; ++q) {
-                right[q] = right_tile[depth * RIGHT_QUADS + turned(tx + q * THREADS_N, d / 4, RIGHT_QUADS)];
-            }
-            for (int m = 0; m < PER_M; ++m) {
-                for (int q = 0; q < PER_N / 4; ++q) {
-                    sum[m * (PER_N / 4) + q] += left[m / 4][m % 4] * right[q];
-                }
-            }
-        }
+        multiply(left + half_tile * LEFT_ROOM, right + half_tile * RIGHT_ROOM);
         half_tile = 1 - half_tile;
-        if (more) keep(half_tile);
-        memoryBarrierShared();
-        barrier();
+        if (more) keep(half_tile, k + TILE_K, work.last);
+        END_ROUND;
     }
-#if JOINS
-    // Each part's sums wait in scratch storage; the work group that comes last at the tile adds them up,
-    // in the order of the parts.
-    int tile = work.row / TILE_M * ((product_cols() + TILE_N - 1) / TILE_N) + work.col / TILE_N;
-    tile += product_batch * ((product_rows() + TILE_M - 1) / TILE_M) * ((product_cols() + TILE_N - 1) / TILE_N);
-    int first = tile * LAUNCH_0 * SUMS * GROUP_SIZE + lane;
-    for (int e = 0; e < SUMS; ++e) scratch[first + (work.part * SUMS + e) * GROUP_SIZE] = sum[e];
-    if (!arrived_last(tile)) return;
-    for (int e = 0; e < SUMS; ++e) sum[e] = vec4(0.0);
-    for (int part = 0; part < LAUNCH_0; part += AHEAD) {
-        vec4 found[AHEAD * SUMS];
-        for (int e = 0; e < AHEAD * SUMS; ++e) {
-            found[e] = scratch[first + min(part * SUMS + e, LAUNCH_0 * SUMS - 1) * GROUP_SIZE];
-        }
-        for (int a = 0; a < AHEAD; ++a) {
-            if (part + a >= LAUNCH_0) break;
-            for (int e = 0; e < SUMS; ++e) sum[e] += found[a * SUMS + e];
-        }
-    }
+#if SLICES > 1
+    add_slices(slice, mine);
 #endif
-    for (int m = 0; m < PER_M; ++m) {
-        int row = work.row + (ty + m / 4 * THREADS_M) * 4 + m % 4;
-        for (int q = 0; q < PER_N / 4; ++q) {
-            put_product(work, row, work.col + (tx + q * THREADS_N) * 4,
-                        sum[m * (PER_N / 4) + q]);
-        }
+#if JOINS
+    if (!join_parts(work, lane)) return;
+#endif
+    for (int j = 0; j < OWN; ++j) {
+        int e = OWNED(slice, j), m = e / (PER_N / 4), q = e % (PER_N / 4);
+        int row = work.row + (at.y + m / 4 * THREADS_M) * 4 + m % 4;
+        put_product(work, row, work.col + (at.x + q * THREADS_N) * 4, total[j]);
     }
-    TALLY(work.row / TILE_M, work.col + tx * 4);
+    TALLY(work.row / TILE_M, work.col + at.x * 4);
 }
 #endif
