@@ -116,7 +116,7 @@ class Planner:
         variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
         passes = variant.plan(case)
         taken: list[Tallied] = []
-        if tallies:
+        if tallies and _can_take(case, passes):
             tail = tail or Epilogue((), _produced(case), case.layout_of, self.stored)
             tail, taken = self._taking(case, passes, tail, tallies)
         return [plan_pass(case, one, variant.name, tail) for one in passes], taken
@@ -238,6 +238,12 @@ class Planner:
             if other is not None and other != ref:
                 return True
         return False
+
+
+def _can_take(case: Case, passes: Sequence[Pass]) -> bool:
+    """Whether some pass takes sums along, and the instruction has the one result they are of."""
+    result = "dx" if isinstance(case.ins, Twin) else "y"
+    return case.has(result) and any(one.takes is not None for one in passes)
 
 
 def _produced(case: Case) -> Ref:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -274,3 +274,74 @@ def test_two_normalisations_get_the_sums_of_one_gradient(backend: GlBackend, bat
         np.testing.assert_allclose(
             found[2 + k], dgamma, rtol=1e-4, atol=1e-4 * np.abs(dgamma).max()
         )
+
+
+def _after_product(lines: Lines, y: Ref) -> tuple[Ref, Array]:
+    w = lines.kept("w", (8, 8))
+    z = lines.made("z", (BATCH, 8))
+    lines.add("forward", "MATMUL", a=y, b=w, y=z)
+    lines.add("backward", "COPY", x=lines.input("seed", (BATCH, 8)), y=z.gradient)
+    lines.add("backward", "GRADS_MATMUL", a=y, b=w, y=z, set=("a", "b"))
+    return z, draw(8, 8).T
+
+
+def _after_joining(lines: Lines, y: Ref) -> tuple[Ref, Array]:
+    z = lines.made("z", (BATCH, 16))
+    parts = (lines.input("other", (BATCH, 8)), y)
+    lines.add("forward", "CONCAT", xs=parts, y=z)
+    lines.add("backward", "COPY", x=lines.input("seed", (BATCH, 16)), y=z.gradient)
+    lines.add("backward", "GRADS_CONCAT", xs=parts, y=z, set=("xs",))
+    return z, np.eye(16)[:, 8:]
+
+
+@pytest.mark.parametrize("after", [_after_product, _after_joining])
+@pytest.mark.parametrize("batch", [1, 70])
+def test_a_gradient_of_another_name_leaves_the_sums_to_the_normalisation(
+    backend: GlBackend, after: Callable[[Lines, Ref], tuple[Ref, Array]], batch: int
+) -> None:
+    lines = Lines()
+    x, y = lines.input("x", (BATCH, 8)), lines.made("y", (BATCH, 8))
+    kept = {part: lines.kept(f"norm_{part}", (8,)) for part in PARAMETERS}
+    fields = {"eps": EPS, "factor": FACTOR}
+    lines.add("forward", "BATCHNORM", x=x, y=y, **fields, **kept)
+    z, back = after(lines, y)
+    fields["set"] = ("x", "gamma", "beta")
+    lines.add("backward", "GRADS_BATCHNORM", x=x, y=y, **fields, **kept)
+    program = lines.program(z)
+    given = {"x": draw(batch, 8), "seed": draw(batch, back.shape[0], 2)[..., 0]}
+    given |= {"other": given["x"], "w": back.T, **parameters("norm", 8)}
+    names = {tensor.name for tensor in program.tensors.values()}
+    fed = {name: given[name].astype(np.float32) for name in names & given.keys()}
+    wanted = (x.gradient, kept["gamma"].gradient, kept["beta"].gradient)
+    found = run_once(backend, program, batch, *wanted, **fed)
+    dy = given["seed"] @ back
+    inverse = 1.0 / np.sqrt(given["x"].var(0) + EPS)
+    xhat = (given["x"] - given["x"].mean(0)) * inverse
+    centred = dy - dy.mean(0) - xhat * (dy * xhat).mean(0)
+    exact = (given["norm_gamma"] * inverse * centred, (dy * xhat).sum(0), dy.sum(0))
+    for values, right in zip(found, exact, strict=True):
+        np.testing.assert_allclose(values, right, rtol=1e-4, atol=1e-4 * np.abs(right).max())
+
+
+@pytest.mark.parametrize("batch", [1, 70])
+def test_a_loss_leaves_the_sums_to_the_normalisation(backend: GlBackend, batch: int) -> None:
+    lines = Lines()
+    x, y = lines.input("x", (BATCH, 8)), lines.made("y", (BATCH, 8))
+    t, loss = lines.input("t", (BATCH, 8)), lines.made("loss", ())
+    kept = {part: lines.kept(f"norm_{part}", (8,)) for part in PARAMETERS}
+    fields = {"eps": EPS, "factor": FACTOR}
+    lines.add("forward", "BATCHNORM", x=x, y=y, **fields, **kept)
+    lines.add("forward", "LOSS_MSE", p=y, t=t, y=loss)
+    lines.add("backward", "FILL", y=loss.gradient, number=1.0)
+    lines.add("backward", "GRADS_LOSS_MSE", p=y, t=t, y=loss, set=("p",))
+    fields["set"] = ("x", "gamma", "beta")
+    lines.add("backward", "GRADS_BATCHNORM", x=x, y=y, **fields, **kept)
+    given = {"x": draw(batch, 8), "t": draw(batch, 8, 2)[..., 0], **parameters("norm", 8)}
+    fed = {name: values.astype(np.float32) for name, values in given.items()}
+    wanted = (kept["gamma"].gradient, kept["beta"].gradient)
+    found = run_once(backend, lines.program(loss), batch, *wanted, **fed)
+    xhat = (given["x"] - given["x"].mean(0)) / np.sqrt(given["x"].var(0) + EPS)
+    dy = xhat * given["norm_gamma"] + given["norm_beta"] - given["t"]
+    dy *= 2.0 / dy.size
+    for values, right in zip(found, ((dy * xhat).sum(0), dy.sum(0)), strict=True):
+        np.testing.assert_allclose(values, right, rtol=1e-4, atol=1e-4 * np.abs(right).max())
