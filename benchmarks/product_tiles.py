@@ -127,12 +127,12 @@ def main() -> int:
     engine, tiles = ("registers", REGISTER_TILES) if given.software else ("tiles", TILES)
     backend = GlBackend()
     print(backend.device)
-    print(f"{'GFLOP/s':<20}{'table':>18}" + "".join(f"{t.name:>10}" for t in tiles))
+    print(f"{'GFLOP/s':<20}{'table':>18}" + "".join(f"{t.name:>12}" for t in tiles))
     for work in shapes():
         chosen, taken = rate(backend, work, engine, given.steps)
         title = f"{work.title} d{work.gradient}" if work.gradient else work.title
         cells = [rate(backend, work, f"{engine}_{t.name}", given.steps)[0] for t in tiles]
-        print(f"{title:<20}{chosen:>9.0f} {taken:>8}" + "".join(f"{c:>10.0f}" for c in cells))
+        print(f"{title:<20}{chosen:>9.0f} {taken:>8}" + "".join(f"{c:>12.0f}" for c in cells))
         sys.stdout.flush()
     backend.close()
     return 0
