@@ -111,9 +111,11 @@ class Memory:
     def summary(self) -> str:
         """Two lines for people: the arena, and what stays."""
         plan = self.plan
+        parts = len(plan.buffers)
+        many = f" in {parts} buffers" if parts > 1 else ""
         return (
-            f"memory: one arena of {plan.total_bytes:,} bytes for {plan.sum_bytes:,} bytes of "
-            f"tensors, at most {plan.peak_bytes:,} needed at once (line {plan.peak_index})\n"
+            f"memory: one arena of {plan.total_bytes:,} bytes{many} for {plan.sum_bytes:,} bytes "
+            f"of tensors, at most {plan.peak_bytes:,} needed at once (line {plan.peak_index})\n"
             f"{self.kept()}"
         )
 
@@ -131,6 +133,7 @@ class Memory:
             "batch": self.batch,
             "target": self.target,
             "arena_bytes": self.plan.total_bytes,
+            "arena_buffers": self.plan.buffers,
             "unshared_bytes": self.plan.sum_bytes,
             "peak_bytes": self.plan.peak_bytes,
             "peak_index": self.plan.peak_index,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 
 from studio.engine.compiler.lifetimes import Span, inner_gradients, lifetimes
@@ -51,6 +53,8 @@ class MemoryPlan:
         program: what was planned.
         slots: place of every transient storage, in order of first need.
         total_bytes: length of the arena.
+        buffers: lengths of the buffers that make the arena up, one behind the other; one, unless
+            a single buffer may not be as long.
         peak_bytes: most bytes needed at once; no arena can be smaller.
         peak_index: running index of the (first) instruction where that is.
         sum_bytes: bytes without any sharing.
@@ -59,6 +63,7 @@ class MemoryPlan:
     program: Program
     slots: Mapping[Storage, Slot]
     total_bytes: int
+    buffers: tuple[int, ...]
     peak_bytes: int
     peak_index: int
     sum_bytes: int
@@ -80,6 +85,12 @@ class MemoryPlan:
             for slot in self.slots.values()
         )
 
+    def place(self, slot: Slot) -> tuple[int, int]:
+        """Which of the buffers a slot lies in, and its first byte there."""
+        begins = list(accumulate(self.buffers[:-1], initial=0))
+        number = bisect_right(begins, slot.offset) - 1
+        return number, slot.offset - begins[number]
+
     def table(self) -> str:
         """The plan for reading: a line per storage, then the sums and where the peak is."""
         head = ("storage", "tensor", "bytes", "offset", "lines")
@@ -90,7 +101,8 @@ class MemoryPlan:
             f"{row[3]:>{widths[3]}}  {row[4]}".rstrip()
             for row in rows
         ]
-        lines.append(f"arena {self.total_bytes} bytes; unshared {self.sum_bytes} bytes")
+        many = f" in {len(self.buffers)} buffers" if len(self.buffers) > 1 else ""
+        lines.append(f"arena {self.total_bytes} bytes{many}; unshared {self.sum_bytes} bytes")
         instructions = list(self.program)
         if instructions:
             lines.append(
@@ -112,7 +124,8 @@ def plan_memory(
 
     Storages are placed one after another, each into the smallest gap that is free during its whole
     life: largest first (greedy by size, Pisarchyk and Lee 2020), and where that is not the least
-    possible also in two other orders, of which the best is taken.
+    possible also in two other orders, of which the best is taken. An arena longer than the largest
+    storage may be is made up of several buffers, and no storage lies in two of them.
 
     Args:
         program: what runs; fused groups count as one instruction.
@@ -139,12 +152,15 @@ def plan_memory(
                 hint="use smaller batches or a smaller layer",
             )
     peak, index = _peak([(spans[s], sizes[s]) for s in spans], len(program))
-    slots = _placed(spans, sizes, target.offset_alignment, peak)
+    alignment = target.offset_alignment
+    part = _round_up(target.max_storage_bytes, alignment)
+    slots, buffers = _joined(_placed(spans, sizes, alignment, part, peak), alignment, part)
     ordered = sorted(slots, key=lambda s: (slots[s].first, s))
     return MemoryPlan(
         program,
         MappingProxyType({s: slots[s] for s in ordered}),
-        max((slot.end for slot in slots.values()), default=0),
+        sum(buffers),
+        buffers,
         peak,
         index,
         sum(sizes.values()),
@@ -168,15 +184,38 @@ ORDERS: tuple[Callable[[Span, int], tuple[int, int]], ...] = (
 """Which storage to place next: the largest, the one of most bytes times lines, the longest."""
 
 
+def _joined(
+    slots: Mapping[Storage, Slot], alignment: int, part: int
+) -> tuple[dict[Storage, Slot], tuple[int, ...]]:
+    """Slots of parts ``part`` bytes apart, moved together so that each is as long as it has to be.
+
+    Returns the slots and the length of every part.
+    """
+    found: dict[Storage, Slot] = {}
+    begins: list[int] = []
+    end = 0
+    by_offset = sorted(slots.items(), key=lambda item: item[1].offset)
+    for number, inside in groupby(by_offset, key=lambda item: item[1].offset // part):
+        begins.append(_round_up(end, alignment))
+        for storage, slot in inside:
+            found[storage] = replace(slot, offset=begins[-1] + slot.offset - number * part)
+            end = max(end, found[storage].end)
+    return found, tuple(after - before for before, after in pairwise([*begins, end]))
+
+
 def _placed(
-    spans: Mapping[Storage, Span], sizes: Mapping[Storage, int], alignment: int, least: int
+    spans: Mapping[Storage, Span],
+    sizes: Mapping[Storage, int],
+    alignment: int,
+    part: int,
+    least: int,
 ) -> dict[Storage, Slot]:
     """The best of a few orders; one that needs only ``least`` bytes ends the search."""
     best: dict[Storage, Slot] = {}
     total = -1
     for order in ORDERS:
         chosen = sorted(spans, key=lambda s: (order(spans[s], sizes[s]), s))
-        slots = _placed_in_order(chosen, spans, sizes, alignment, total)
+        slots = _placed_in_order(chosen, spans, sizes, alignment, part, total)
         if slots is not None:
             best, total = slots, max((slot.end for slot in slots.values()), default=0)
         if total <= least:
@@ -189,11 +228,13 @@ def _placed_in_order(
     spans: Mapping[Storage, Span],
     sizes: Mapping[Storage, int],
     alignment: int,
+    part: int,
     limit: int,
 ) -> dict[Storage, Slot] | None:
     """Where storages come to lie one after another; None once that takes ``limit`` bytes."""
     slots: dict[Storage, Slot] = {}
-    taken = TakenBytes(max((span.last for span in spans.values()), default=0) + 1, alignment)
+    length = max((span.last for span in spans.values()), default=0) + 1
+    taken = TakenBytes(length, alignment, part)
     for storage in order:
         span, nbytes = spans[storage], sizes[storage]
         slots[storage] = slot = Slot(taken.place(span, nbytes), nbytes, *span)

@@ -22,11 +22,13 @@ class TakenBytes:
     Args:
         length: number of instructions.
         alignment: storages begin at multiples of it.
+        part: no storage lies across a multiple of this, itself a multiple of the alignment.
     """
 
-    def __init__(self, length: int, alignment: int) -> None:
+    def __init__(self, length: int, alignment: int, part: int) -> None:
         self._leaves = 1 << max(length - 1, 0).bit_length()
         self._alignment = alignment
+        self._part = part
         # By node: taken over all instructions below it, and over some of them or all.
         self._over_all: dict[int, Stretches] = {}
         self._over_some: dict[int, Stretches] = {}
@@ -34,7 +36,7 @@ class TakenBytes:
     def place(self, span: Span, nbytes: int) -> int:
         """Take the smallest gap free over a span that holds ``nbytes``, or what is behind all.
 
-        Returns its offset; the lowest of several gaps of one size.
+        Returns its offset; the lowest of several gaps of one size. A gap ends with its part.
         """
         parts = self._parts(span)
         above = _above(parts)
@@ -51,12 +53,19 @@ class TakenBytes:
         best, room = -1, 0
         free = 0
         for begin, end in taken:
-            gap = begin - free
-            if gap >= nbytes and (best < 0 or gap < room):
-                best, room = free, gap
+            at = free
+            while begin - at >= nbytes:
+                seam = at - at % self._part + self._part
+                gap = min(begin, seam) - at
+                if gap >= nbytes and (best < 0 or gap < room):
+                    best, room = at, gap
+                at = seam
             if end > free:
                 free = end
-        return free if best < 0 else best
+        if best >= 0:
+            return best
+        left = self._part - free % self._part
+        return free if nbytes <= left else free + left
 
     def _taken(self, parts: list[int], above: set[int]) -> list[tuple[int, int]]:
         """What is taken over any part of a span, by first byte; stretches may overlap."""

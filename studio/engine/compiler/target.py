@@ -12,7 +12,7 @@ class Target:
     Attributes:
         name: ``cpu`` or ``gl``.
         pad_convolution_inputs: give inputs of padded convolutions a zero halo.
-        max_storage_bytes: largest single tensor.
+        max_storage_bytes: largest single tensor; an arena beyond it is several buffers.
         offset_alignment: bytes a storage offset must be a multiple of.
         max_fused_storages: storages one fused kernel may touch.
         fuses_operands: kernels take further tensors where they store their result: they add one, or

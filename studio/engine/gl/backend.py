@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from studio.engine.compiler.target import GL, Target
 from studio.engine.gl.binary_cache import BinaryCache, default_folder
 from studio.engine.gl.buffer_pool import BufferPool
 from studio.engine.gl.constant_tensors import write_constants
@@ -27,6 +26,7 @@ from studio.engine.runtime.requirements import (
 )
 
 if TYPE_CHECKING:
+    from studio.engine.compiler.target import Target
     from studio.engine.gl.choices import Choices
     from studio.engine.gl.context import ContextProvider
     from studio.engine.gl.device import DeviceInfo
@@ -87,7 +87,7 @@ class GlBackend:
     @property
     def target(self) -> Target:
         """What passes may know about OpenGL devices."""
-        return GL
+        return self._work.target
 
     def open_session(self) -> GlSession:
         """A session with nothing in it."""
@@ -110,7 +110,7 @@ class GlBackend:
         """
         check_batch(program, batch)
         rows = bound_rows(program, session.shape)
-        refuse_oversized(program, batch, rows, GL)
+        refuse_oversized(program, batch, rows, self.target)
         tensors = persistent_tensors(program)
         fresh = [t for t in tensors if not session.has(t.name)]
         session.ensure(tensors, rows)

@@ -26,6 +26,8 @@ from studio.engine.gl.buffers import (
 from studio.engine.gl.device import LARGEST_BUFFER_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from studio.engine.gl.entry_points import EntryPoints
@@ -133,16 +135,14 @@ class BufferPool:
                 driver; names size and purpose.
         """
         self.gl.check_thread()
-        capacity = size_class(nbytes)
-        if capacity > self.max_buffer_bytes:
-            if nbytes > self.max_buffer_bytes:
-                raise BackendError(
-                    f"{purpose} needs {format_bytes(nbytes)} in one buffer, the most this device "
-                    f"takes is {format_bytes(self.max_buffer_bytes)}",
-                    who="gl",
-                    hint="use a smaller batch or a smaller layer",
-                )
-            capacity = self.max_buffer_bytes
+        if nbytes > self.max_buffer_bytes:
+            raise BackendError(
+                f"{purpose} needs {format_bytes(nbytes)} in one buffer, the most this device "
+                f"takes is {format_bytes(self.max_buffer_bytes)}",
+                who="gl",
+                hint="use a smaller batch or a smaller layer",
+            )
+        capacity = self._capacity(nbytes)
         counters = self._counters
         allocation = self._free.pop(kind, capacity)
         if allocation is not None:
@@ -159,6 +159,30 @@ class BufferPool:
         if zero:
             self.clear(buffer.slice(0, allocation.capacity))
         return buffer
+
+    def acquire_all(
+        self, sizes: Sequence[int], purpose: str, *, zero: bool = False
+    ) -> list[PoolBuffer]:
+        """Lend several device buffers for one purpose, or none of them.
+
+        Raises:
+            BackendError: as ``acquire`` does; beyond the budget it names the sum of the sizes.
+        """
+        self.gl.check_thread()
+        counters = self._counters
+        together = sum(map(self._capacity, sizes))
+        if counters.bytes_in_use + together > counters.budget_bytes:
+            raise self._beyond_budget(sum(sizes), purpose)
+        found: list[PoolBuffer] = []
+        try:
+            for number, nbytes in enumerate(sizes, 1):
+                which = f"part {number} of {len(sizes)} of " if len(sizes) > 1 else ""
+                found.append(self.acquire(nbytes, which + purpose, zero=zero))
+        except BaseException:
+            for buffer in found:
+                self.release(buffer)
+            raise
+        return found
 
     def release(self, buffer: PoolBuffer) -> None:
         """Take a buffer back; the handle is dead afterwards.
@@ -263,21 +287,29 @@ class BufferPool:
         )
         gl.check(f"copying {source.buffer.purpose} to {target.buffer.purpose}")
 
+    def _capacity(self, nbytes: int) -> int:
+        """What a buffer for a request holds."""
+        return min(size_class(nbytes), self.max_buffer_bytes)
+
     def _make_room(self, capacity: int, nbytes: int, purpose: str) -> None:
         """Give free buffers back to the driver until the new one fits the budget."""
         counters = self._counters
         while counters.bytes_allocated + capacity > counters.budget_bytes:
             allocation = self._free.pop_oldest()
             if allocation is None:
-                raise BackendError(
-                    f"{purpose} needs {format_bytes(nbytes)} of device memory, but "
-                    f"{format_bytes(counters.bytes_in_use)} of the "
-                    f"{format_bytes(counters.budget_bytes)} allowed are in use",
-                    who="gl",
-                    hint="use a smaller batch, or train with --backend cpu",
-                )
+                raise self._beyond_budget(nbytes, purpose)
             counters.free -= 1
             self._delete(allocation)
+
+    def _beyond_budget(self, nbytes: int, purpose: str) -> BackendError:
+        counters = self._counters
+        return BackendError(
+            f"{purpose} needs {format_bytes(nbytes)} of device memory, but "
+            f"{format_bytes(counters.bytes_in_use)} of the "
+            f"{format_bytes(counters.budget_bytes)} allowed are in use",
+            who="gl",
+            hint="use a smaller batch, or train with --backend cpu",
+        )
 
     def _allocate(self, capacity: int, kind: BufferKind, purpose: str) -> Allocation:
         gl = self.gl

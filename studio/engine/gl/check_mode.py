@@ -61,7 +61,7 @@ def check_step(
     plain = program.with_tensors(
         program.tensors.update(t.replace(register=False) for t in program.tensors.values())
     )
-    storages = Storages(plain, session, work.pool, batch, rows, keep_all=True)
+    storages = Storages(plain, session, work.pool, work.target, batch, rows, keep_all=True)
     try:
         for tensor in program.inputs:
             source = fed.where(Ref(tensor))

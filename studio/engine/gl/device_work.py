@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from studio.engine.compiler.target import GL, Target
 from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.specs import Traits
 
@@ -29,6 +30,7 @@ class DeviceWork:
         gl: its entry points.
         pool: lends buffers.
         programs: compiles kernels, each text once.
+        target: what passes and memory plans may know of it.
         wanted_variants: variant by mnemonic where a measurement chose one.
         choices: what was measured on this device, asked before the shipped tables.
         sessions: those open.
@@ -39,6 +41,7 @@ class DeviceWork:
     gl: EntryPoints
     pool: BufferPool
     programs: ProgramCache
+    target: Target = GL
     wanted_variants: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = SHIPPED
     sessions: weakref.WeakSet[GlSession] = field(default_factory=weakref.WeakSet)

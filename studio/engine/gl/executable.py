@@ -72,7 +72,7 @@ class GlExecutable:
         self._session = session
         self._batch = batch
         self._rows = rows
-        self._storages = Storages(program, session, work.pool, batch, rows)
+        self._storages = Storages(program, session, work.pool, work.target, batch, rows)
         self._throttle = StepThrottle(work.gl, IN_FLIGHT)
         self._recording: Recording | None = None
         self._step = StepIssue(work.gl, (), fast=False)

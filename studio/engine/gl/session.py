@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role, Tensor
 from studio.engine.gl.device import SLICE_ALIGNMENT
@@ -164,8 +163,8 @@ class GlSession:
         missing = [t for t in tensors if not self._fits(t, rows)]
         wanted = [(t, t.descriptor(1, rows)) for t in missing]
         for tensor, descriptor in wanted:
-            if descriptor.device_nbytes > GL.max_storage_bytes:
-                raise too_large(tensor, descriptor.device_nbytes, GL)
+            if descriptor.device_nbytes > self._work.target.max_storage_bytes:
+                raise too_large(tensor, descriptor.device_nbytes, self._work.target)
         group: list[tuple[Tensor, ShapeDescriptor, int]] = []
         filled = 0
         for tensor, descriptor in wanted:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients, transient
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
-from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program
 from studio.engine.runtime.requirements import require_kept
 
 if TYPE_CHECKING:
+    from studio.engine.compiler.target import Target
     from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.gl.buffer_pool import BufferPool
     from studio.engine.gl.buffers import PoolBuffer, Slice
@@ -26,6 +26,7 @@ class Storages:
         program: whose storages.
         session: keeps the persistent ones.
         pool: lends the arena, zero-filled (halos rely on that).
+        target: says how long one of its buffers may be.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         keep_all: give every storage room of its own, so that all can be looked at.
@@ -36,26 +37,25 @@ class Storages:
         program: Program,
         session: GlSession,
         pool: BufferPool,
+        target: Target,
         batch: int,
         rows: int,
         *,
         keep_all: bool = False,
     ) -> None:
         self.program = program
-        self.plan: MemoryPlan = plan_memory(program, batch, rows, GL, keep_all=keep_all)
+        self.plan: MemoryPlan = plan_memory(program, batch, rows, target, keep_all=keep_all)
         self.inner = frozenset() if keep_all else inner_gradients(program)
         self._session = session
         self._pool = pool
         self._symbols = (batch, rows)
-        self._arena: PoolBuffer | None = None
-        if self.plan.total_bytes:
-            purpose = f"the arena of {program.name} ({program.mode}, batch {batch})"
-            self._arena = pool.acquire(self.plan.total_bytes, purpose, zero=True)
+        purpose = f"the arena of {program.name} ({program.mode}, batch {batch})"
+        self._arena: list[PoolBuffer] = pool.acquire_all(self.plan.buffers, purpose, zero=True)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arena."""
-        return self._arena.capacity if self._arena is not None else 0
+        return sum(buffer.capacity for buffer in self._arena)
 
     def descriptor(self, ref: Ref) -> ShapeDescriptor:
         """How the elements of an operand lie in its storage."""
@@ -72,11 +72,12 @@ class Storages:
         if not transient(self.program, storage) and root.role.persistent:
             return self._session.held(root.name).where
         slot = self.plan.slots.get(storage)
-        if slot is None or self._arena is None:
+        if slot is None or not self._arena:
             inside = root.register or storage in self.inner
             what = "lives inside a fused kernel only" if inside else "is not used"
             raise BackendError(f"it has no storage: it {what}", who=root.name)
-        return self._arena.slice(slot.offset, slot.nbytes)
+        number, offset = self.plan.place(slot)
+        return self._arena[number].slice(offset, slot.nbytes)
 
     def require_kept(self, ref: Ref) -> None:
         """BackendError unless an operand's contents are still there when a run has ended."""
@@ -89,6 +90,6 @@ class Storages:
 
     def release(self) -> None:
         """Give the arena back."""
-        if self._arena is not None:
-            self._pool.release(self._arena)
-            self._arena = None
+        for buffer in self._arena:
+            self._pool.release(buffer)
+        self._arena.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,11 @@ def assert_sound(plan: MemoryPlan, alignment: int) -> None:
         assert slot.nbytes % 4 == 0
         assert slot.nbytes > 0
         assert slot.end <= plan.total_bytes
+        number, begin = plan.place(slot)
+        assert begin % alignment == 0
+        assert 0 <= begin < begin + slot.nbytes <= plan.buffers[number]
+        assert slot.offset == sum(plan.buffers[:number]) + begin
+    assert plan.total_bytes == sum(plan.buffers)
     assert plan.peak_bytes <= plan.total_bytes
     places = len(plan.slots)
     assert plan.total_bytes <= plan.sum_bytes + places * alignment
@@ -82,6 +88,29 @@ def test_storages_alive_together_never_overlap(
     assert_sound(plan, target.offset_alignment)
     touched = set().union(*(program.reads(i) | program.writes(i) for i in program))
     assert touched <= set(plan.slots)
+
+
+@given(straight_programs(), st.integers(1, 5), st.sampled_from([1024, 1280]), st.booleans())
+def test_no_buffer_of_an_arena_is_longer_than_the_longest_storage_may_be(
+    program: Program, batch: int, limit: int, keep_all: bool
+) -> None:
+    target = replace(GL, max_storage_bytes=limit)
+    plan = plan_memory(program, batch, 0, target, keep_all=keep_all)
+    assert_sound(plan, target.offset_alignment)
+    assert max(plan.buffers) <= limit
+    whole = plan_memory(program, batch, 0, GL, keep_all=keep_all)
+    assert len(whole.buffers) == 1
+    if whole.total_bytes <= limit:
+        assert plan == whole
+
+
+def test_two_storages_that_fill_more_than_half_a_buffer_lie_in_two() -> None:
+    program = chain(2)
+    plan = plan_memory(program, 40, 0, replace(GL, max_storage_bytes=1024))
+    assert plan.buffers == (768, 768, 640)
+    assert [plan.place(slot) for slot in plan.slots.values()] == [(0, 0), (1, 0), (2, 0)]
+    assert [slot.offset for slot in plan.slots.values()] == [0, 768, 1536]
+    assert "arena 2176 bytes in 3 buffers; unshared 1920 bytes" in plan.table()
 
 
 @given(straight_programs())

@@ -1,0 +1,237 @@
+"""An arena longer than one buffer may be: several buffers, and the same results bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from studio.engine.compiler.target import GL
+from studio.engine.core.errors import BackendError, NumericError
+from studio.engine.core.tensor import BATCH, Ref, Role
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.executable import GlExecutable
+from studio.engine.isa.program import Program
+from studio.engine.runtime.live import StepClock
+from studio.engine.runtime.live_places import NotStoredError, NotThereError
+from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.network import Network
+from tests.engine.gl.gl_programs import Lines, run_once
+from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
+
+pytestmark = pytest.mark.gl
+
+MIB = 1 << 20
+BATCH_ROWS = 512
+STEPS = 3
+Arrays = Mapping[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    made = GlBackend()
+    yield made
+    made.close()
+
+
+def limit(backend: GlBackend, nbytes: int = GL.max_storage_bytes) -> None:
+    """Let no buffer of an arena be longer than so many bytes."""
+    backend._work.target = replace(GL, max_storage_bytes=nbytes)
+
+
+@pytest.fixture(autouse=True)
+def no_limit_afterwards(backend: GlBackend) -> Iterator[None]:
+    yield
+    limit(backend)
+
+
+def buffers_of(executable: GlExecutable) -> int:
+    return len(executable._storages._arena)
+
+
+@dataclass
+class Trained:
+    """What a training left: weights and slots, what was watched, kernels profiled, buffers."""
+
+    weights: Arrays
+    watched: Arrays
+    kernels: list[tuple[str, str]]
+    buffers: int
+
+
+def watch_all(network: Network, executable: GlExecutable) -> Arrays:
+    """Data and gradients of everything stored as they are in the next step."""
+    taps = []
+    clock = StepClock()
+    for tensor in executable.program.tensors.values():
+        for grad in (False, True):
+            tap = network.session.tap(tensor.name, grad=grad)
+            try:
+                executable.attach(tap, clock)
+            except (NotStoredError, NotThereError):
+                tap.close()
+                continue
+            tap.request()
+            taps.append(tap)
+    executable.run(1)
+    executable.finish()
+    found = {}
+    for tap in taps:
+        snapshot = tap.take()
+        assert snapshot is not None
+        with snapshot:
+            found[f"{tap.name}{'.grad' if tap.grad else ''}"] = snapshot.array()
+        executable.detach(tap)
+        tap.close()
+    return found
+
+
+def trained(backend: GlBackend) -> Trained:
+    """Steps of a convolutional network: plain ones, a watched, a profiled and a checked one."""
+    made = task(cnn(), DIGITS, batch_size=BATCH_ROWS)
+    assert made.training is not None
+    with Network(made, backend) as network:
+        network.initialise(0)
+        feed = Feed(network, "train", made.training, BATCH_ROWS, 0, 1 << 30)
+        order = np.arange(len(made.training), dtype=np.int32)
+        network.session.write("train/order", order)
+        rates = network.program("train").tensors.named("train/rates").shape
+        network.session.write("train/rates", np.full(rates, 1e-2, np.float32))
+        feed.position(Stretch(0, 0, BATCH_ROWS, 1), step=0, epoch=0, record=0)
+        executable = network.executable("train", BATCH_ROWS)
+        assert isinstance(executable, GlExecutable)
+        executable.run(STEPS)
+        watched = watch_all(network, executable)
+        profile = executable.profile(1)
+        executable.check()
+        executable.run(1)
+        weights = network.read((Role.PARAM, Role.STATE, Role.SLOT))
+        kernels = [(event.mnemonic, event.kernel) for event in profile.events]
+        return Trained(weights, watched, kernels, buffers_of(executable))
+
+
+def test_training_in_several_buffers_has_the_same_bits(backend: GlBackend) -> None:
+    whole = trained(backend)
+    limit(backend, MIB)
+    parts = trained(backend)
+    assert whole.buffers == 1 < parts.buffers
+    assert equal_bytes(whole.weights, parts.weights)
+    # In several buffers more of the tensors may keep their bytes, or fewer.
+    both = whole.watched.keys() & parts.watched.keys()
+    assert len(both) >= 0.9 * len(whole.watched)
+    assert any(name.endswith(".grad") for name in both)
+    assert all(np.isfinite(whole.watched[name]).all() for name in both)
+    assert [n for n in both if whole.watched[n].tobytes() != parts.watched[n].tobytes()] == []
+    assert {m for m, _ in whole.kernels} == {m for m, _ in parts.kernels}
+    assert backend._work.pool.counters().in_use == 0
+
+
+def branches() -> tuple[Program, list[Ref]]:
+    """Three functions of one input and the sum of all: six tensors needed at once."""
+    lines = Lines()
+    x = lines.input("x", (BATCH, 1000))
+    made = [lines.made(name, (BATCH, 1000)) for name in ("rectified", "bent", "doubled")]
+    lines.add("forward", "RELU", x=x, y=made[0])
+    lines.add("forward", "TANH", x=x, y=made[1])
+    lines.add("forward", "SCALE", x=x, y=made[2], alpha=2.0)
+    first, last = (lines.made(name, (BATCH, 1000)) for name in ("first", "last"))
+    lines.add("forward", "ADD", x1=made[0], x2=made[1], y=first)
+    lines.add("forward", "ADD", x1=first, x2=made[2], y=last)
+    outputs = [*made, last]
+    return lines.program(*outputs), outputs
+
+
+def test_a_tensor_of_the_longest_length_fills_a_buffer(backend: GlBackend) -> None:
+    program, outputs = branches()
+    x = np.random.default_rng(2).standard_normal((256, 1000), dtype=np.float32)
+    limit(backend, x.nbytes)
+    with pytest.raises(BackendError, match=r"\[x\].*at most 1024000 bytes.*needs 1028000"):
+        run_once(backend, program, 257, x=np.zeros((257, 1000), np.float32))
+    session = backend.open_session()
+    executable = backend.compile(program, session, 256)
+    storages = executable._storages
+    places = {storages.place(ref) for ref in (Ref(program.inputs[0]), *outputs)}
+    assert len({name for name, _ in places}) == 5
+    assert buffers_of(executable) == 6
+    assert executable.nbytes >= 6 * x.nbytes
+    executable.close()
+    session.close()
+    rectified, bent, doubled, last = run_once(backend, program, 256, *outputs, x=x)
+    np.testing.assert_array_equal(rectified, np.maximum(x, 0))
+    np.testing.assert_array_equal(doubled, 2 * x)
+    np.testing.assert_allclose(bent, np.tanh(x.astype(np.float64)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(last, rectified + bent + doubled)
+
+
+def test_check_mode_finds_the_same_number_in_several_buffers(backend: GlBackend) -> None:
+    program, _ = branches()
+    x = np.ones((256, 1000), np.float32)
+    x[200, 7] = np.nan
+
+    def said() -> str:
+        session = backend.open_session()
+        executable = backend.compile(program, session, 256)
+        executable.feed(program.inputs[0], x)
+        with pytest.raises(NumericError) as caught:
+            executable.check()
+        executable.close()
+        session.close()
+        return str(caught.value)
+
+    whole = said()
+    limit(backend, MIB)
+    assert said() == whole
+    assert "[200, 7]" in whole
+
+
+def test_programs_in_several_buffers_are_tuned(backend: GlBackend) -> None:
+    limit(backend, MIB)
+    made = task(cnn(), DIGITS, batch_size=BATCH_ROWS)
+    with Network(made, backend) as network:
+        program = network.program("train")
+    found = backend.tune([(program, BATCH_ROWS)], 1.0)
+    assert found.findings
+    assert found.passed_over == ()
+    assert backend._work.pool.counters().in_use == 0
+
+
+def test_more_than_the_device_has_is_refused_before_anything_is_made(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, _ = branches()
+    limit(backend, MIB)
+    pool = backend._work.pool
+    backend._work.engine.call(pool.trim)
+    monkeypatch.setattr(pool._counters, "budget_bytes", 4 * MIB)
+    session = backend.open_session()
+    with pytest.raises(BackendError, match=r"the arena of probe .* needs 5\.9 MiB .*4\.0 MiB"):
+        backend.compile(program, session, 256)
+    assert pool.counters().allocated == 0
+    session.close()
+
+
+def test_buffers_before_one_the_driver_refuses_are_given_back(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, _ = branches()
+    limit(backend, MIB)
+    pool = backend._work.pool
+    backend._work.engine.call(pool.trim)
+    real = pool._reserve
+    asked: list[int] = []
+
+    def refused(allocation: object) -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            raise BackendError("no more of it", who="gl")
+        real(allocation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pool, "_reserve", refused)
+    session = backend.open_session()
+    with pytest.raises(BackendError, match="no more of it"):
+        backend.compile(program, session, 256)
+    assert len(asked) == 3
+    assert pool.counters().in_use == 0
+    session.close()
