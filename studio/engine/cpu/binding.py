@@ -28,6 +28,9 @@ STRETCH = 1 << 15
 LONG_STRETCH = 1 << 18
 """Elements of a stretch at most where nothing is read again: fewer calls."""
 
+_LIGHT = frozenset({"RELU", "CLIPPED_RELU", "COPY", "ADD", "SUB", "MUL"})
+"""Instructions bound by memory alone."""
+
 _WHOLE = frozenset({"step", "rates", "norm"})
 """Operands that are tables beside the elements, not elements."""
 
@@ -35,6 +38,11 @@ _WHOLE = frozenset({"step", "rates", "norm"})
 def is_row(ins: Instruction) -> bool:
     """Whether an instruction runs from the element-wise table."""
     return _mnemonic(ins) in ROWS
+
+
+def is_one_pass(parts: Sequence[Instruction], views: Views) -> bool:
+    """Whether instructions are a single pass that takes no longer than reading and writing."""
+    return len(parts) == 1 and views.means.compiled and _mnemonic(parts[0]) in _LIGHT
 
 
 def bind(parts: Sequence[Instruction], views: Views) -> Run:
@@ -99,6 +107,7 @@ class _Cut:
     flat: bool
     length: int
     step: int
+    light: bool
 
     @property
     def starts(self) -> range:
@@ -119,7 +128,7 @@ class _Cut:
 
     def shares(self, views: Views) -> list[range]:
         """Which stretches each thread runs."""
-        return cut_evenly(len(self.starts), views.means.threads, prod(self.space))
+        return cut_evenly(len(self.starts), views.means.threads, prod(self.space), self.light)
 
     def scratch(self, views: Views, dtype: type[np.generic]) -> list[Anything]:
         """A stretch of working memory for each thread, in the form of its stretches in turn."""
@@ -133,14 +142,14 @@ class _Cut:
         return found
 
 
-def _cut(space: Shape, arrays: Sequence[Anything], stretch: int) -> _Cut:
+def _cut(space: Shape, arrays: Sequence[Anything], stretch: int, light: bool) -> _Cut:
     length = prod(space)
     if space and all(a.size == 1 or (a.shape == space and a.flags.c_contiguous) for a in arrays):
-        return _Cut(space, True, length, min(stretch, max(length, 1)))
+        return _Cut(space, True, length, min(stretch, max(length, 1)), light)
     if not space:
-        return _Cut(space, False, 1, 1)
+        return _Cut(space, False, 1, 1, light)
     rows = max(1, stretch // max(prod(space[1:]), 1))
-    return _Cut(space, False, space[0], min(rows, max(space[0], 1)))
+    return _Cut(space, False, space[0], min(rows, max(space[0], 1)), light)
 
 
 def _long_stretch(space: Shape, views: Views) -> int:
@@ -205,7 +214,8 @@ def _bind_parts(
     arrays = [a for part in bound for a in part.arrays.values()]
     once = len(bound) == 1 and bound[0].row.floats == 0 and views.means.compiled
     every = [*arrays, *(t for t in targets if t.shape == space)]
-    cut = _cut(space, every, _long_stretch(space, views) if once else STRETCH)
+    light = is_one_pass([part.ins for part in bound], views)
+    cut = _cut(space, every, _long_stretch(space, views) if once else STRETCH, light)
     floats = [cut.scratch(views, np.float32) for _ in range(max(p.row.floats for p in bound))]
     masks = [cut.scratch(views, np.bool_) for _ in range(2)]
     registers = {

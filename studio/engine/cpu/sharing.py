@@ -12,9 +12,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from studio.engine.core.tensor import BATCH, Ref
+from studio.engine.cpu.binding import is_one_pass
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.scratch import Scratch
-from studio.engine.cpu.team import WORTH_ELEMENTS, WORTH_FLOPS, cut_evenly, run_together
+from studio.engine.cpu.team import (
+    LIGHT_PASS,
+    WORTH_ELEMENTS,
+    WORTH_FLOPS,
+    cut_evenly,
+    run_together,
+)
 from studio.engine.cpu.views import Anything, Halo, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Storage
@@ -98,7 +105,8 @@ def can_share(entry: Entry, views: Views) -> bool:
     elements = max(
         views.type_of(r).numel for part in entry.parts for r in part.operands if r.present
     )
-    if elements >= WORTH_ELEMENTS:
+    one_pass = is_one_pass(entry.parts, views)
+    if elements >= WORTH_ELEMENTS * (LIGHT_PASS if one_pass else 1):
         return True
     return sum(part.flops(views.type_of) for part in entry.parts) >= WORTH_FLOPS
 

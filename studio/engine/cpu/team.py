@@ -120,6 +120,8 @@ def shared_team() -> Team:
 WORTH_ELEMENTS = 1 << 16
 """Elements of the largest operand from which a second thread pays: waking it takes about 30 µs."""
 
+LIGHT_PASS = 2
+"""How many times as many it takes where all there is to do is one pass bound by memory."""
 
 WORTH_FLOPS = 4_000_000
 """Operations from which it pays however small the operands."""
@@ -133,15 +135,17 @@ def cut_steps(length: int, count: int, step: int) -> list[slice]:
     return [slice(ends[i], ends[i + 1]) for i in range(count)]
 
 
-def cut_evenly(length: int, threads: int, elements: int) -> list[range]:
+def cut_evenly(length: int, threads: int, elements: int, light: bool = False) -> list[range]:
     """Runs of indices for each thread; one run where sharing does not pay.
 
     Args:
         length: how many there are to deal out.
         threads: how many may share them.
         elements: elements worked on in all.
+        light: whether that is one pass bound by memory.
     """
-    count = 1 if elements < WORTH_ELEMENTS else max(1, min(threads, length))
+    worth = WORTH_ELEMENTS * LIGHT_PASS if light else WORTH_ELEMENTS
+    count = 1 if elements < worth else max(1, min(threads, length))
     cuts = [round(i * length / count) for i in range(count + 1)]
     return [range(cuts[i], cuts[i + 1]) for i in range(count)]
 
