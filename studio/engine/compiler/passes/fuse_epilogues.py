@@ -144,17 +144,18 @@ class _Tails:
         until: int,
         start: int,
     ) -> bool:
-        """Whether a producer and what follows it could run where a later line stands."""
+        """Whether a producer and what follows it could run where a later line stands.
+
+        What counts is what runs in between, lines of groups that stand there now among it.
+        """
         program = self._program
         own = [lines[p] for p in (place, *found)]
         reads = {s for ins in own for s in program.reads(ins)}
         writes = {s for ins in own for s in program.writes(ins)}
-        for between in range(place + 1, until):
-            if between in found:
+        for other, ins in enumerate(lines):
+            runs = self.moved.get(start + other, start + other) - start
+            if other in found or not place < runs < until:
                 continue
-            if self.moved.get(start + between, start + between) > start + until:
-                return False
-            ins = lines[between]
             if writes & {*program.reads(ins), *program.writes(ins)}:
                 return False
             if reads & {*program.writes(ins)}:

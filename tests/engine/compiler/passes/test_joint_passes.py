@@ -190,6 +190,21 @@ def test_a_chain_that_others_read_does_not_wait() -> None:
     ]  # fmt: skip
 
 
+def test_a_chain_that_an_earlier_group_reads_does_not_wait() -> None:
+    net = Net("blocks", "infer")
+    x = net.input(3)
+    a = net.dense("a", x, 4)
+    first, second = net.dense("first", a, 4), net.dense("second", a, 4)
+    s = net.emit("s", Add, x1=first, x2=net.dense("short", x, 4))
+    other = net.emit("other", Add, x1=second, x2=net.dense("shorter", x, 4))
+    # Joins the first chain's group, which stands before that sum.
+    both = net.emit("both", Add, x1=s, x2=second)
+    after = fuse_epilogues(net.finish(other, both), target=GL)
+    verify(after)
+    owners = [ins.owners for ins in after if ins.mnemonic == "FUSE"]
+    assert owners == [("first", "s", "both"), ("shorter", "other")]
+
+
 @pytest.mark.parametrize("shape", [(4,), (1, 4)])
 def test_a_sum_over_repeats_stays_alone(shape: tuple[int, ...]) -> None:
     net = Net("repeats", "infer")
