@@ -31,7 +31,6 @@ ROWS_WORTH_PACKING = 32
 MOST_HEIGHT = 512
 """Columns of dy up to which reading it down its columns does not run into the same cache sets."""
 
-
 ROWS_AT_ONCE, ELEMENTS_AT_ONCE = 256, 1 << 16
 """Rows, or elements of them if that is more rows, that every panel passes over before the next."""
 

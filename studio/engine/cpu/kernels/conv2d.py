@@ -42,13 +42,13 @@ def build(ins: Instruction, views: Views) -> Run:
     if geometry.pointwise and lie_dense(x, views.halo(ins.ref("y"))):
         parts = plain_parts(views, _matrix(x.cells), _filters(weights), _matrix(y), bias)
         return partial(run_together, parts)
-    direct = (
-        is_direct(views, weights, weights.shape[3], x, views.halo(ins.ref("y")))
-        and fills_tiles(geometry)
-        and (len(y) == 1 or views.means.threads == 1)
-    )
     # A batch is shared by samples; what is shared here are the rows of a single picture.
     bands = cut_evenly(geometry.out[0], views.means.threads, max(x.cells.size, y.size))
+    direct = (
+        is_direct(views, weights, weights.shape[3], x, views.halo(ins.ref("y")))
+        and all(fills_tiles(banded(geometry, band)) for band in bands)
+        and (len(y) == 1 or len(bands) == 1)
+    )
     if direct:
         parts = [
             _direct_product(views, banded(geometry, band), x.cells, weights, bias, part)
