@@ -7,7 +7,6 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -20,12 +19,10 @@ from studio.engine.gl.products import product_passes
 from studio.engine.gl.specs import Case, Pass, Traits, Variant, all_variants, choose
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.timers import TimestampTimer
-from studio.engine.gl.tuning import spinner as spinners
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
-from studio.engine.gl.tuning.spinner import Spinner
 from studio.engine.gl.tuning.table import (
     Measured,
     Table,
@@ -455,66 +452,6 @@ def test_room_of_trials_is_given_back(backend: GlBackend) -> None:
     counters = backend._work.pool.counters()
     assert counters.bytes_high_water > 0
     assert counters.allocated == counters.in_use == 0
-
-
-@pytest.mark.gl
-def test_spinner_lasts_longer_for_more(backend: GlBackend) -> None:
-    work = backend._work
-
-    def steps() -> list[int]:
-        asked: list[int] = []
-        spinner = Spinner(work)
-        spin = spinner._spin
-        with patch.object(spinner, "_spin", lambda steps: (asked.append(steps), spin(steps))):
-            for dispatches in (1, 100, 10**9):
-                spinner.cover(dispatches)
-        work.gl.finish()
-        work.gl.check("spinning")
-        return asked
-
-    few, many, most = work.engine.call(steps)
-    assert 0 < few < many < most
-    assert work.pool.counters().in_use == 0
-
-
-@pytest.mark.gl
-def test_spinner_waits_for_the_clock_but_not_for_ever(backend: GlBackend) -> None:
-    work = backend._work
-    now = iter(range(10**6))
-
-    def settled(spinner: Spinner, *steps: float) -> int:
-        """How many of the readings are taken; every one takes a second of a clock of our own."""
-        ahead = iter(steps)
-        taken: list[float] = []
-
-        def read() -> float:
-            taken.append(next(ahead))
-            return taken[-1]
-
-        clock = patch.object(spinners, "time", SimpleNamespace(monotonic=lambda: next(now)))
-        most = patch.object(spinners, "AWAKE_SECONDS", 4.5)
-        with patch.object(spinner, "_timed_step", read), clock, most:
-            spinner.settle()
-        return len(taken)
-
-    def readings() -> list[int]:
-        spinner = Spinner(work)
-        spinner._step = 1.0
-        return [
-            settled(spinner, 1.01),
-            settled(spinner, 5.0, 5.0, 3.0, 1.01, 1.0),
-            settled(spinner, *[2.0] * 9),
-            settled(spinner, 2.03),
-            settled(spinner, 1.0),
-            settled(spinner, 2.0, 1.0),
-        ]
-
-    awake, risen, hot, still_hot, cooler, again = work.engine.call(readings)
-    assert awake == 1
-    assert risen == 4
-    assert 4 < hot < 9
-    assert (still_hot, cooler) == (1, 1), "the clock it last had is enough"
-    assert again == 2
 
 
 @pytest.mark.gl

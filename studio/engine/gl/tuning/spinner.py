@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from studio.engine.core.errors import BackendError
 from studio.engine.gl.planned import Planned, TableBinding
 from studio.engine.gl.recorder import Recording, issue
 from studio.engine.gl.source import assemble, kernel_text
@@ -29,6 +30,8 @@ AWAKE_SECONDS = 0.6
 """How long the clock may take to rise."""
 _METER_STEPS = 200_000
 """Steps by which the clock is read: some milliseconds."""
+_LEAST_STEP = 1e-10
+"""Seconds no step is shorter than, so that a clock that stands still asks for no endless spin."""
 _LOCAL = (1, 1, 1)
 
 
@@ -71,7 +74,11 @@ class Spinner:
             self._step = self._timed_step()
 
     def _timed_step(self) -> float:
-        """Seconds a step of the spinning takes now."""
+        """Seconds a step of the spinning takes now.
+
+        Raises:
+            BackendError: the driver answered no time.
+        """
         work = self._work
         timer = step_timer(work.gl, work.engine.info)
         try:
@@ -83,8 +90,9 @@ class Spinner:
             samples = timer.collect()
         finally:
             timer.release()
-        seconds = samples[0].seconds[0] if samples else 0.0
-        return max(seconds, 1e-6) / _METER_STEPS
+        if not samples:
+            raise BackendError("the driver answered no time", who="gl")
+        return max(samples[0].seconds[0] / _METER_STEPS, _LEAST_STEP)
 
     def _spin(self, steps: int) -> None:
         work = self._work

@@ -115,8 +115,9 @@ class _Tuner:
         self._passed_over: list[str] = []
         self._sources: list[KernelSource] = []
         self._software = work.traits.is_software
-        self._numbers = NumberBlock(work)
         self._spinner = None if work.traits.is_software else Spinner(work)
+        # Last, since it has to be given back.
+        self._numbers = NumberBlock(work)
 
     def run(self, jobs: Sequence[Job]) -> Tuning:
         """Measure what takes the most time first, until all is done or time is up."""
