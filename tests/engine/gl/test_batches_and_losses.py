@@ -7,7 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from studio.engine.core.tensor import Ref
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.buffers import Slice
+from studio.engine.gl.planned import Planned, TableBinding
+from studio.engine.gl.readback import read_now
+from studio.engine.gl.recorder import Recording, issue
+from studio.engine.gl.source import assemble
 from tests.engine.gl.naive import Array, close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
@@ -96,3 +102,47 @@ def test_a_class_that_is_none_gives_nan(backend: GlBackend) -> None:
     found = run_line(backend, line, "dp", gpu=True)["dp"]
     assert np.isnan(found[1:]).all()
     assert np.isfinite(found[0]).all()
+
+
+FARTHEST = """\
+layout(std430, binding = 0) buffer farthest_block { int farthest[]; };
+int reached = -1;
+float p_at(int i) { reached = max(reached, i); return 1.0; }"""
+EVERY_PLACE = """\
+#include "lanes.glsl"
+#include "kept_row.glsl"
+void main() {
+    float sum = 0.0;
+    keep_row(0);
+    for (int j = 0; j < PER_LANE; ++j) sum += row_value(0, j);
+    farthest[THREAD] = reached + int(sum * RUNTIME_ZERO);
+}"""
+
+
+@pytest.mark.parametrize(("classes", "lanes"), [(40, 32), (511, 32), (5000, 256), (513, 32)])
+def test_no_place_of_a_row_is_read_behind_its_end(
+    backend: GlBackend, classes: int, lanes: int
+) -> None:
+    work, words = backend._work, bytes(4 * lanes)
+    defines = {"CLASSES": classes, "LANES": lanes}
+    source = assemble("probe", EVERY_PLACE, [], local=(lanes, 1, 1), constants=FARTHEST,
+                      defines=defines, from_file=False)  # fmt: skip
+
+    def farthest() -> Array:
+        work.compile_all([source], None)
+        info = work.engine.info
+        recording = Recording(work.pool, info, work.compiled, no_storage, batch=1, rows=1)
+        try:
+            recording.record([Planned(source, (TableBinding(words),), (1, 1, 1))])
+            issue(work.gl, recording.dispatches)
+            return read_now(work.pool, recording.table(words), work.engine.stopping)
+        finally:
+            recording.release()
+
+    found = work.engine.call(farthest).view(np.int32)[:lanes]
+    assert found.max() == classes - 1
+    assert found.min() >= classes - lanes
+
+
+def no_storage(ref: Ref) -> Slice:
+    raise KeyError(ref)

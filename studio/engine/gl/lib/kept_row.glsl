@@ -18,5 +18,5 @@ float row_value(int first, int j) { return row_values[j]; }
 #else
 void keep_row(int first) {}
 
-float row_value(int first, int j) { return p_at(first + own_place(j)); }
+float row_value(int first, int j) { return p_at(first + min(own_place(j), CLASSES - 1)); }
 #endif
