@@ -39,6 +39,7 @@ from tests.engine.gl.tuned_lines import (
     linear,
     other_tiles,
     products_of,
+    take_for_a_gpu,
     tile_of,
 )
 
@@ -242,8 +243,13 @@ def test_candidates_begin_with_the_shipped_one_and_never_repeat(software: bool) 
 
 
 @pytest.mark.gl
+@pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("parts", [1, 2])
-def test_planner_takes_the_measured_tile_and_cut(backend: GlBackend, parts: int) -> None:
+def test_planner_takes_the_measured_tile_and_cut(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, parts: int, gpu: bool
+) -> None:
+    if gpu:
+        take_for_a_gpu(monkeypatch)
     line, expected = linear(rows=9, inner=64, out=24)
     (product,) = products_of(case_of(line))
     sign = product_signature(case_of(line), product)
@@ -305,7 +311,12 @@ def test_choices_are_named_by_what_they_choose() -> None:
 
 
 @pytest.mark.gl
-def test_backend_begins_with_what_was_kept_for_its_device(cache: Path) -> None:
+@pytest.mark.parametrize("gpu", [False, True])
+def test_backend_begins_with_what_was_kept_for_its_device(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool
+) -> None:
+    if gpu:
+        take_for_a_gpu(monkeypatch)
     line, _ = linear(rows=9, inner=64, out=24)
     (product,) = products_of(case_of(line))
     sign = product_signature(case_of(line), product)

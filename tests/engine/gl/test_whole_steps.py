@@ -17,7 +17,14 @@ from studio.engine.gl.tuning.signatures import product_signature
 from studio.engine.gl.tuning.table import Measured
 from studio.engine.gl.tuning.whole_steps import hold_against_steps, in_turn
 from tests.engine.gl.one_line import OneLine
-from tests.engine.gl.tuned_lines import case_of, linear, other_tiles, products_of, tile_of
+from tests.engine.gl.tuned_lines import (
+    case_of,
+    linear,
+    other_tiles,
+    products_of,
+    take_for_a_gpu,
+    tile_of,
+)
 
 
 @pytest.fixture
@@ -38,10 +45,13 @@ def found_better(backend: GlBackend, line: OneLine) -> Tuning:
 
 
 @pytest.mark.gl
+@pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("slower", [False, True])
 def test_choice_by_which_a_step_is_slower_is_dropped(
-    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, slower: bool
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, slower: bool, gpu: bool
 ) -> None:
+    if gpu:
+        take_for_a_gpu(monkeypatch)
     line, _ = linear(rows=9, inner=64, out=24)
     ran: list[list[str]] = []
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+
+import pytest
 
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.choices import Choices
+from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.products import Product, affordable
 from studio.engine.gl.specs import Case, Traits, all_variants
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile, best_tile
+from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.tuning.table import tile_variant
 from tests.engine.gl.naive import Array, draw
 from tests.engine.gl.one_line import OneLine
@@ -40,26 +44,32 @@ def products_of(case: Case) -> list[Product]:
     return found
 
 
-def tiles_of(backend: GlBackend) -> tuple[Tile, ...]:
-    """Tiles a product has to choose from on the kind of device the backend found."""
-    return REGISTER_TILES if backend.info.is_software else TILES
+def take_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have kernels chosen as on a GPU of no more than OpenGL 4.3 promises, whatever the device."""
+    traits = property(lambda work: Traits(choices=work.choices))
+    monkeypatch.setattr(DeviceWork, "traits", traits)
 
 
 def other_tiles(backend: GlBackend, product: Product) -> tuple[str, str]:
     """Variants of two tiles that are not the shipped one for a product."""
-    tiles = affordable(product, tiles_of(backend))
+    traits = backend._work.traits
+    tiles = REGISTER_TILES if traits.is_software else TILES
+    fit = affordable(product, tiles, traits.shared_bytes)
     size = (product.rows, product.cols, product.depth, product.batches)
-    shipped, _ = best_tile(*size, tiles, software=backend.info.is_software)
-    first, second = [tile_variant(t) for t in reversed(tiles) if t != shipped][:2]
+    shipped, _ = best_tile(*size, fit, software=traits.is_software)
+    first, second = [tile_variant(t) for t in reversed(fit) if t != shipped][:2]
     return first, second
 
 
 def tile_of(text: str) -> str:
     """The tile a kernel's text was made for, as variants name it."""
-    rows, cols, shared = (
-        text.split(f"#define {m} ", 1)[1].split()[0] for m in ("TILE_M", "TILE_N", "SHARED_TILES")
+    given = dict(re.findall(r"^#define (\w+) (\d+)$", text, re.MULTILINE))
+    (found,) = (
+        tile_variant(tile)
+        for tile in (*TILES, *REGISTER_TILES)
+        if all(given[name] == str(value) for name, value in tile.macros().items())
     )
-    return f"{'tiles' if shared == '1' else 'registers'}_{rows}x{cols}"
+    return found
 
 
 def check_parts(backend: GlBackend, texts: list[str], parts: int) -> None:
@@ -67,6 +77,6 @@ def check_parts(backend: GlBackend, texts: list[str], parts: int) -> None:
 
     A GPU's last work group adds a few parts up itself, a dispatch of its own does it elsewhere.
     """
-    joins = parts > 1 and not backend.info.is_software
+    joins = parts > 1 and not backend._work.traits.is_software
     assert len(texts) == (1 if joins else parts)
     assert ("#define JOINS 1" in texts[0]) == joins
