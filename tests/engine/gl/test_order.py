@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from studio.engine.autodiff.differentiate import differentiate
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref, Role
@@ -74,7 +73,7 @@ def blocks() -> Program:
     c = net.emit("relu4", Relu, x=net.emit("add1", Add, x1=b, x2=a))
     y = net.dense("dense", net.emit("gap", GlobalAvgPool2D, x=c), 4)
     net.emit("loss", LossMSE, "loss", p=y, t=net.target(4))
-    return differentiate(net.finish(y))
+    return net.finish(y)
 
 
 def optimised(program: Program) -> Program:
@@ -93,6 +92,7 @@ def test_sums_taken_along_and_patience_change_next_to_nothing(
 ) -> None:
     monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 13))
     program = optimised(blocks())
+    assert program.section("update")
     values = values_for(program, rng, ROWS, -0.9, 0.9)
     values["train/rates"] = np.full(256, 0.01)
     by_level, barriers = trained(backend, program, values)
