@@ -14,6 +14,9 @@ from studio.engine.cpu.views import Anything, Floats, Run, Sink, Views
 from studio.engine.cpu.windows import Geometry
 from studio.engine.isa.instruction import Instruction, Twin
 
+FULL = 16
+"""Channels of which any multiple fills vectors."""
+
 Box: TypeAlias = tuple[tuple[slice, slice], tuple[slice, slice]]
 
 
@@ -94,9 +97,19 @@ def _inside(geometry: Geometry, *arrays: Floats) -> bool:
 def _compiled_gradient(
     views: Views, geometry: Geometry, given: tuple[Floats, Floats, Floats], sink: Sink
 ) -> Run:
-    from studio.engine.cpu.compiled.pooling import maxpool_gradient
+    from studio.engine.cpu.compiled.pooling import maxpool_gradient, maxpool_squares_gradient
 
-    found = views.scratch((given[0].shape[3],))
+    x, y, _ = given
+    if sink.sets and geometry.kernel == geometry.stride == (2, 2) and x.shape[3] % FULL == 0:
+        covered = all(size % 2 == 0 for size in x.shape[1:3])
+
+        def run_squares() -> None:
+            if not covered:
+                sink.target.fill(0.0)
+            maxpool_squares_gradient(*given, sink.target)
+
+        return run_squares
+    found = views.scratch((y.shape[3],))
 
     def run() -> None:
         if sink.sets:

@@ -215,6 +215,8 @@ def _pooling() -> list[Case]:
     found += [
         Case("MAXPOOL2D", "halo", {"x": halo}, out_pad=HALO),
         Case("AVGPOOL2D", "halo", {"x": halo}, out_pad=HALO),
+        Case("MAXPOOL2D", "full", {"x": floats(2, 6, 8, 16, make=apart)}),
+        Case("MAXPOOL2D", "full-floor", {"x": floats(2, 7, 5, 32, make=apart)}),
         Case("GLOBAL_AVGPOOL2D", "odd", {"x": floats(3, 5, 7, 2)}),
         Case("GLOBAL_AVGPOOL2D", "one", {"x": floats(1, 1, 1, 3)}),
         Case("GLOBAL_AVGPOOL2D", "halo", {"x": floats(2, 3, 3, 5, pad=HALO)}),
