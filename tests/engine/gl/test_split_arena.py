@@ -12,13 +12,20 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices import SHIPPED
 from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.tuning.findings import Finding, Tuning
+from studio.engine.gl.tuning.signatures import product_signature
+from studio.engine.gl.tuning.table import Measured, Table
+from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotStoredError, NotThereError
 from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from tests.engine.gl.gl_programs import Lines, run_once
+from tests.engine.gl.one_line import run_line
+from tests.engine.gl.tuned_lines import case_of, linear, other_tiles, products_of
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
 
 pytestmark = pytest.mark.gl
@@ -186,14 +193,28 @@ def test_check_mode_finds_the_same_number_in_several_buffers(backend: GlBackend)
     assert "[200, 7]" in whole
 
 
-def test_programs_in_several_buffers_are_tuned(backend: GlBackend) -> None:
-    limit(backend, MIB)
-    made = task(cnn(), DIGITS, batch_size=BATCH_ROWS)
-    with Network(made, backend) as network:
-        program = network.program("train")
-    found = backend.tune([(program, BATCH_ROWS)], 1.0)
-    assert found.findings
+def test_other_kernels_are_held_against_steps_in_several_buffers(backend: GlBackend) -> None:
+    line, expected = linear(rows=600, inner=64, out=48)
+    (product,) = products_of(case_of(line))
+    sign = product_signature(case_of(line), product)
+    tile, _ = other_tiles(backend, product)
+    row = Measured(tile, 1, 1.0, 2.0)
+    backend.choose_by(Table({sign: row}))
+    whole = run_line(backend, line, "y")["y"]
+    limit(backend, 600 * 64 * 4)
+    parts = run_line(backend, line, "y")["y"]
+    backend.choose_by(SHIPPED)
+    np.testing.assert_allclose(whole, expected, rtol=1e-5, atol=1e-5)
+    assert whole.tobytes() == parts.tobytes()
+    finding = Finding(sign, ("shipped", 1), row, 2)
+    found = hold_against_steps(
+        backend, [(line.program, line.batch)], Tuning((finding,), 0, 1.0, "a clock")
+    )
     assert found.passed_over == ()
+    # Which is faster is the device's to say: the step ran by both.
+    assert len(found.steps) + len(found.dropped) == 1
+    tried = backend.tune([(line.program, line.batch)], 1.0)
+    assert len(tried.findings) + tried.left == 1
     assert backend._work.pool.counters().in_use == 0
 
 
