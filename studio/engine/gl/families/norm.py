@@ -153,7 +153,8 @@ def _joining_pass(
         scratch=room,
         in_fours=True,
         spares=True,
-        holds=_AHEAD,
+        # The gradient's text stores as it goes.
+        holds=_AHEAD if "y" in names else 0,
     )
 
 
