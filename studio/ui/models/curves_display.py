@@ -10,6 +10,7 @@ import numpy as np
 from studio.engine.core.signal import Signal
 from studio.ui.models.curves import RATE, Part, RunCurves, Segment
 from studio.ui.models.curves_scale import ValueScale
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs import RunList
 from studio.ui.models.series import Curve, EvenSteps, ListedSteps, Series, Smoothed
 from studio.ui.models.series_axes import AXES, Axis
@@ -49,12 +50,21 @@ class LineStyle(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A curve as the legend names it."""
+    """A curve as the legend names it.
+
+    Attributes:
+        key: which curve.
+        label: its name.
+        style: how it is drawn.
+        visible: whether it is.
+        note: what to know of its numbers, a few words or nothing.
+    """
 
     key: CurveKey
     label: str
     style: LineStyle
     visible: bool
+    note: str = ""
 
 
 class Stroke(NamedTuple):
@@ -334,13 +344,15 @@ class CurvesDisplay:
     def _entry(self, name: str, part: Part, *, alone: bool) -> Entry:
         key = CurveKey(name, part)
         marked = part == "validation"
+        run, visible = self._runs.run(name), key not in self._hidden
+        note = SHARED_PART if marked and run is not None and run.is_validated_on_test else ""
         if alone:
             style = LineStyle(1 if marked else 0, 1 if marked else 0, marked)
-            return Entry(key, part.capitalize(), style, key not in self._hidden)
-        run, kept = self._runs.run(name), self._runs.overlay.style(name)
+            return Entry(key, part.capitalize(), style, visible, note)
+        kept = self._runs.overlay.style(name)
         title = name if run is None else run.title
         style = LineStyle(kept.series, kept.dash, marked)
-        return Entry(key, f"{title} · {part}", style, key not in self._hidden)
+        return Entry(key, f"{title} · {part}", style, visible, note)
 
     def _series(self, metric: str, entry: Entry) -> Iterator[tuple[RunCurves, Segment, Series]]:
         curves = dict(self.runs)[entry.key.run]

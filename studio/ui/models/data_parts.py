@@ -16,6 +16,7 @@ from studio.engine.train.data.splitting import (
 )
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
+from studio.ui.models.held_out import SHARED_NAME, is_shared_by
 
 PartName: TypeAlias = Literal["training", "validation", "test"]
 Indices: TypeAlias = npt.NDArray[np.int32]
@@ -32,12 +33,19 @@ class Part:
         dataset: where its samples are: the source, or the test part the source brings.
         indices: which of them, in the order of the part.
         counts: samples per class, empty for regression.
+        is_shared: whether it is both, validation and test.
     """
 
     name: PartName
     dataset: Dataset
     indices: Indices
     counts: npt.NDArray[np.int64]
+    is_shared: bool = False
+
+    @property
+    def title(self) -> str:
+        """What it is called where parts are listed."""
+        return SHARED_NAME if self.is_shared else self.name
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -49,14 +57,15 @@ def parts_of(dataset: Dataset, data: DataSettings, training: TrainingSettings) -
     The rules are those a training divides by, without copying a sample. ParameterError or
     DataError where a part would be empty.
     """
+    shared = is_shared_by(training)
     if dataset.held_out is not None:
         kept = np.arange(len(dataset), dtype=np.int32)
         test = Part("test", dataset.held_out, np.arange(len(dataset.held_out), dtype=np.int32),
-                    _counts(dataset.held_out, None))  # fmt: skip
+                    _counts(dataset.held_out, None), shared)  # fmt: skip
     else:
         kept, held = _divided(dataset, np.arange(len(dataset), dtype=np.int32),
                               data.test_fraction, data.split_seed)  # fmt: skip
-        test = Part("test", dataset, held, _counts(dataset, held))
+        test = Part("test", dataset, held, _counts(dataset, held), shared)
     if training.validation not in ("tail", "random"):
         return (Part("training", dataset, kept, _counts(dataset, kept)), test)
     share = training.validation_fraction

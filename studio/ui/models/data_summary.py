@@ -136,7 +136,7 @@ def _remarks(
         if dataset.is_classification and not part.counts.all():
             missing = [dataset.class_names[i] for i in np.flatnonzero(part.counts == 0)]
             shown = ", ".join(missing[:6]) + (" …" if len(missing) > 6 else "")
-            found.append(f"the {part.name} part has no sample of {shown}")
+            found.append(f"the {part.title} part has no sample of {shown}")
     counts = parts[0].counts
     if len(counts) and counts.all() and counts.max() >= UNEVEN * counts.min():
         times = counts.max() / counts.min()

@@ -22,6 +22,7 @@ from studio.ui.models.evaluation_measures import Array
 from studio.ui.models.evaluation_networks import Network, RecordedNetwork
 from studio.ui.models.evaluation_plane import Plane, ask_plane, is_plane
 from studio.ui.models.evaluation_results import PartName, Results, measure, parts_of
+from studio.ui.models.held_out import SHARED_NAME, is_shared_in
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.runs import RunList
 from studio.ui.models.tasks import TaskHandle, TaskList
@@ -56,6 +57,15 @@ class Subject:
     is_plane: bool
     task: Task
     plane: Plane | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its test part is what each epoch of the training was measured on."""
+        return is_shared_in(self.task)
+
+    def part_title(self, part: PartName) -> str:
+        """What a part is called where they are listed."""
+        return SHARED_NAME if part == "test" and self.is_shared else part
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from studio.ui.models.evaluation_measures import (
     has_logits,
     regress,
 )
+from studio.ui.models.held_out import is_shared_in
 
 PartName: TypeAlias = Literal["test", "validation", "training"]
 
@@ -60,8 +61,9 @@ def part_of(task: Task, part: PartName) -> Samples | None:
 
 
 def parts_of(task: Task) -> tuple[PartName, ...]:
-    """The parts a task has."""
-    return tuple(part for part in PARTS if part_of(task, part) is not None)
+    """The parts a task has; where each epoch is measured on the test part, that is one part."""
+    apart = [p for p in PARTS if p != "validation"] if is_shared_in(task) else PARTS
+    return tuple(part for part in apart if part_of(task, part) is not None)
 
 
 def measure(

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from studio.ui.models.held_out import SHARED_NAME, SHARED_PART
 from studio.ui.models.runs_records import RunRecord
 
 Kind: TypeAlias = Literal["text", "number", "share", "count", "duration", "date", "star"]
 Cell: TypeAlias = "str | float | int | bool | None"
 
 RATE = "learning_rate"
+
+
+def _nothing(_run: RunRecord) -> str:
+    return ""
+
+
+def _shared(run: RunRecord) -> str:
+    return SHARED_PART if run.is_validated_on_test else ""
 
 
 @dataclass(frozen=True)
@@ -25,6 +35,7 @@ class RunColumn:
         value: what a run has there; None for nothing.
         tip: one sentence about it.
         shown: whether it is there at first.
+        note: what to know of a run's value, a few words or nothing.
     """
 
     id: str
@@ -33,6 +44,7 @@ class RunColumn:
     value: Callable[[RunRecord], Cell]
     tip: str
     shown: bool = True
+    note: Callable[[RunRecord], str] = _nothing
 
 
 def _setting(name: str) -> Callable[[RunRecord], Cell]:
@@ -95,14 +107,24 @@ _AFTER = (
 
 
 def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
-    """All columns there can be for some runs; those of metrics follow what the runs have."""
+    """All columns there can be for some runs; those of metrics follow what the runs have.
+
+    Where all runs were validated on the part they are tested on, one column tells of that part:
+    the other is there at first only where it says something else.
+    """
+    runs = tuple(runs)
+    validated = [run for run in runs if any(name.startswith("val_") for name in run.metrics)]
+    shared = bool(validated) and all(run.is_validated_on_test for run in validated)
     trained: dict[str, None] = {}
     tested: dict[str, None] = {}
     for run in runs:
         trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
         tested.update(dict.fromkeys(run.notes.test))
-    measured = [_metric(name) for name in sorted(trained, key=_metric_order)]
-    on_test = [_test_metric(name) for name in sorted(tested, key=_metric_order)]
+    measured = [_metric(name, shared) for name in sorted(trained, key=_metric_order)]
+    on_test = [
+        _test_metric(name, shared and all(_is_told(run, name) for run in runs))
+        for name in sorted(tested, key=_metric_order)
+    ]
     return (*_BEFORE, *on_test, *measured, *_AFTER)
 
 
@@ -122,24 +144,40 @@ def _short(words: str) -> str:
     return words.replace("accuracy", "acc.")
 
 
-def _metric(name: str) -> RunColumn:
+def _is_told(run: RunRecord, name: str) -> bool:
+    """Whether a metric on the test part is that of the last epoch, or was not measured."""
+    tested, last = run.notes.test.get(name), run.metrics.get(f"val_{name}")
+    return tested is None or (last is not None and math.isclose(tested, last, rel_tol=1e-4))
+
+
+def _metric(name: str, shared: bool) -> RunColumn:
     plain = name.removeprefix("val_").replace("_", " ")
     short = _short(plain)
-    title = f"Val. {short}" if name.startswith("val_") else short.capitalize()
-    what = "validation" if name.startswith("val_") else "training"
+    kind: Kind = "share" if is_share(name) else "number"
+    shown = name in ("loss", "val_loss", "val_accuracy")
+    tip = f"{plain.capitalize()} of the last epoch"
+    if not name.startswith("val_"):
+        return RunColumn(
+            f"metric.{name}", short.capitalize(), kind, lambda run: run.metrics.get(name),
+            f"{tip}, training part.", shown,
+        )  # fmt: skip
+    title, part = f"Val. {short}", "validation part"
+    if shared:
+        # The measure most are looked for by has a heading that a narrow pane has room for.
+        short = "" if plain == "accuracy" else f" {short}"
+        title, part = f"{SHARED_NAME.capitalize()}{short}", SHARED_PART
     return RunColumn(
-        f"metric.{name}", title, "share" if is_share(name) else "number",
-        lambda run: run.metrics.get(name), f"{plain.capitalize()} of the last epoch, {what} part.",
-        shown=name in ("loss", "val_loss", "val_accuracy"),
+        f"metric.{name}", title, kind, lambda run: run.metrics.get(name),
+        f"{tip}, {part}.", shown, _nothing if shared else _shared,
     )  # fmt: skip
 
 
-def _test_metric(name: str) -> RunColumn:
+def _test_metric(name: str, told: bool) -> RunColumn:
     plain = name.replace("_", " ")
     return RunColumn(
         f"test.{name}", f"Test {_short(plain)}", "share" if is_share(name) else "number",
         lambda run: run.notes.test.get(name), f"{plain.capitalize()} on the test part.",
-        shown=name != "loss",
+        shown=name != "loss" and not told, note=_shared,
     )  # fmt: skip
 
 

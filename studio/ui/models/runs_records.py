@@ -15,6 +15,7 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
+from studio.ui.models.held_out import is_shared_by
 from studio.ui.models.training_state import Standing
 
 _LOG = logging.getLogger(__name__)
@@ -141,6 +142,11 @@ class RunRecord:
             return datetime.strptime(self.name[:19], "%Y-%m-%d_%H-%M-%S").replace(tzinfo=UTC)
         except ValueError:
             return None
+
+    @property
+    def is_validated_on_test(self) -> bool:
+        """Whether its epochs were measured on the samples it is tested on."""
+        return self.project is not None and is_shared_by(self.project.training)
 
     @property
     def word(self) -> str:

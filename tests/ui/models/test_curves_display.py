@@ -23,6 +23,7 @@ from studio.ui.models.curves_scale import (
     place_ticks,
     short_count,
 )
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs import RunList
 from studio.ui.models.series_axes import AXES
 from studio.ui.models.smoothing import smooth
@@ -68,6 +69,17 @@ def test_one_run_is_drawn_with_a_colour_for_each_part(bench: PlotBench) -> None:
     assert training.style == LineStyle(0, 0, False)
     assert validation.style == LineStyle(1, 1, True)
     assert [entry.label for entry in display.entries(RATE)] == ["Training"]
+
+
+def test_a_curve_says_that_validation_and_test_are_the_same_samples(tmp_path: Path) -> None:
+    notes = {}
+    for validation in ("held-out", "tail"):
+        (tmp_path / validation).mkdir()
+        bench = PlotBench(tmp_path / validation, epochs=1, validation=validation)
+        bench.trained()
+        notes[validation] = [entry.note for entry in bench.display.entries("loss")]
+        bench.close()
+    assert notes == {"held-out": ["", SHARED_PART], "tail": ["", ""]}
 
 
 def test_several_runs_differ_in_colour_and_dash_and_keep_them(bench: PlotBench) -> None:

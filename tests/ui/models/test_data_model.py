@@ -86,6 +86,8 @@ def test_parts_are_those_a_training_gets(desk: DataDesk, name: str, validation: 
     if validation in ("tail", "random"):
         expected["validation"] = task.validation
     assert {part.name for part in summary.parts} == set(expected)
+    test = "held-out" if task.validation is task.test else "test"
+    assert [part.title for part in summary.parts][-1] == test
     for part in summary.parts:
         samples = expected[part.name]
         assert samples is not None

@@ -26,6 +26,7 @@ from studio.ui.models.evaluation_measures import (
     regress,
 )
 from studio.ui.models.evaluation_results import part_of
+from studio.ui.models.held_out import SHARED_NAME
 from studio.ui.models.runs import RunList
 from tests.engine.train.small_tasks import DIGITS, SPIRALS
 from tests.ui.models.training_bench import TrainingBench
@@ -263,10 +264,27 @@ def test_samples_are_chosen_and_ordered(digits: TestBench) -> None:
     assert np.all(np.diff(outcome.losses[evaluation.samples]) >= 0)
 
 
+def test_the_test_part_says_that_it_was_validated_on(digits: TestBench) -> None:
+    subject = digits.evaluation.subject
+    assert subject is not None
+    assert subject.parts == ("test", "training")
+    assert [subject.part_title(part) for part in subject.parts] == [SHARED_NAME, "training"]
+
+
+def test_a_validation_part_of_its_own_can_be_measured(
+    tmp_path: Path, benches: list[TestBench]
+) -> None:
+    options = {"validation": "tail", "epochs": 1, "batch_size": 32}
+    benches.append(TestBench(tmp_path, digits_net(), DIGITS, **options))
+    benches[0].test()
+    subject = benches[0].evaluation.subject
+    assert subject is not None
+    assert subject.parts == ("test", "validation", "training")
+    assert subject.part_title("test") == "test"
+
+
 def test_other_parts_can_be_measured(digits: TestBench) -> None:
     evaluation = digits.evaluation
-    assert evaluation.subject is not None
-    assert evaluation.subject.parts == ("test", "validation", "training")
     evaluation.choose_part("training")
     digits.until(lambda: evaluation.results is not None and evaluation.results.part == "training")
     network = digits.model.network

@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from studio.engine.core.errors import DataError, ParameterError, StudioError
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
 from studio.ui.models import runs
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs import RunList
 from studio.ui.models.runs_bin import FOLDER, empty, put_away
 from studio.ui.models.runs_columns import RunArrangement, columns_of
@@ -251,6 +253,33 @@ def test_columns_follow_what_the_runs_measured(tmp_path: Path) -> None:
     assert "metric.val_loss" not in found
     assert found["seconds"].value(records(tmp_path / "other")[2]) == 6.0
     assert len(found) == len(set(found))
+
+
+def measured(folder: Path, validation: str, tested: float) -> RunRecord:
+    run = written(folder, 0, validation=validation)
+    metrics = {"loss": 0.5, "accuracy": 0.8, "val_loss": 0.4, "val_accuracy": 0.9}
+    run.write_summary({"state": "finished", "epochs": 2, "steps": 10, "metrics": metrics})
+    return replace(read_record(run), notes=RunNotes(test={"accuracy": tested, "loss": 0.4}))
+
+
+def test_one_column_tells_of_a_part_that_is_validation_and_test(tmp_path: Path) -> None:
+    shared = measured(tmp_path / "shared", "held-out", 0.9)
+    found = {column.id: column for column in columns_of([shared])}
+    assert found["metric.val_accuracy"].title == "Held-out"
+    assert SHARED_PART in found["metric.val_accuracy"].tip
+    assert not found["test.accuracy"].shown
+    apart = measured(tmp_path / "apart", "tail", 0.9)
+    for runs_there in ([apart], [apart, shared]):
+        found = {column.id: column for column in columns_of(runs_there)}
+        assert found["metric.val_accuracy"].title == "Val. acc."
+        for column in (found["test.accuracy"], found["metric.val_accuracy"]):
+            assert column.shown
+            assert (column.note(shared), column.note(apart)) == (SHARED_PART, "")
+
+
+def test_what_was_tested_is_there_where_it_differs_from_the_last_epoch(tmp_path: Path) -> None:
+    columns = columns_of([measured(tmp_path, "held-out", 0.95)])
+    assert "test.accuracy" in [column.id for column in columns if column.shown]
 
 
 @pytest.mark.parametrize(

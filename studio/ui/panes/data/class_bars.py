@@ -98,7 +98,7 @@ class ClassBars(QAbstractScrollArea):
 
     def text_of(self, klass: int) -> str:
         """What there is to say of a class."""
-        lines = [f"{numbers.count(int(p.counts[klass]))} {p.name}" for p in self._parts]
+        lines = [f"{numbers.count(int(p.counts[klass]))} {p.title}" for p in self._parts]
         return f"{self._names[klass]}: " + ", ".join(lines)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -162,7 +162,7 @@ class PartsBar(QWidget):
         """Show these parts."""
         self._parts = parts
         self.setAccessibleName(
-            ", ".join(f"{numbers.count(len(p))} {p.name}" for p in parts) or "no parts"
+            ", ".join(f"{numbers.count(len(p))} {p.title}" for p in parts) or "no parts"
         )
         self.update()
 
@@ -178,7 +178,7 @@ class PartsBar(QWidget):
             painter.fillRect(QRectF(left, 2, max(1.0, length - 1), 10),
                              theme.colour(ROLES[part.name]))  # fmt: skip
             left += length
-            text = f"{numbers.count(len(part))} {part.name}"
+            text = f"{numbers.count(len(part))} {part.title}"
             painter.fillRect(QRectF(text_left, 21, 7, 7), theme.colour(ROLES[part.name]))
             painter.setPen(theme.colour("text2"))
             painter.drawText(QRect(text_left + 10, 15, self.width(), 18), _LEFT, text)

@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QPalette,
     QPen,
 )
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain
 from studio.graph_editor.model.document import Document
@@ -34,6 +34,7 @@ from studio.ui.models.data_fields import (
     split_rows,
 )
 from studio.ui.models.data_summary import DataSummary
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.studio import Studio
 from studio.ui.panes.data.attaching import Attaching, dropped_paths
 from studio.ui.panes.data.changes_view import ChangesView
@@ -87,6 +88,11 @@ class DataPane(PaneFrame):
         self.source_form = Form(data.set_option, self._reset_option)
         self.columns = ColumnsEditor(data)
         self.parts = PartsBar()
+        self.shared = QLabel(SHARED_PART.capitalize())
+        self.shared.setObjectName("shared_part")
+        self.shared.setProperty("role", "faint")
+        self.shared.setFont(theme.font("small"))
+        self.shared.setWordWrap(True)
         self.split_form = Form(self._set_field, self._reset_field)
         self.norm_form = Form(self._set_field, self._reset_field)
         self.features = FeatureTable()
@@ -101,7 +107,7 @@ class DataPane(PaneFrame):
                 ("Samples", True, (self.samples,)),
                 ("Classes", True, (self.bars,)),
                 ("Source", True, (self.source_form, self.columns)),
-                ("Split", True, (self.parts, self.split_form)),
+                ("Split", True, (self.parts, self.shared, self.split_form)),
                 ("Normalisation", True, (self.norm_form, self.features)),
                 ("Augmentation", True, (self.changes_form, self.changes)),
                 ("Facts", False, (self.facts,)),
@@ -171,6 +177,7 @@ class DataPane(PaneFrame):
             self.bars.show_parts(dataset.class_names, summary.parts)
             self.sections["Classes"].set_note(str(len(dataset.class_names)))
         self.parts.show_parts(summary.parts)
+        self.shared.setVisible(any(part.is_shared for part in summary.parts))
         self.split_form.show_rows(split_rows(plain, has_test_part=dataset.held_out is not None))
         self.sections["Split"].set_note(
             "the source's own test part" if dataset.held_out is not None else ""

@@ -58,7 +58,7 @@ class SampleView(QWidget):
         chosen = self.parts.currentData()
         self.parts.clear()
         for part in summary.parts:
-            self.parts.addItem(part.name, part.name)
+            self.parts.addItem(part.title, part.name)
         self.parts.setCurrentIndex(max(0, self.parts.findData(chosen)))
         self._browse()
 

@@ -13,6 +13,7 @@ from studio.ui.panes.plots import strokes
 _SAMPLE = 20
 _HIGH = 22
 _GAP = 6
+_TIP = "Click hides or shows it, Shift+click shows it alone"
 
 
 class Chip(QAbstractButton):
@@ -28,7 +29,6 @@ class Chip(QAbstractButton):
         self.setFont(theme.font("small"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip("Click hides or shows it, Shift+click shows it alone")
         self.show_entry(entry)
 
     def show_entry(self, entry: Entry) -> None:
@@ -38,7 +38,9 @@ class Chip(QAbstractButton):
         self.setText(entry.label)
         self.setChecked(entry.visible)
         self.setAccessibleName(entry.label)
-        self.setAccessibleDescription("shown" if entry.visible else "hidden")
+        state = "shown" if entry.visible else "hidden"
+        self.setAccessibleDescription(f"{state}; {entry.note}" if entry.note else state)
+        self.setToolTip(f"{entry.label}: {entry.note}\n{_TIP}" if entry.note else _TIP)
         self.updateGeometry()
         self.update()
 

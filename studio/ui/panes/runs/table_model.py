@@ -56,7 +56,7 @@ class RunTableModel(QAbstractTableModel):
         runs = self._runs.runs
         columns = columns_of(runs)
         rows = self.arrangement.arrange(runs, columns)
-        changed = [c.id for c in columns] != [c.id for c in self._columns]
+        changed = _look(columns) != _look(self._columns)
         same = [r.name for r in rows] == [r.name for r in self._rows]
         if changed or not same:
             self.beginResetModel()
@@ -168,9 +168,14 @@ class RunTableModel(QAbstractTableModel):
         return None
 
 
+def _look(columns: tuple[RunColumn, ...]) -> list[tuple[str, str, str, bool]]:
+    return [(c.id, c.title, c.tip, c.shown) for c in columns]
+
+
 def _tip(run: RunRecord, column: RunColumn) -> str:
     if column.id in ("title", "state"):
         lines = [run.title, f"{run.word}. {run.reason}".strip(), run.problem, run.notes.text]
         return "\n".join(line for line in lines if line)
     text = exact_text(column.kind, column.value(run))
-    return f"{column.tip}\n{text}" if text else column.tip
+    note = column.note(run) if text else ""
+    return "\n".join(line for line in (column.tip, text, note.capitalize()) if line)

@@ -24,7 +24,8 @@ from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame, separator
 from studio.ui.kit.keys import shown_keys
 from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.evaluation_results import PartName
+from studio.ui.models.evaluation_results import PARTS
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs_columns import is_share
 from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.ask_view import AskView
@@ -37,11 +38,7 @@ _ROOM = (520, 860)
 _NOTE = 96
 """Pixels for gaps and the remark beside the measures."""
 
-_PART_WORDS: dict[PartName, str] = {
-    "test": "Test part",
-    "validation": "Validation part",
-    "training": "Training part",
-}
+_PART_TIP = "Which part of the data is measured"
 
 
 class TestingPane(PaneFrame):
@@ -249,7 +246,7 @@ class MeasuresHead(QWidget):
         self._part = QComboBox(self)
         self._part.setObjectName("test_part")
         self._part.setAccessibleName("Part of the data")
-        self._part.setToolTip("Which part of the data is measured")
+        self._part.setToolTip(_PART_TIP)
         self._part.activated.connect(self._chosen)
         self._again = tool_button(
             "refresh", "test_again", "Measure the network as it is now", self, "Measure again"
@@ -328,10 +325,14 @@ class MeasuresHead(QWidget):
         self._show_networks()
         subject, results = self._evaluation.subject, self._evaluation.results
         parts = () if subject is None else subject.parts
-        if [self._part.itemData(n) for n in range(self._part.count())] != list(parts):
+        titles = [] if subject is None else [f"{subject.part_title(p)} part" for p in parts]
+        wanted = [title.capitalize() for title in titles]
+        if [self._part.itemText(n) for n in range(self._part.count())] != wanted:
             self._part.clear()
-            for part in parts:
-                self._part.addItem(_PART_WORDS[part], part)
+            for part, title in zip(parts, wanted, strict=True):
+                self._part.addItem(title, part)
+        shared = subject is not None and subject.is_shared
+        self._part.setToolTip(f"{_PART_TIP}\nTest: {SHARED_PART}" if shared else _PART_TIP)
         if self._evaluation.part in parts:
             self._part.setCurrentIndex(parts.index(self._evaluation.part))
         self._part.setVisible(bool(parts))
@@ -380,5 +381,5 @@ class MeasuresHead(QWidget):
 
     def _chosen(self, row: int) -> None:
         part = self._part.itemData(row)
-        if part in _PART_WORDS:
+        if part in PARTS:
             self._evaluation.choose_part(part)

@@ -42,7 +42,10 @@ class EndNotice(QObject):
         self._ended = None
         results = self._evaluation.results
         numbers_found = dict(ending.metrics) if results is None else dict(results.metrics)
-        where = "" if results is None else f"{results.part} "
+        subject = self._evaluation.subject
+        where = ""
+        if results is not None and subject is not None:
+            where = f"{subject.part_title(results.part)} "
         reached = [
             f"{where}{name.replace('_', ' ')} {_text(name, value)}"
             for name, value in sorted(numbers_found.items(), key=lambda each: not is_share(each[0]))

@@ -136,7 +136,7 @@ def test_cells_of_small_pictures_are_not_blurred(
 def test_the_other_part_can_be_looked_at(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
     use(studio, pane, qtbot, "iris")
     box = one(pane, QComboBox, "sample_part")
-    assert [box.itemText(i) for i in range(box.count())] == ["training", "test"]
+    assert [box.itemText(i) for i in range(box.count())] == ["training", "held-out"]
     table = one(pane, QTableView, "sample_table")
     assert table.model().rowCount() == 120
     box.setCurrentIndex(1)
@@ -249,7 +249,9 @@ def test_split_and_normalisation_are_changed_and_seen(
     assert studio.document.history.texts[-1] == "Change test fraction"
     assert studio.document.history.texts.count("Change test fraction") == 1
     settled(studio, qtbot)
-    qtbot.waitUntil(lambda: pane.parts.accessibleName() == "105 training, 45 test")
+    qtbot.waitUntil(lambda: pane.parts.accessibleName() == "105 training, 45 held-out")
+    assert pane.shared.text() == "Held-out part, used for validation and test"
+    assert pane.shared.isVisible()
     box = one(pane, QComboBox, "field_normalization")
     index = box.findData("unit")
     box.setCurrentIndex(index)

@@ -162,7 +162,7 @@ def test_the_last_measure_in_sight_is_seen_whole(three: RunsPane, qtbot: QtBot, 
         left, width = table.columnViewportPosition(place), table.columnWidth(place)
         if not table.isColumnHidden(place):
             assert left + width <= room or left >= room
-    first = next(p for p, each in enumerate(table.entries.columns) if each.title == "Test acc.")
+    first = next(p for p, each in enumerate(table.entries.columns) if each.title == "Held-out")
     assert table.columnViewportPosition(first) < room
 
 

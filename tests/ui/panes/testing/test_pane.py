@@ -29,6 +29,7 @@ from studio.engine.train.project import Project
 from studio.graph_editor.model.edits.layers import set_option
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models.evaluation_measures import Classification, Regression
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
@@ -197,7 +198,8 @@ def test_samples_are_ordered_and_filtered(
 def test_another_part_can_be_measured(tested: TestingPane, digits: Trainings, qtbot: QtBot) -> None:
     part = tested.findChild(QComboBox, "test_part")
     assert isinstance(part, QComboBox)
-    assert part.itemText(0) == "Test part"
+    assert part.itemText(0) == "Held-out part"
+    assert SHARED_PART in part.toolTip()
     tested.activateWindow()
     part.setFocus()
     qtbot.keyClick(part, Qt.Key.Key_End)

@@ -237,7 +237,7 @@ def test_who_has_gone_elsewhere_is_told_what_was_reached(
     assert results is not None
     text = next(n.text for n in trainings.studio.notices.all if "finished" in n.text)
     accuracy = f"{100 * results.metrics['accuracy']:.3g}\u202f%"
-    assert text.startswith(f"The training has finished: test accuracy {accuracy}")
+    assert text.startswith(f"The training has finished: held-out accuracy {accuracy}")
 
 
 def test_who_looks_at_the_window_is_not_told(
