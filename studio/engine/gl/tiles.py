@@ -123,10 +123,10 @@ TILES = (
 
 Fitted, as are the figures below, to what products of the benchmarks' networks and squares took on
 an NVIDIA H200 on 21 November 2026, a hundred pairs of a shape and a tile, which stand in
-``tests/engine/gl/test_tiles.py``. At 1.98 GHz half of the estimates lie within 6 % of the times, and
-those differ by up to 10 % between runs; convolutions' gradients of inputs take half as long again,
-whatever the tile. The tiles of 16 columns are estimates. A name ends in the number of slices, after
-the depth of a round where nothing else tells a tile from another.
+``tests/engine/gl/test_tiles.py``. At 1.98 GHz half of the estimates lie within 6 % of the times;
+those differ by up to 10 % between runs, and convolutions' gradients of inputs take half as long
+again, whatever the tile. The tiles of 16 columns are estimates. A name ends in the number of
+slices, after the depth of a round where nothing else tells a tile from another.
 """
 
 REGISTER_TILES = (
