@@ -82,8 +82,15 @@ class Searches:
             self.popup.keep_clear(round(canvas.view_point(ghost.bottomLeft()).y()))
 
     def _added(self, ids: Sequence[str], type_name: str) -> None:
-        """The last new layer becomes the selection, so that the next one follows it."""
+        """The last new layer becomes the selection, so that the next one follows it.
+
+        A net typed at once is shown from what feeds it to its end.
+        """
         canvas = self._canvas
         canvas.studio.palette.used(type_name)
         canvas.bus.select([entities.node(ids[-1])], source=canvas.source)
-        canvas.navigation.reveal(canvas.graph.area_of(ids[-1:]))
+        whole = canvas.graph.area_of([*canvas.document.state.nodes[ids[0]].inputs, *ids])
+        if len(ids) > 1 and not canvas.navigation.visible.contains(whole):
+            canvas.navigation.frame(whole, canvas.navigation.zoom)
+        else:
+            canvas.navigation.reveal(canvas.graph.area_of(ids[-1:]))

@@ -98,6 +98,20 @@ def test_typed_net_is_one_step_with_a_ghost_of_all_of_it(hands: Hands) -> None:
     assert ghosts(hands) == ()
 
 
+def test_typed_net_is_seen_whole_where_it_has_no_room(hands: Hands) -> None:
+    hands.open(net("input 8x8x1"))
+    canvas = hands.canvas
+    before = canvas.navigation.zoom
+    hands.click(hands.body("input"))
+    hands.key(K.Key_Tab)
+    hands.type("conv 16 3x3 > relu > pool 2 > conv 32 > relu > flatten > dense 64 > dense 10")
+    hands.key(K.Key_Return)
+    whole = canvas.graph.area_of(list(hands.state.nodes))
+    assert whole.width() * before > canvas.viewport().width()
+    hands.qtbot.waitUntil(lambda: canvas.navigation.visible.contains(whole))
+    assert canvas.navigation.zoom < before
+
+
 def test_net_that_cannot_be_read_says_where_and_adds_nothing(hands: Hands) -> None:
     hands.open(net("input 8x8x1"))
     hands.click(hands.body("input"))
