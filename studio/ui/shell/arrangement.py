@@ -14,7 +14,7 @@ NARROW = 1280
 """Below this width the right docks share one column of tabs."""
 
 LOW = 800
-"""Below this height they do so where curves and tables need the room."""
+"""Below this height they do as well: two, one above the other, would show a few lines each."""
 
 SHORT = 860
 """Below this height the left docks do as well."""
@@ -63,10 +63,9 @@ _NEAR = 8
 _FRAME = QMargins(8, 40, 8, 8)
 
 
-def needs_one_column(window: QMainWindow, workspace: str) -> bool:
+def needs_one_column(window: QMainWindow) -> bool:
     """Whether the right docks have room only one in front of the other."""
-    tall = ("train", "profile")
-    return window.width() < NARROW or (workspace in tall and window.height() < LOW)
+    return window.width() < NARROW or window.height() < LOW
 
 
 def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:

@@ -178,7 +178,7 @@ class Docks(QObject):
 
     def adapt(self) -> None:
         """While the window is small the right side is one column of tabs."""
-        narrow = arrangement.needs_one_column(self._window, self.workspace)
+        narrow = arrangement.needs_one_column(self._window)
         # What is hidden for a while comes back as it was, and is looked at then.
         if narrow == self._is_narrow or self._is_hidden_for_a_while:
             return

@@ -355,8 +355,8 @@ def test_a_recorded_arrangement_is_joined_whole_on_a_small_screen(
     assert sum(second.dockWidgetArea(dock) is right for dock in docks) == 1
 
 
-@pytest.mark.parametrize("workspace", ["train", "profile"])
-def test_a_low_window_gives_curves_and_tables_the_whole_side(
+@pytest.mark.parametrize("workspace", WORKSPACES)
+def test_a_low_window_gives_one_pane_at_a_time_the_whole_side(
     qtbot: QtBot, opened: MainWindow, workspace: str
 ) -> None:
     opened.resize(1300, 720)
@@ -366,8 +366,6 @@ def test_a_low_window_gives_curves_and_tables_the_whole_side(
     qtbot.waitUntil(lambda: right_columns(opened) == 2)
     opened.resize(1300, 720)
     qtbot.waitUntil(lambda: right_columns(opened) == 1)
-    opened.docks.switch("build")
-    qtbot.waitUntil(lambda: right_columns(opened) == 2)
 
 
 def test_a_small_window_does_not_stay_in_the_next_one(
