@@ -222,16 +222,24 @@ def _view_block(source: Source, view: View, height: int) -> bytes:
         walk.columns.count, walk.columns.stride, min(walk.channels.count, 3), walk.channels.stride,
         *walk.block, view.choice, height,
     )  # fmt: skip
-    scale = colours_per_unit(view.low, view.high)
-    parts = (view.left, view.top, *view.cell, view.low, view.high, scale, 0.0)
+    scale, lift = colours_per_unit(view.low, view.high)
+    parts = (view.left, view.top, *view.cell, view.low, view.high, scale, lift)
     return np.array(whole, np.int32).tobytes() + np.array(parts, np.float32).tobytes()
 
 
-def colours_per_unit(low: float, high: float) -> np.float32:
-    """How many of 255 steps of colour a unit of value takes; 0 where the range is none."""
-    reach = np.float32(high) - np.float32(low)
-    scale = np.float32(255) / reach if reach > 0 else np.float32(0)
-    return scale if np.isfinite(scale) else np.float32(0)
+def colours_per_unit(low: float, high: float) -> tuple[np.float32, np.float32]:
+    """How many of 255 steps of colour a unit of value takes, 0 where the range is none; the lift.
+
+    Values are lifted before they are measured: a range wider than the largest float32 has ends
+    that cannot be subtracted as they are.
+    """
+    first, last, lift = np.float32(low), np.float32(high), np.float32(1)
+    with np.errstate(all="ignore"):
+        if not np.isfinite(last - first):
+            lift = np.float32(0.25)
+        reach = last * lift - first * lift
+        scale = np.float32(255) / reach if reach > 0 else np.float32(0)
+    return (scale if np.isfinite(scale) else np.float32(0)), lift
 
 
 def _bound(load: Callable[[str], int], name: str, arguments: tuple[Any, ...]) -> Any:

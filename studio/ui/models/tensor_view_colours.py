@@ -85,10 +85,13 @@ def shades(values: npt.NDArray[Any], low: float, high: float) -> Numbers:
     """Numbers of the colours, 0 to 255, of finite values; those outside the range get its ends."""
     first, last = np.float32(low), np.float32(high)
     with np.errstate(all="ignore"):
-        reach = last - first
+        # Ends further apart than the largest float32 cannot be subtracted as they are.
+        lift = np.float32(1 if np.isfinite(last - first) else 0.25)
+        reach = last * lift - first * lift
         scale = np.float32(255) / reach if reach > 0 else np.float32(0)
         scale = scale if np.isfinite(scale) else np.float32(0)
-        found = np.subtract(values, first, dtype=np.float32)
+        lifted = values if lift == 1 else np.multiply(values, lift, dtype=np.float32)
+        found = np.subtract(lifted, first * lift, dtype=np.float32)
         found *= scale
         found += np.float32(0.5)
         np.floor(found, out=found)

@@ -145,6 +145,17 @@ def test_cells_have_the_colours_of_their_values(
     snapshot.release()
 
 
+def test_a_range_wider_than_float32_has_all_its_colours(
+    shared: tuple[GlBackend, SharedEgl], viewer: Viewer
+) -> None:
+    values = np.linspace(-3e38, 3e38, 28).reshape(2, 14).astype(np.float32)
+    snapshot = captured(shared[0], values)
+    view = View(whole(values.shape, rows=0, columns=1), cell=(2, 2), low=-3e38, high=3e38)
+    cells = viewer.picture(Source.of(snapshot), view)[1:4:2, 1:28:2]
+    assert np.abs(cells - shades(values, -3e38, 3e38)).max() <= 1
+    snapshot.release()
+
+
 def test_tiles_stand_side_by_side_with_gaps(
     shared: tuple[GlBackend, SharedEgl], viewer: Viewer
 ) -> None:

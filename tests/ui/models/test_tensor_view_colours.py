@@ -120,6 +120,11 @@ def test_ranges_that_are_none_or_too_wide_do_no_harm(low: float, high: float) ->
     assert ((found >= 0) & (found <= 255)).all()
 
 
+def test_a_range_wider_than_float32_is_coloured_as_any_other() -> None:
+    values = np.array([-3e38, -1.5e38, 0.0, 1.5e38, 3e38], np.float32)
+    np.testing.assert_array_equal(shades(values, -3e38, 3e38), [0, 64, 128, 191, 255])
+
+
 def tile(values: np.ndarray, **axes: int | tuple[int, int]):
     sheet = Sheet(values.shape, tuple(Pick(0, 1, n) for n in values.shape), **axes)  # type: ignore[arg-type]
     return draw(values, sheet)

@@ -9,7 +9,7 @@ layout(std140, binding = 0) uniform View {
     ivec4 side;     // columns, their stride; channels, their stride
     ivec4 block;    // rows and columns of a cell; which element stands for it; height of the target
     vec4 place;     // left and top of the sheet, width and height of a cell, in pixels
-    vec4 range;     // values of the first and the last colour; colours per unit; unused
+    vec4 range;     // values of the first and last colour; colours per lifted unit; lift
 };
 layout(location = 0) out vec4 colour;
 
@@ -62,7 +62,7 @@ vec4 marked(uint marks, vec2 inside, vec2 size) {
 int shade(float value) {
     if (value <= range.x) return 0;
     if (value >= range.y) return 255;
-    return int(floor((value - range.x) * range.z + 0.5));
+    return int(floor((value * range.w - range.x * range.w) * range.z + 0.5));
 }
 
 // A value's colour; one outside the range is marked in a corner, or all over where cells are small.
