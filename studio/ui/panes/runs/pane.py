@@ -167,6 +167,23 @@ class RunsPane(PaneFrame):
             self._add(menu, "Continue training…", "play", lambda: self._continue(one), why)
             menu.addSeparator()
             self._add(menu, "Rename", "edit", self._edit_name)
+        if chosen:
+            self._add_marks(menu, chosen)
+        shown = menu.addAction("Show archived runs")
+        shown.setObjectName("show_archived")
+        shown.setCheckable(True)
+        shown.setChecked(self._table.entries.arrangement.archived)
+        shown.toggled.connect(self._show_archived)
+        binned = self._runs.binned
+        if binned:
+            self._add(menu, "Bring back the run deleted last", "undo",
+                      lambda: self._do(lambda: self._runs.restore(binned[-1])))  # fmt: skip
+        if chosen:
+            self._add_delete(menu, chosen)
+        menu.aboutToHide.connect(menu.deleteLater)
+        return menu
+
+    def _add_marks(self, menu: QMenu, chosen: tuple[RunRecord, ...]) -> None:
         starred = all(run.notes.star for run in chosen)
         word = "Remove the star" if starred else "Star"
         self._add(menu, word, "star", lambda: self._set_stars(not starred))
@@ -177,22 +194,13 @@ class RunsPane(PaneFrame):
         self._add(menu, "Back into the list" if archived else "Archive", "eye-off",
                   lambda: self._archive(not archived))  # fmt: skip
         menu.addSeparator()
-        shown = menu.addAction("Show archived runs")
-        shown.setObjectName("show_archived")
-        shown.setCheckable(True)
-        shown.setChecked(self._table.entries.arrangement.archived)
-        shown.toggled.connect(self._show_archived)
-        binned = self._runs.binned
-        if binned:
-            self._add(menu, "Bring back the run deleted last", "undo",
-                      lambda: self._do(lambda: self._runs.restore(binned[-1])))  # fmt: skip
+
+    def _add_delete(self, menu: QMenu, chosen: tuple[RunRecord, ...]) -> None:
         menu.addSeparator()
         reasons = [self._runs.why_not_delete(run.name) for run in chosen]
         why = next((reason for reason in reasons if reason), "")
         noun = "Delete" if len(chosen) < 2 else f"Delete {len(chosen)} runs"
         self._add(menu, noun, "delete", self.delete, why)
-        menu.aboutToHide.connect(menu.deleteLater)
-        return menu
 
     def delete(self) -> None:
         """Move the runs chosen into the bin."""

@@ -239,6 +239,13 @@ def test_rows_are_copied_with_every_digit(three: RunsPane, qtbot: QtBot) -> None
     assert float(values["Loss"]) == three.table.entries.rows[0].metrics["loss"]
 
 
+def test_the_menu_offers_nothing_for_runs_that_are_not_chosen(three: RunsPane) -> None:
+    three.table.clearSelection()
+    menu = three.menu()
+    assert [a.objectName() for a in menu.actions() if a.text()] == ["show_archived"]
+    menu.deleteLater()
+
+
 def test_the_menu_says_why_something_cannot_be_done(three: RunsPane, trainings: Trainings) -> None:
     trainings.settings(epochs=100_000)
     trainings.studio.training.start()
