@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.buffer_pool import BufferPool
 from studio.engine.gl.engine_thread import EngineThread
 
@@ -18,6 +19,14 @@ def engine() -> Iterator[EngineThread]:
     """An engine on a standalone context, shared by the whole session."""
     with EngineThread() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    """A backend for the tests of one file."""
+    made = GlBackend()
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -15,13 +13,6 @@ from studio.engine.isa.program import Program
 from tests.engine.gl.gl_programs import Lines, run_once
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 def gathering() -> Program:

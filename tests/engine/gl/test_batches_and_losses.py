@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -18,13 +16,6 @@ from tests.engine.gl.naive import Array, close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("halo", [False, True])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from unittest.mock import patch
 
 import numpy as np
@@ -32,13 +31,6 @@ SIZES = [
     (40, 1100, 12),
 ]
 """Rows, inputs, outputs: one of each, odd ones, four at once, so many rows that they are shared."""
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize(("rows", "inner", "out"), SIZES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -15,13 +13,6 @@ from tests.engine.gl.one_line import OneLine, run_line
 pytestmark = pytest.mark.gl
 
 HALO = ((0, 0), (1, 1), (1, 1), (0, 0))
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    opened = GlBackend()
-    yield opened
-    opened.close()
 
 
 def surrounded_by_ones(values: np.ndarray, descriptor: ShapeDescriptor) -> np.ndarray:

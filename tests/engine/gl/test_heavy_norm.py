@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -13,13 +11,6 @@ from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
 EPS, FACTOR = 1e-3, 0.25
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 def close(found: Array, expected: Array, tolerance: float = 5e-5) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from unittest.mock import patch
 
 import numpy as np
@@ -20,13 +19,6 @@ from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
 ENGINES = ("registers_4x4", "tiles_32x32s4")
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("variant", ENGINES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,6 @@ from tests.engine.gl.naive import Array, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 def close(found: Array, expected: Array) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -25,13 +23,6 @@ POOLS = [
     Window((3, 3), (2, 2), (0, 0), (1, 1)),
     Window((3, 2), (1, 3), (2, 1), (1, 0)),
 ]
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("window", POOLS)

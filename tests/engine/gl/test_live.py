@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -22,13 +21,6 @@ from studio.engine.runtime.live_statistics import Statistics, statistics_of
 from tests.engine.gl.gl_programs import Lines
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 def scaled(length: int = 5) -> Program:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +31,6 @@ pytestmark = pytest.mark.gl
 
 ROWS, STEPS = 6, 3
 Results = dict[str, npt.NDArray[np.generic]]
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 def trained(backend: GlBackend, program: Program, values: Values) -> tuple[Results, int]:

@@ -36,13 +36,6 @@ STEPS = 3
 Arrays = Mapping[str, np.ndarray]
 
 
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
-
-
 def limit(backend: GlBackend, nbytes: int = GL.max_storage_bytes) -> None:
     """Let no buffer of an arena be longer than so many bytes."""
     backend._work.target = replace(GL, max_storage_bytes=nbytes)

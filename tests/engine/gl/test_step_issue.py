@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -23,13 +22,6 @@ from tests.engine.compiler.networks import NETWORKS
 
 pytestmark = pytest.mark.gl
 ROWS, STEPS = 6, 5
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

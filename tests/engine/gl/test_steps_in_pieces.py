@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -29,13 +29,6 @@ pytestmark = [pytest.mark.gl, pytest.mark.slow]
 ROWS = 5
 Run = Callable[[GlSession, GlExecutable], None]
 Results = dict[str, np.ndarray]
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -20,13 +20,6 @@ pytestmark = pytest.mark.gl
 EPS, FACTOR = 1e-3, 0.25
 COLUMNS = {"batchnorm_columns", "grads_batchnorm_columns"}
 SAME = Window((3, 3), pad=(1, 1), end=(1, 1))
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -19,13 +17,6 @@ pytestmark = pytest.mark.gl
 
 RATES = np.array([0.5, 0.25, 0.125, 2.0], np.float32)
 STEPS, BETA1, BETA2, EPS = 6, 0.9, 0.999, 1e-7
-
-
-@pytest.fixture(scope="module")
-def backend() -> Iterator[GlBackend]:
-    made = GlBackend()
-    yield made
-    made.close()
 
 
 def training(*, advance_first: bool = False, begins: int = 1, fused: bool = True) -> Program:
