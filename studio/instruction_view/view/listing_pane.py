@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 _TOOL_ROOM = 120
 """Pixels beside the choices for the age of the listing, the menu and gaps."""
 
+_TOOL_GAPS = 48
+"""Pixels between them and at the sides."""
+
 FLASH_MS = 1500
 """How long what a compile changed stays marked."""
 
@@ -192,6 +195,13 @@ class ListingPane(PaneFrame):
         levels, modes = self._levels.wide_width, self._modes.wide_width
         self._levels.set_compact(room < levels + modes)
         self._modes.set_compact(room < modes + levels // len(LEVEL_BUTTONS))
+        self._fit_age()
+
+    def _fit_age(self) -> None:
+        """The age gives way to the choices; that the program is stale is seen of its lines too."""
+        wanted = self._modes.sizeHint().width() + self._levels.sizeHint().width()
+        wanted += self._age.sizeHint().width() + self._menu.sizeHint().width() + _TOOL_GAPS
+        self._age.setVisible(bool(self._age.text()) and wanted <= self.width())
 
     # -- what is shown --------------------------------------------------------------------------
 
@@ -296,6 +306,7 @@ class ListingPane(PaneFrame):
             text = f"stopped {text}".strip() if stop.stage else text or "stopped"
         self._age.setText(text)
         self._age.setToolTip("The listing is of the document as it was before." if text else "")
+        self._fit_age()
         self.view.set_stale(self._compilation.is_stale)
 
     def _show_note(self, _may_scroll: bool = False) -> None:

@@ -137,6 +137,24 @@ def test_where_there_is_little_room_choices_become_menus(
     qtbot.waitUntil(one.isHidden)
 
 
+def test_the_age_of_a_listing_leaves_every_choice_whole(
+    document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot
+) -> None:
+    one = pane.findChild(QToolButton, "listing.level_layers.menu")
+    assert one is not None
+    pane.setMinimumSize(1, 1)
+    for wide in (380, 340, 300):
+        pane.resize(wide, 500)
+        qtbot.waitUntil(lambda wide=wide: pane.width() == wide and one.isVisible())
+        document.apply("Delete", delete(document.state, ["dropout1"]))
+        assert age_of(pane) == "1 edit ago"
+        QApplication.processEvents()
+        assert one.width() >= one.sizeHint().width()
+        settled()
+        document.undo()
+        settled()
+
+
 def test_times_come_with_a_measured_step(
     studio: Studio, pane: ListingPane, settled: Settle, qtbot: QtBot
 ) -> None:
