@@ -11,14 +11,17 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractScrollArea,
     QApplication,
     QDialog,
+    QHeaderView,
     QLineEdit,
     QListWidget,
     QMenu,
@@ -27,10 +30,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.graph_editor.model.edits.layers import set_option
+from studio.graph_editor.model.edits.layers import add_layer, set_option
+from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.models import entities
+from studio.ui.models.journal import Journal, JournalOwner
+from studio.ui.models.process_identity import ProcessIdentity
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.shell import command_palette, go_to, key_sheet
@@ -40,6 +46,12 @@ from studio.ui.shell.panes import PANES
 from studio.ui.shell.shared_context import prepare_sharing
 from tests.ui.models.data_files import write_table
 from tests.ui.pictures import Camera
+
+_ENDED = ProcessIdentity(2**22 + 1, "long ago")
+"""A process that is not running: no system gives such a number."""
+
+_HUGE = 3e38
+"""A learning rate that a single step gives weights beyond float32 by."""
 
 _SEVEN = ((0.35, 0.25), (0.65, 0.25), (0.6, 0.4), (0.5, 0.6), (0.45, 0.85))
 _DATA = (360, 640)
@@ -161,6 +173,103 @@ def _test_page(camera: Camera) -> None:
     shoot(camera, ("testing",), "drawn")
 
 
+def marks(camera: Camera) -> None:
+    """Weights that are infinite and no numbers, beside some that are."""
+    studio = camera.studio
+    open_sample(camera, "digits-cnn", epochs=900)
+    tolerant = set_training(studio.document.state, {"stop_on_nan": False})
+    studio.document.apply("Go on", tolerant)
+    camera.until(lambda: not studio.compilation.is_stale)
+    studio.actions.trigger("workspace.train")
+    studio.actions.trigger("train.start")
+    camera.until(lambda: studio.training.standing.epoch >= 2)
+    studio.actions.trigger("train.pause")
+    camera.until(lambda: studio.training.state == "paused")
+    studio.training.set_learning_rate(_HUGE)
+    for number, tensor in enumerate(("conv1/kernel", "conv1/output", "conv2/output", "conv2/bias")):
+        studio.bus.select([entities.tensor(tensor)], source="")
+        camera.wait(0.5)
+        done = studio.training.standing.steps
+        studio.actions.trigger("train.step_batch")
+        camera.until(lambda done=done: studio.training.standing.steps > done)
+        shoot(camera, ("tensor_view",), f"marks-{number}-{tensor.replace('/', '-')}")
+    camera.take("window-marks")
+    shoot(camera, ("plots", "log"), "marks")
+    studio.actions.trigger("train.stop")
+    camera.until(lambda: not studio.training.is_busy)
+
+
+def recovery(camera: Camera) -> None:
+    """Work of a window that crashed: on the welcome page, and compared with its file."""
+    studio = camera.studio
+    open_sample(camera, "digits-cnn")
+    before = studio.document.state
+    state = set_option(add_layer(delete(before, ["dropout1"]), "Flatten"), "conv1", "filters", 24)
+    state = set_training(state, {"epochs": 12})
+    owner = JournalOwner("c" * 32, studio.document.path, _ENDED)
+    journal = Journal(camera.scratch / camera.look / "state" / "journals" / "c-0001.journal", owner)
+    journal.append(before, "")
+    journal.append(state, "Change epochs")
+    journal.close()
+    studio.recovery.look()
+    camera.until(lambda: studio.recovery.sessions)
+    camera.window.show_welcome()
+    camera.take("welcome-recovered")
+    (session,) = studio.recovery.sessions
+    camera.window.documents.compare_recovered(session)
+    for dialog in camera.window.findChildren(QDialog):
+        if dialog.isVisible():
+            camera.take("dialog-recovery", dialog)
+            dialog.close()
+    studio.recovery.discard(session)
+
+
+def menus(camera: Camera) -> None:
+    """The menus of what is under the pointer."""
+    studio = camera.studio
+    open_sample(camera, "digits-cnn", epochs=3)
+    studio.actions.trigger("train.start")
+    camera.until(lambda: studio.evaluation.results is not None)
+    studio.bus.select([entities.node("conv2")], source="")
+    for pane, name in (
+        ("palette", "palette_tree"), ("outline", "outline_tree"), ("runs", "run_table"),
+        ("tensor_map", "tensor_map.table"), ("plots", "plot.loss"), ("log", "log_lines"),
+        ("tensor_view", "tensor_picture"), ("listing", ""),
+    ):  # fmt: skip
+        for number, widget in enumerate(_asked(show(camera, pane), name)):
+            camera.wait(0.3)
+            _ask(camera, f"menu-{pane}-{number}", widget, widget.rect().center())
+            if number == 0 and isinstance(widget.parentWidget(), QAbstractScrollArea):
+                _ask(camera, f"menu-{pane}-row", widget, QPoint(60, 14))
+    canvas = camera.window.ensure_canvas()
+    _ask(camera, "menu-canvas", canvas.viewport(), QPoint(20, 20))
+    layer = canvas.view_point(canvas.graph.area_of(["conv2"]).center()).toPoint()
+    _ask(camera, "menu-canvas-layer", canvas.viewport(), layer)
+
+
+def _asked(dock: Dock, name: str) -> Iterator[QWidget]:
+    """What can be asked in a pane: its main part, and the heading of a table."""
+    found = dock.findChildren(QWidget, name) if name else dock.findChildren(QAbstractScrollArea)
+    for widget in found:
+        if widget.isVisible() and not isinstance(widget, QHeaderView):
+            area = isinstance(widget, QAbstractScrollArea)
+            yield widget.viewport() if area else widget
+    for header in dock.findChildren(QHeaderView):
+        if header.isVisible() and header.orientation() is Qt.Orientation.Horizontal:
+            yield header.viewport()
+
+
+def _ask(camera: Camera, name: str, widget: QWidget, place: QPoint) -> None:
+    """Click with the right button, as a window system does: it sends the question beside."""
+    QTest.mousePress(widget, Qt.MouseButton.RightButton, pos=place)
+    reason = QContextMenuEvent.Reason.Mouse
+    event = QContextMenuEvent(reason, place, widget.mapToGlobal(place))
+    QApplication.sendEvent(widget, event)
+    if QApplication.activePopupWidget() is None:
+        QTest.mouseRelease(widget, Qt.MouseButton.RightButton, pos=place)
+    _popup(camera, name)
+
+
 def runs(camera: Camera) -> None:
     """Several runs, and the export of one with its proof."""
     studio = camera.studio
@@ -277,7 +386,7 @@ def _popup(camera: Camera, name: str) -> None:
         popup.close()
 
 
-PARTS = (empty, build, training, runs, data, dialogs)
+PARTS = (empty, build, training, marks, runs, data, dialogs, menus, recovery)
 
 
 def main(words: list[str]) -> int:
