@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
@@ -26,6 +26,9 @@ _MARGIN = 8
 class QuickAddPopup(QFrame):
     """A field and a list over the canvas; the ghost of the current row is drawn on it.
 
+    Attributes:
+        ghost_shown: another ghost is drawn.
+
     Args:
         document: the document open now.
         overlay: shows the ghost.
@@ -33,6 +36,8 @@ class QuickAddPopup(QFrame):
         actions: tells which keys are the window's.
         parent: the canvas.
     """
+
+    ghost_shown = Signal()
 
     def __init__(
         self,
@@ -192,6 +197,7 @@ class QuickAddPopup(QFrame):
         else:
             report = validate(after, document.data_facts)
             self._overlay.show_ghost(document.state, after, report)
+            self.ghost_shown.emit()
         if not remark:
             rows, row = self.list.choices.rows, self.list.row
             effect = effect_text(document.state, after) if after is not None else ""

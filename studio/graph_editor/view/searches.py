@@ -38,6 +38,8 @@ class Searches:
             canvas.studio.actions,
             canvas,
         )
+        self._adds = False
+        self.popup.ghost_shown.connect(self._keep_clear)
 
     def add_by_keys(self) -> None:
         """Add after the selected layer, on the selected wire, or at the pointer."""
@@ -71,15 +73,20 @@ class Searches:
         if layers:
             corner = canvas.graph.area_of(layers[-1:]).topRight()
             at = canvas.view_point(corner) + _BESIDE
+            self._adds = False
             self.popup.open(SwitchChooser(canvas.document, layers[-1]), at.toPoint())
 
     def _open(self, place: Place, at: QPointF | None, seen: QPointF) -> None:
         canvas = self._canvas
         chooser = AddChooser(canvas.document, canvas.studio.quick_add, place, at, self._added)
+        self._adds = True
         self.popup.open(chooser, seen.toPoint(), clear=round(_GHOST * canvas.navigation.zoom))
-        ghost = canvas.overlay.ghost.area()
-        if not ghost.isEmpty():
-            self.popup.keep_clear(round(canvas.view_point(ghost.bottomLeft()).y()))
+
+    def _keep_clear(self) -> None:
+        """The ghost of what is to be added stays in sight, also that of a net typed meanwhile."""
+        ghost = self._canvas.overlay.ghost.area()
+        if self._adds and not ghost.isEmpty():
+            self.popup.keep_clear(round(self._canvas.view_point(ghost.bottomLeft()).y()))
 
     def _added(self, ids: Sequence[str], type_name: str) -> None:
         """The last new layer becomes the selection, so that the next one follows it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPointF, Qt
 
 from studio.graph_editor.model.state import Wire
@@ -96,6 +97,20 @@ def test_typed_net_is_one_step_with_a_ghost_of_all_of_it(hands: Hands) -> None:
     assert hands.steps == 1
     assert hands.selected == ["dense"]
     assert ghosts(hands) == ()
+
+
+@pytest.mark.parametrize("zoom", [0.5, 0.72, 1.0])
+def test_search_does_not_cover_the_ghost_of_a_typed_net(hands: Hands, zoom: float) -> None:
+    hands.open(chain(), zoom=zoom)
+    hands.click(hands.body("conv2d"))
+    hands.key(K.Key_Tab)
+    hands.type("relu")
+    hands.type(" > conv 32 > pool 2")
+    canvas = hands.canvas
+    area = canvas.overlay.ghost.area()
+    top, bottom = (canvas.view_point(p).y() for p in (area.topLeft(), area.bottomLeft()))
+    search = canvas.searches.popup.geometry()
+    assert search.top() >= bottom - 1 or search.bottom() <= top + 1
 
 
 def test_typed_net_is_seen_whole_where_it_has_no_room(hands: Hands) -> None:
