@@ -49,7 +49,7 @@ class Minimap:
             taken: what must not be covered; without a free corner there is no map.
         """
         before = self.area
-        roomy = room.width() > 2.5 * SIZE.width() and room.height() > 2 * SIZE.height()
+        roomy = room.width() > 3 * SIZE.width() and room.height() > 2 * SIZE.height()
         self.area = QRect()
         if wanted and roomy and self.is_needed():
             left, right = room.left() + MARGIN, room.right() - SIZE.width() - MARGIN
