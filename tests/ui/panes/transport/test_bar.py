@@ -224,20 +224,25 @@ def test_times_are_told_to_the_second(seconds: float, text: str) -> None:
     assert rounded_time(seconds) == text
 
 
+@pytest.mark.parametrize(("validation", "part"), [("random", "test"), ("held-out", "held-out")])
 def test_who_has_gone_elsewhere_is_told_what_was_reached(
-    trainings: Trainings, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+    trainings: Trainings,
+    monkeypatch: pytest.MonkeyPatch,
+    qtbot: QtBot,
+    validation: str,
+    part: str,
 ) -> None:
     bar = TransportBar(trainings.studio)
     qtbot.addWidget(bar)
     monkeypatch.setattr(QGuiApplication, "focusWindow", lambda: None)
-    trainings.settings(epochs=3)
+    trainings.settings(epochs=3, validation=validation)
     trainings.studio.training.start()
     trainings.until(lambda: any("finished" in n.text for n in trainings.studio.notices.all))
     results = trainings.studio.evaluation.results
     assert results is not None
     text = next(n.text for n in trainings.studio.notices.all if "finished" in n.text)
     accuracy = f"{100 * results.metrics['accuracy']:.3g}\u202f%"
-    assert text.startswith(f"The training has finished: held-out accuracy {accuracy}")
+    assert text.startswith(f"The training has finished: {part} accuracy {accuracy}")
 
 
 def test_who_looks_at_the_window_is_not_told(
