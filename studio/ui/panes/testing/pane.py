@@ -289,7 +289,11 @@ class MeasuresHead(QWidget):
 
     def _fit(self) -> None:
         """Measures that have no room beside what is chosen stand below: a number is seen whole."""
-        wanted = self._choices.sizeHint().width() + self._measures.sizeHint().width()
+        # Layouts know of a text only after the events to come, so what stands in them is asked.
+        choices = [each for each in (self._network, self._part) if not each.isHidden()]
+        pairs = [pair for pair in self._labels if not pair[0].isHidden()]
+        wanted = sum(each.sizeHint().width() + 8 for each in choices)
+        wanted += sum(n.sizeHint().width() + v.sizeHint().width() + 17 for n, v in pairs)
         wanted += theme.HIT + _GAPS + min(self._note.sizeHint().width(), _NOTE)
         beside = self.width() >= wanted
         if beside != self._is_beside:
