@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from functools import partial
@@ -130,14 +131,22 @@ def train_rows(work: Workload, batch: int, device: str, steps: int) -> list[Row]
     rows = []
     variants = ["eager", "fused"] + (["cuda graph"] if device == "cuda" else [])
     for variant in variants:
-        if device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
+        held = _held(device)
         step, loss = _trainer(work, batch, device, variant)
         found = measure(partial(_block, step, steps, device, loss), steps)
-        memory = torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else 0.0
-        rows.append(Row(work.id, batch, f"PyTorch {variant}", found, loss=float(loss()),
+        memory = (torch.cuda.max_memory_allocated() - held) / 2**20 if device == "cuda" else 0.0
+        rows.append(Row(work.id, batch, f"PyTorch {variant}", found, loss=float(loss().detach()),
                         memory_mib=memory))  # fmt: skip
     return rows
+
+
+def _held(device: str) -> int:
+    """Bytes that earlier measurements still hold, from which the next peak counts."""
+    if device != "cuda":
+        return 0
+    gc.collect()
+    torch.cuda.reset_peak_memory_stats()
+    return int(torch.cuda.memory_allocated())
 
 
 def first_losses(work: Workload, batch: int, device: str, steps: int) -> list[float]:
@@ -146,7 +155,7 @@ def first_losses(work: Workload, batch: int, device: str, steps: int) -> list[fl
     found = []
     for _ in range(steps):
         step()
-        found.append(float(loss()))
+        found.append(float(loss().detach()))
     return found
 
 
@@ -155,7 +164,7 @@ def _block(step: Callable[[], None], steps: int, device: str, loss: Callable[[],
     begun = time.perf_counter()
     for _ in range(steps):
         step()
-    float(loss())
+    float(loss().detach())
     return time.perf_counter() - begun
 
 
