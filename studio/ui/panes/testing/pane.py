@@ -35,11 +35,8 @@ from studio.ui.panes.testing.stale_band import StaleBand
 _ROOM = (520, 860)
 """Widths from which two things stand side by side, and all three."""
 
-_GAPS = 48
-"""Pixels between what stands side by side above the evidence."""
-
-_NOTE = 160
-"""The longest remark that is seen whole."""
+_NOTE = 96
+"""Pixels for gaps and the remark beside the measures."""
 
 _PART_TIP = "Which part of the data is measured"
 
@@ -289,13 +286,8 @@ class MeasuresHead(QWidget):
 
     def _fit(self) -> None:
         """Measures that have no room beside what is chosen stand below: a number is seen whole."""
-        # Layouts know of a text only after the events to come, so what stands in them is asked.
-        choices = [each for each in (self._network, self._part) if not each.isHidden()]
-        pairs = [pair for pair in self._labels if not pair[0].isHidden()]
-        wanted = sum(each.sizeHint().width() + 8 for each in choices)
-        wanted += sum(n.sizeHint().width() + v.sizeHint().width() + 17 for n, v in pairs)
-        wanted += theme.HIT + _GAPS + min(self._note.sizeHint().width(), _NOTE)
-        beside = self.width() >= wanted
+        wanted = self._choices.sizeHint().width() + self._measures.sizeHint().width()
+        beside = self.width() >= wanted + theme.HIT + _NOTE
         if beside != self._is_beside:
             self._is_beside = beside
             self._grid.removeWidget(self._results)
@@ -359,6 +351,7 @@ class MeasuresHead(QWidget):
                 text = numbers.share(found) if is_share(metric) else numbers.number(found)
                 value.setText(text)
                 value.setToolTip(numbers.exact(found))
+        self._fit()
         self.show_age()
 
     def show_age(self) -> None:
@@ -373,7 +366,6 @@ class MeasuresHead(QWidget):
         else:
             count = f"{numbers.count(len(results))} samples"
             self._note.set_text(f"{count}; {results.note}" if results.note else count)
-        self._fit()
 
     def _measure(self) -> tuple[QLabel, QLabel]:
         name, value = QLabel(self), QLabel(self)

@@ -123,16 +123,6 @@ def test_the_measures_stand_at_the_top(tested: TestingPane, digits: Trainings) -
     assert tested.head.note == f"{len(results)} samples"
 
 
-@pytest.mark.parametrize("wide", range(360, 620, 40))
-def test_how_many_samples_were_measured_is_seen_whole(
-    tested: TestingPane, digits: Trainings, wide: int
-) -> None:
-    note = tested.head.findChild(ElidedLabel)
-    assert isinstance(note, ElidedLabel)
-    tested.resize(wide, 500)
-    digits.until(lambda: tested.width() == wide and note.text() == tested.head.note)
-
-
 def test_the_matrix_counts_and_shows_shares(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
