@@ -5,11 +5,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, Target
 from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.specs import Traits
+from studio.engine.gl.tuning.spinner import Spinner
 
 if TYPE_CHECKING:
     from studio.engine.gl.buffer_pool import BufferPool
@@ -59,6 +61,15 @@ class DeviceWork:
             shared_bytes=max(min(info.shared_memory_bytes, 48 << 10), 32 << 10),
             choices=self.choices,
         )
+
+    @cached_property
+    def spinner(self) -> Spinner:
+        """Keeps the device busy and its clock high while something is timed; on its thread.
+
+        One for the device, since it knows how fast the clock was at best. Made when it is first
+        asked for, which takes as long as the clock may take to rise.
+        """
+        return Spinner(self)
 
     def compiled(self, source: KernelSource) -> int:
         """The driver's program of a source."""

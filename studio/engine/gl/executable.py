@@ -158,9 +158,9 @@ class GlExecutable:
         """Look at it no longer."""
         self._board.detach(tap)
 
-    def profile(self, steps: int = 1) -> Profile:
-        """Run instrumented steps and say what each kernel took."""
-        return self._call(self._profile, steps)
+    def profile(self, steps: int = 1, *, amid_work: bool = False) -> Profile:
+        """Run instrumented steps and say what each kernel took; see ``Executable.profile``."""
+        return self._call(self._profile, steps, amid_work)
 
     def check(self) -> None:
         """Run one step instruction by instruction, unfused.
@@ -275,13 +275,14 @@ class GlExecutable:
         self._throttle.drain(self._work.engine.stopping)
         self._work.gl.check("running a step")
 
-    def _profile(self, steps: int) -> Profile:
+    def _profile(self, steps: int, amid_work: bool) -> Profile:
         recording = self._ready()
         self._drain()
         if self._costs is None:
             found = [entry for entry, _ in self.planned]
             self._costs = entry_costs(self._program, found, self._batch, self._rows)
-        return profile_steps(self._work, self.planned, self._costs, recording.dispatches, steps)
+        return profile_steps(self._work, self.planned, self._costs, recording.dispatches, steps,
+                             amid_work=amid_work)  # fmt: skip
 
     def _check(self) -> None:
         self._drain()

@@ -1,4 +1,9 @@
-"""Runs instrumented steps: one event per entry of the program, timed on the device."""
+"""Runs instrumented steps: one event per entry of the program, timed on the device.
+
+A GPU that has waited runs at a fraction of its clock, and one that waits for the host between two
+kernels counts that wait as the second one's time. So its clock is waited for, and it is kept busy
+while a step is queued; a step in the middle of a training takes the device as the training has it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,9 @@ if TYPE_CHECKING:
     from studio.engine.runtime.entries import Entry
     from studio.engine.runtime.recorder import EntryCost
 
+SETTLE_SECONDS = 0.25
+"""Seconds of steps after which the clock is looked at again."""
+
 Plans = Sequence[tuple["Entry", Sequence["Planned"]]]
 
 
@@ -25,6 +33,8 @@ def profile_steps(
     costs: Sequence[EntryCost],
     dispatches: Sequence[Dispatch],
     steps: int,
+    *,
+    amid_work: bool = False,
 ) -> Profile:
     """Run steps with a mark after every entry; on the engine thread, nothing in flight.
 
@@ -34,12 +44,21 @@ def profile_steps(
         costs: what each entry does.
         dispatches: the recorded list of the same dispatches.
         steps: how many runs.
+        amid_work: the device has worked until now; nothing is spun.
     """
+    spinner = None if amid_work or work.traits.is_software else work.spinner
     timer = step_timer(work.gl, work.engine.info)
     samples: list[Sample] = []
-    begun = time.perf_counter()
+    wall, looked = 0.0, -SETTLE_SECONDS
     try:
         for step in range(steps):
+            if spinner is not None and wall - looked >= SETTLE_SECONDS:
+                spinner.settle()
+                looked = wall
+            begun = time.perf_counter()
+            if spinner is not None:
+                # Every mark is queued like a dispatch.
+                spinner.cover(len(dispatches) + len(planned) + 1)
             timer.begin(step)
             at = 0
             for number, (_, group) in enumerate(planned):
@@ -50,12 +69,12 @@ def profile_steps(
             # Each step is collected before the next, so that the ring of queries never runs full.
             work.gl.finish()
             samples += timer.collect()
+            wall += time.perf_counter() - begun
     finally:
         timer.release()
-    wall = (time.perf_counter() - begun) * 1e6
     work.gl.check("profiling a step")
     events = _events(planned, costs, samples)
-    return Profile(_device(work), timer.source, steps, wall, tuple(events))
+    return Profile(_device(work), timer.source, steps, wall * 1e6, tuple(events))
 
 
 def _device(work: DeviceWork) -> str:

@@ -152,7 +152,7 @@ class StepSampler:
         executable.finish()
         self.lap("steps")
         begun = time.perf_counter()
-        profile = executable.profile(1)
+        profile = executable.profile(1, amid_work=True)
         ended = time.perf_counter()
         self._window.instrumented.append(InstrumentedStep(step, begun, ended - begun, profile))
         self.cost = max(0.0, ended - begun - self._pace) if self._pace else 0.0

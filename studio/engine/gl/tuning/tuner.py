@@ -24,7 +24,6 @@ from studio.engine.gl.tuning.candidates import (
 )
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.signatures import case_signature
-from studio.engine.gl.tuning.spinner import Spinner
 from studio.engine.gl.tuning.table import Measured, tile_variant
 from studio.engine.gl.tuning.trial_room import NumberBlock
 from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
@@ -115,7 +114,7 @@ class _Tuner:
         self._passed_over: list[str] = []
         self._sources: list[KernelSource] = []
         self._software = work.traits.is_software
-        self._spinner = None if work.traits.is_software else Spinner(work)
+        self._spinner = None if work.traits.is_software else work.spinner
         # Last, since it has to be given back.
         self._numbers = NumberBlock(work)
 
