@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -59,10 +59,10 @@ class FunctionSet:
         """Offer a function."""
         self.bodies[name] = body
 
-    def needed_by(self, text: str) -> list[str]:
-        """The functions ``text`` calls, and those they call, in order."""
+    def needed_by(self, *texts: str) -> list[str]:
+        """The functions that texts call, and those they call, in order."""
         wanted: set[str] = set()
-        pending = [text]
+        pending = list(texts)
         while pending:
             called = calls_in(pending.pop())
             for name in self.bodies.keys() & called - wanted:
@@ -319,14 +319,20 @@ def word_writer(access: Access) -> str:
     return f"void {name}_put_word(int word, {kind} v[4]) {{\n    {body}\n}}"
 
 
-def declare(accesses: Iterable[Access], source: str) -> tuple[str, str]:
-    """Macros and blocks of all operands, and the functions ``source`` calls.
+@lru_cache(maxsize=1 << 9)
+def stores_in(text: str) -> frozenset[str]:
+    """Names of the ``store_…`` functions a text defines."""
+    return frozenset(re.findall(r"\bvoid\s+(store_\w+)\s*\(", text))
 
-    A ``store_…`` that ``source`` defines itself (an epilogue) is not generated.
+
+def declare(accesses: Iterable[Access], pieces: Sequence[str]) -> tuple[str, str]:
+    """Macros and blocks of all operands, and the functions the pieces of a kernel call.
+
+    A ``store_…`` that a piece defines itself (an epilogue) is not generated.
     """
     heads: list[str] = []
     bodies: list[str] = []
-    own = set(re.findall(r"\bvoid\s+(store_\w+)\s*\(", source))
+    own = frozenset[str]().union(*map(stores_in, pieces))
     binding = 0
     for access in accesses:
         heads += macros(access)
@@ -336,5 +342,5 @@ def declare(accesses: Iterable[Access], source: str) -> tuple[str, str]:
         functions = read_functions(access) if access.use is Use.READ else write_functions(access)
         for name in own & functions.bodies.keys():
             del functions.bodies[name]
-        bodies += functions.needed_by(source)
+        bodies += functions.needed_by(*pieces)
     return "\n".join(heads), "\n".join(bodies)

@@ -75,6 +75,11 @@ class DeviceWork:
         """The driver's program of a source."""
         return self.programs.get(source).handle
 
+    def request(self, source: KernelSource) -> None:
+        """Let the driver begin with a source, where that takes none of this thread's time."""
+        if self.programs.compiles_aside:
+            self.programs.request(source, source.name)
+
     def compile_all(
         self, sources: Sequence[KernelSource], progress: Callable[[int, int], None] | None
     ) -> None:

@@ -204,7 +204,7 @@ class GlExecutable:
             self._recording.release()
         planner = self._planner(self._storages)
         found = entries(self._program)
-        self.planned = list(zip(found, plan_entries(planner, found), strict=True))
+        self.planned = list(zip(found, plan_entries(planner, found, self._hand_over), strict=True))
         flat = [one for _, planned in self.planned for one in planned]
         self._work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
@@ -214,6 +214,10 @@ class GlExecutable:
         self._parts = (-1, [])
         self._costs = None
         self._generation = self._session.generation
+
+    def _hand_over(self, one: Planned) -> None:
+        """Have a kernel compiled while the next are planned."""
+        self._work.request(one.source)
 
     def _new_recording(self, storages: Storages) -> Recording:
         work = self._work

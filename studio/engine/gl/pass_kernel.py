@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from studio.engine.core.errors import BackendError
@@ -107,6 +108,7 @@ def _place_of(ref: Ref, accesses: Sequence[Access], refs: Sequence[Ref]) -> int 
     return None
 
 
+@lru_cache(maxsize=1 << 8)
 def scratch_use(text: str) -> Use:
     """What a kernel does with scratch storage, by its text."""
     code = re.sub(r"//.*", "", text)
@@ -117,6 +119,7 @@ def scratch_use(text: str) -> Use:
     return Use.READ if not stores else Use.WRITE if stores == uses else Use.BOTH
 
 
+@lru_cache(maxsize=1 << 8)
 def all_text(body: str) -> str:
     """A kernel's text with the library files it asks for."""
     return body + "".join(load("lib", name) for name in included(body)[1:])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import time
+from collections import deque
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from studio.engine.gl import constants as const
@@ -20,9 +21,8 @@ if TYPE_CHECKING:
     from studio.engine.gl.binary_cache import BinaryCache
     from studio.engine.gl.entry_points import EntryPoints
 
-# Programs handed to the driver before the first answer is asked for: drivers that compile on
-# threads of their own work on all of them at once.
-_BATCH = max(8, 2 * (os.cpu_count() or 1))
+# Programs handed before the first answer is asked for to a driver that compiles as it is told to.
+_AHEAD = 8
 _MAX_LOG_BYTES = 1 << 20
 _UNKNOWN_NAME = "glassbox_unknown_name"
 _PROBE_LINE = 1001
@@ -113,8 +113,13 @@ class _Pending:
 
 def source_key(source: KernelText) -> str:
     """The cache key of a source: SHA-256 of the final text and the local size, hexadecimal."""
-    digest = hashlib.sha256(source.text.encode())
-    digest.update(b"\x00%d,%d,%d" % source.local)
+    return _key(source.text, source.local)
+
+
+@lru_cache(maxsize=1 << 9)
+def _key(text: str, local: tuple[int, int, int]) -> str:
+    digest = hashlib.sha256(text.encode())
+    digest.update(b"\x00%d,%d,%d" % local)
     return digest.hexdigest()
 
 
@@ -140,6 +145,7 @@ class ProgramCache:
         self._disk = disk if formats > 0 else None
         self._debug_folder = debug_folder
         self._programs: dict[str, ComputeProgram] = {}
+        self._requested: dict[str, _Pending] = {}
         self._counters = ProgramCounters()
         self._line_offset: int | None = None
         if gl.max_shader_compiler_threads is not None:
@@ -148,6 +154,25 @@ class ProgramCache:
     def counters(self) -> ProgramCounters:
         """A copy of the counters; may be asked for from any thread."""
         return ProgramCounters(**asdict(self._counters))
+
+    @property
+    def compiles_aside(self) -> bool:
+        """Whether the driver compiles on threads of its own, as many programs at once as it has."""
+        return self._gl.max_shader_compiler_threads is not None
+
+    def request(self, source: KernelText, instruction: str = "") -> None:
+        """Hand a source that will be asked for to the driver, without waiting for its answer.
+
+        Args:
+            source: the kernel.
+            instruction: the instruction it serves, for messages.
+        """
+        self._gl.check_thread()
+        key = source_key(source)
+        if key not in self._programs and key not in self._requested:
+            begun = time.perf_counter()
+            self._requested[key] = self._begin(source, instruction, key)
+            self._counters.seconds += time.perf_counter() - begun
 
     def get(self, source: KernelText, instruction: str = "") -> ComputeProgram:
         """The program of a source, compiled now if it is new.
@@ -166,7 +191,7 @@ class ProgramCache:
             self._counters.hits += 1
             return known
         begun = time.perf_counter()
-        program = self._finish(self._begin(source, instruction, key))
+        program = self._finish(self._begun(source, instruction, key))
         self._counters.seconds += time.perf_counter() - begun
         return program
 
@@ -191,35 +216,44 @@ class ProgramCache:
         """
         self._gl.check_thread()
         fresh = {source_key(source): (source, instruction) for source, instruction in sources}
-        todo = [(key, *pair) for key, pair in fresh.items() if key not in self._programs]
-        done = 0
-        for start in range(0, len(todo), _BATCH):
-            if stopping is not None and stopping.is_set():
-                return False
-            begun = time.perf_counter()
-            batch = todo[start : start + _BATCH]
-            pending = [self._begin(source, instruction, key) for key, source, instruction in batch]
-            try:
-                while pending:
-                    program = self._finish(pending.pop(0))
-                    done += 1
-                    if progress is not None:
-                        progress(done, len(todo), program.name)
-            finally:
-                for left in pending:
-                    self._discard(left)
+        todo = deque((key, *pair) for key, pair in fresh.items() if key not in self._programs)
+        count = len(todo)
+        ahead = count if self.compiles_aside else _AHEAD
+        pending: deque[_Pending] = deque()
+        begun = time.perf_counter()
+        try:
+            while todo or pending:
+                if stopping is not None and stopping.is_set():
+                    return False
+                while todo and len(pending) < ahead:
+                    key, source, instruction = todo.popleft()
+                    pending.append(self._begun(source, instruction, key))
+                program = self._finish(pending.popleft())
+                if progress is not None:
+                    progress(count - len(todo) - len(pending), count, program.name)
+        finally:
+            for left in pending:
+                self._discard(left)
             self._counters.seconds += time.perf_counter() - begun
         return True
 
     def close(self) -> None:
         """Delete all programs."""
         self._gl.use_program(0)
+        for left in self._requested.values():
+            self._discard(left)
+        self._requested.clear()
         for program in self._programs.values():
             self._gl.delete_program(program.handle)
         self._programs.clear()
         self._counters.programs = 0
         if self._disk is not None:
             self._disk.prune()
+
+    def _begun(self, source: KernelText, instruction: str, key: str) -> _Pending:
+        """A source the driver has: from now on, or since it was requested."""
+        pending = self._requested.pop(key, None)
+        return self._begin(source, instruction, key) if pending is None else pending
 
     def _begin(self, source: KernelText, instruction: str, key: str) -> _Pending:
         """Hand a source to the driver without asking how it went."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from math import prod
 
@@ -63,14 +63,15 @@ def has_kernel(stem: str) -> bool:
     return resources.files(__package__).joinpath("kernels", f"{stem}.glsl").is_file()
 
 
-def included(text: str) -> list[str]:
+@lru_cache(maxsize=1 << 8)
+def included(text: str) -> tuple[str, ...]:
     """Library files a text asks for, numerics first."""
     names = ["numerics.glsl"]
     for name in _INCLUDE.findall(text):
         for wanted in (*included(load("lib", name))[1:], name):
             if wanted not in names:
                 names.append(wanted)
-    return names
+    return tuple(names)
 
 
 def scratch_block(binding: int, arrivals: bool = False, in_fours: bool = False) -> str:
@@ -121,8 +122,7 @@ def assemble(
     if _TERM.search(body):
         main = terms_main()
     libs = {lib: _written_out(load("lib", lib)) for lib in included(body)}
-    called = "\n".join([*list(libs.values())[1:], body, main])
-    heads, functions = declare(accesses, f"{epilogue}\n{called}")
+    heads, functions = declare(accesses, [epilogue, *list(libs.values())[1:], body, main])
     size = prod(local)
     top = [
         "#version 430",
@@ -155,6 +155,7 @@ def assemble(
     return KernelSource(name, "\n".join(parts) + "\n", local, tuple(files))
 
 
+@lru_cache(maxsize=1 << 8)
 def _written_out(text: str) -> str:
     """A file's text without its includes, and with shared memory made visible at every barrier.
 
@@ -209,6 +210,7 @@ def lanes_of(access: Access) -> int:
     return 1 if access.layout.per_word == 1 else 4
 
 
+@lru_cache(maxsize=1 << 12)
 def uses_name(text: str, name: str) -> tuple[bool, bool]:
     """Whether a kernel's text reads and writes the operand of an accessor name."""
     called = calls_in(text)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from studio.engine.gl.families.norm import joins_tallies
 from studio.engine.gl.tallies import Tallied, Tally
-from studio.engine.gl.update_notes import with_notes
+from studio.engine.gl.update_notes import uses_step, with_notes
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.ops.norm import BatchNormBase
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from studio.engine.gl.planned import Planned
     from studio.engine.gl.planner import Planner
     from studio.engine.isa.program import Storage
     from studio.engine.runtime.entries import Entry
 
 
-def plan_entries(planner: Planner, found: Sequence[Entry]) -> list[list[Planned]]:
+def plan_entries(
+    planner: Planner, found: Sequence[Entry], hear: Callable[[Planned], None] | None = None
+) -> list[list[Planned]]:
     """The dispatches of all entries of a program, in order.
 
     Where an entry makes what a normalisation begins with sums of, it takes those along.
+
+    Args:
+        planner: plans single entries.
+        found: the entries.
+        hear: told every dispatch that stays as it is planned, as soon as it is.
     """
     wanted = wanted_tallies(planner, found)
     given: dict[int, Tallied] = {}
@@ -30,6 +38,9 @@ def plan_entries(planner: Planner, found: Sequence[Entry]) -> list[list[Planned]
         planned, taken = planner.plan_taking(entry, wanted.get(number, ()), given.get(number))
         given |= {one.key: one for one in taken}
         plans.append(planned)
+        if hear is not None and not uses_step(entry):
+            for one in planned:
+                hear(one)
     return with_notes(planner, found, plans)
 
 

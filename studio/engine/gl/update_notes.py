@@ -28,7 +28,7 @@ def with_notes(
     plans = list(plans)
     begun: dict[Ref, int] = {}
     for number, entry in enumerate(found):
-        step = entry.parts[0].ref("step") if _uses_step(entry) else None
+        step = entry.parts[0].ref("step") if uses_step(entry) else None
         if entry.parts[0].mnemonic == "BEGIN_UPDATE" and step is not None:
             begun[step] = number
             continue
@@ -43,7 +43,8 @@ def with_notes(
     return plans
 
 
-def _uses_step(entry: Entry) -> bool:
+def uses_step(entry: Entry) -> bool:
+    """Whether an entry may be planned anew for a note: it counts updates, or is one."""
     names = {part.mnemonic for part in entry.parts}
     return names <= UPDATE_ROWS.keys() or names == {"BEGIN_UPDATE"}
 

@@ -135,6 +135,42 @@ def test_precompile_hears_a_stop(engine: EngineThread, cache: ProgramCache) -> N
     assert 0 < cache.counters().compiled < 40
 
 
+def test_requested_source_is_compiled_once_whoever_takes_it(
+    engine: EngineThread, pool: BufferPool, cache: ProgramCache
+) -> None:
+    for factor in (1.0, 2.0, 3.0, 2.0):
+        engine.call(cache.request, axpb(factor))
+    assert cache.counters().programs == 0
+    taken = engine.call(cache.get, axpb(2.0))
+    engine.call(cache.request, axpb(2.0))
+    told: list[tuple[int, int]] = []
+    sources = [(axpb(float(f)), "") for f in range(1, 6)]
+    assert engine.call(cache.precompile, sources, lambda *news: told.append(news[:2]))
+    assert told == [(done, 4) for done in range(1, 5)]
+    assert (cache.counters().programs, cache.counters().compiled) == (5, 5)
+    for factor, program in ((2.0, taken), (3.0, engine.call(cache.get, axpb(3.0)))):
+        np.testing.assert_allclose(run(engine, pool, program), expected(factor), 1e-6, 1e-6)
+
+
+def test_refused_request_is_told_to_whoever_takes_it(
+    engine: EngineThread, cache: ProgramCache
+) -> None:
+    engine.call(cache.request, axpb(2.0, "nothing"), "the line it serves")
+    with pytest.raises(ShaderError) as caught:
+        engine.call(cache.get, axpb(2.0, "nothing"))
+    assert caught.value.origin == "the line it serves"
+
+
+def test_requests_nobody_took_go_with_the_cache(engine: EngineThread) -> None:
+    cache = engine.call(ProgramCache, engine.gl)
+    engine.call(cache.request, axpb(7.0))
+    engine.call(cache.close)
+    engine.call(cache.get, axpb(7.0))
+    assert cache.counters().compiled == 1
+    engine.call(cache.close)
+    engine.call(engine.gl.check, "deleting what was requested")
+
+
 def test_refused_kernel_in_a_batch_leaves_the_good_ones(
     engine: EngineThread, cache: ProgramCache
 ) -> None:

@@ -9,7 +9,8 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.planned import TallyBinding
+from studio.engine.gl.planned import Planned, TallyBinding
+from studio.engine.gl.tally_links import plan_entries
 from studio.engine.isa.program import Program
 from tests.engine.gl.gl_programs import Lines
 
@@ -112,3 +113,16 @@ def test_the_step_block_moves_on_beside_the_updates(backend: GlBackend) -> None:
     assert levels["advance"] <= levels["update_adam"]
     executable.close()
     session.close()
+
+
+def test_only_kernels_that_run_are_handed_to_the_driver(backend: GlBackend) -> None:
+    """Updates and what counts them are planned anew for the note; their first texts are not."""
+    executable = backend.compile(training(), backend.open_session(), 3)
+    assert isinstance(executable, GlExecutable)
+    found = [entry for entry, _ in executable.planned]
+    heard: list[Planned] = []
+    storages = executable._storages
+    plans = plan_entries(executable._planner(storages), found, heard.append)
+    planned = [one for plan in plans for one in plan]
+    assert 0 < len(heard) < len(planned)
+    assert {one.source for one in heard} <= {one.source for one in planned}
