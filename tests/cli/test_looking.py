@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from studio.cli.commands import profiling
 from studio.engine.isa import ops
 from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.profiler.totals import Peaks
 from studio.samples import sample_root
 
 if TYPE_CHECKING:
@@ -48,6 +50,19 @@ def test_profile_table_is_whole_in_a_pipe(glassbox: Callable[..., Answer]) -> No
     assert "…" not in out
     assert re.search(r"^by layer:$", out, re.MULTILINE)
     assert not re.search(r" $", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("gbytes", "explained"), [(1e-4, True), (1e6, False)])
+def test_profile_explains_shares_above_the_peak(
+    glassbox: Callable[..., Answer],
+    monkeypatch: pytest.MonkeyPatch,
+    gbytes: float,
+    explained: bool,
+) -> None:
+    monkeypatch.setattr(profiling, "measure_peaks", lambda *_: Peaks(1e6, gbytes))
+    out = glassbox("profile", MLP, "--backend", "cpu", "--steps", 1, "--roofline").out
+    legend = "more than 100% of the peak: above the peak of memory: served by caches"
+    assert (legend in out) == explained
 
 
 @pytest.mark.gl

@@ -12,7 +12,14 @@ from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.events import Profile
-from studio.engine.profiler.totals import KernelTotal, Peaks, group_totals, kernel_totals
+from studio.engine.profiler.totals import (
+    FROM_CACHES,
+    KernelTotal,
+    Peaks,
+    group_totals,
+    is_from_caches,
+    kernel_totals,
+)
 from studio.engine.profiler.trace import chrome_trace
 from studio.engine.runtime.peaks import measure_peaks
 from studio.engine.train.devices import open_backend
@@ -38,10 +45,11 @@ def profile(
     task = Task.of_project(open_project(project))
     with open_backend(backend) as device:
         software = "software" in device.backend.device
-        peaks = measure_peaks(device.backend, 128 if software else 1024) if roofline else None
         with Trainer(task, device.backend) as trainer:
             found = trainer.profile(steps)
             memory = device.backend.memory()
+        # Afterwards, since what measuring takes is no memory of the step.
+        peaks = measure_peaks(device.backend, 128 if software else 1024) if roofline else None
     if trace is not None:
         write_atomic(trace, chrome_trace(found).encode("utf-8"))
     totals = kernel_totals(found, peaks)
@@ -102,3 +110,5 @@ def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks |
             row += [t.bound, f"{t.peak_share:.0%}"]
         rows.append(row)
     console.table(columns, rows, right=(0, 5, 6, 7, 8, 10))
+    if any(is_from_caches(t.bound, t.peak_share) for t in totals):
+        console.say(f"more than 100% of the peak: {FROM_CACHES}")

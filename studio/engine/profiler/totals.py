@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 from studio.engine.profiler.events import KernelEvent, Profile
 
+FROM_CACHES = "above the peak of memory: served by caches"
+"""What is said of a kernel that moves more than memory can."""
+_WHOLE = 1.005
+"""The share that is shown as more than 100 %."""
+
 
 @dataclass(frozen=True)
 class Peaks:
@@ -54,6 +59,11 @@ class KernelTotal:
     gbytes: float
     bound: str = ""
     peak_share: float | None = None
+
+
+def is_from_caches(bound: str, share: float | None) -> bool:
+    """Whether a kernel of that bound and share of its peak moves more than memory can."""
+    return bound == "memory" and share is not None and share >= _WHOLE
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("gbytes", "GB/s", "Bytes moved in a second.", "number", lambda r: r.gbytes, width=7),
     Column("gflops", "GFLOP/s", "Operations in a second.", "number", lambda r: r.gflops),
     Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks; "
-           "above 100 % where caches help.", "share", lambda r: r.utilisation, shown=True, width=7),
+           "above the peak of memory: served by caches.", "share", lambda r: r.utilisation,
+           shown=True, width=7),
     Column("bound", "Bound by", "What limits it by the roofline.", "text", lambda r: r.bound,
            width=10),
 )  # fmt: skip

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from studio.engine.profiler.events import KernelEvent, Profile
-from studio.engine.profiler.totals import Peaks, group_totals, kernel_totals
+from studio.engine.profiler.totals import Peaks, group_totals, is_from_caches, kernel_totals
 from studio.engine.profiler.trace import chrome_trace
 
 
@@ -43,6 +43,19 @@ def test_roofline_names_the_bound_and_the_share():
     conv, add = kernel_totals(PROFILE, Peaks(gflops=200.0, gbytes=8.0))
     assert (conv.bound, conv.peak_share) == ("arithmetic", pytest.approx(0.5))
     assert (add.bound, add.peak_share) == ("memory", pytest.approx(0.25))
+
+
+def test_what_moves_more_than_memory_can_is_served_by_caches():
+    def served(gflops, gbytes):
+        totals = kernel_totals(PROFILE, Peaks(gflops, gbytes))
+        return [is_from_caches(t.bound, t.peak_share) for t in totals]
+
+    # The sum moves 2 GB/s; the convolution computes 100 GFLOP/s and moves 0.1 GB/s.
+    assert served(200.0, 8.0) == [False, False]
+    assert served(200.0, 2.0) == [False, False], "exactly the peak is no more than the peak"
+    assert served(200.0, 1.9) == [False, True]
+    assert served(50.0, 8.0) == [False, False], "arithmetic has no caches"
+    assert [is_from_caches(t.bound, t.peak_share) for t in kernel_totals(PROFILE)] == [False] * 2
 
 
 def test_groups_split_shared_kernels_evenly():

@@ -522,6 +522,8 @@ def test_peaks_are_kept_by_device_and_damage_counts_as_unknown(tmp_path: Path) -
     (file,) = tmp_path.iterdir()
     good = json.loads(file.read_text())
     for bad in ("{", json.dumps({**good, "gflops": -1}), json.dumps({**good, "fingerprint": "x"}),
-                json.dumps({**good, "gbytes": "many"}), "[]"):  # fmt: skip
+                json.dumps({**good, "gbytes": "many"}), "[]",
+                json.dumps({k: v for k, v in good.items() if k != "method"}),
+                json.dumps({**good, "method": good["method"] - 1})):  # fmt: skip
         file.write_text(bad)
         assert PeakStore(tmp_path).find(name) is None

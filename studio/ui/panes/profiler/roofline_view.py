@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.engine.profiler.totals import Peaks
+from studio.engine.profiler.totals import FROM_CACHES, Peaks, is_from_caches
 from studio.ui.kit import binding, theme
 from studio.ui.models.profiling_table import KernelRow
 from studio.ui.models.roofline import Range, RooflinePoint, axes, inside, points, ridge, roof
@@ -287,7 +287,10 @@ class RooflineView(QWidget):
         ]
         if row.utilisation is not None and point.gain_ms is not None:
             lines.append(f"bound by {row.bound}, {row.utilisation:.0%} of the peak")
-            lines.append(f"at the roof a step would be {point.gain_ms * 1e3:.1f} µs shorter")
+            if is_from_caches(row.bound, row.utilisation):
+                lines.append(FROM_CACHES)
+            else:
+                lines.append(f"at the roof a step would be {point.gain_ms * 1e3:.1f} µs shorter")
         return tuple(lines)
 
 

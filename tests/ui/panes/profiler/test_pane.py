@@ -19,15 +19,19 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from studio.engine.profiler.events import KernelEvent, Profile
+from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.profiling_columns import COLUMNS
+from studio.ui.models.profiling_table import KernelTimes
 from studio.ui.models.studio import Studio
 from studio.ui.panes.profiler.cell_text import shown_text
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.pane import ProfilerPane
+from studio.ui.panes.profiler.roofline_view import RooflineView
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -385,6 +389,23 @@ def test_a_dot_says_what_it_is_and_a_click_selects_it(
     qtbot.mouseClick(view, LEFT, pos=at.toPoint())
     assert studio.bus.selection.primary is not None
     assert studio.bus.selection.primary.kind == "kernel"
+
+
+def test_a_dot_above_the_roof_of_memory_is_explained(qtbot: QtBot) -> None:
+    view = RooflineView()
+    qtbot.addWidget(view)
+    # 4 kB and 1000 operations in a microsecond: 4 GB/s where memory moves two.
+    event = KernelEvent(0, "forward", 0, "ADD", "add", ("a",), 0.0, 1.0, 1000, 4000)
+    profile = Profile("device", "wall clock", 1, 1.0, (event,))
+    times = KernelTimes(profile)
+    times.add(profile)
+    for gbytes, share, explained in ((2.0, "200%", True), (8.0, "50%", False)):
+        (row,) = times.rows(peaks=(peaks := Peaks(gflops=100.0, gbytes=gbytes)))
+        view.show_rows([row], peaks)
+        card = view.card(row.id)
+        assert f"bound by memory, {share} of the peak" in card
+        assert ("above the peak of memory: served by caches" in card) == explained
+        assert any("µs shorter" in line for line in card) != explained
 
 
 def test_files_are_exported_without_stopping_the_window(
