@@ -103,5 +103,8 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def save(path: Path, rows: Iterable[Row], facts: dict[str, str]) -> None:
-    """Rows and facts as JSON."""
-    path.write_text(json.dumps({"machine": facts, "rows": [asdict(r) for r in rows]}, indent=1))
+    """Rows and facts as JSON; whoever is stopped while writing leaves the file as it was."""
+    text = json.dumps({"machine": facts, "rows": [asdict(r) for r in rows]}, indent=1)
+    fresh = path.with_name(path.name + ".part")
+    fresh.write_text(text)
+    fresh.replace(path)

@@ -6,7 +6,8 @@
 
 All systems start from the same weights and run in one process; our first losses are compared with
 PyTorch's in the same run. A row is the median of seven blocks of steps; the loss is read
-at the end of each block, not at each step.
+at the end of each block, not at each step. The rows of a case are told as it ends, and the JSON
+is written anew, so that a run that is cut off has lost nothing but the case it was in.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work = WORKLOADS[word]
         for batch in work.batches_gpu if on_gpu else work.batches_cpu:
             steps = (GPU_STEPS if on_gpu else CPU_STEPS)[work.id]
-            rows += _measure(work, batch, steps, options, facts)
-            print(table(rows[-4:]), file=sys.stderr, flush=True)
+            found = _measure(work, batch, steps, options, facts)
+            rows += found
+            print(table(found), file=sys.stderr, flush=True)
+            if options.json is not None:
+                save(options.json, rows, facts)
     print("\n".join(f"- {key}: {value}" for key, value in facts.items()))
     print()
     print(table(rows))
-    if options.json is not None:
-        save(options.json, rows, facts)
     return 0
 
 
