@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -181,17 +182,20 @@ class Tensor:
 
     def descriptor(self, batch: int, rows: int = 0) -> ShapeDescriptor:
         """Storage layout with symbols bound: dense row-major, or with a halo where padded."""
-        shape = bind_shape(self.shape, batch, rows)
-        if not self.pad:
-            return ShapeDescriptor.plain(self.dtype, shape)
-        paddings = [before + after for before, after in self.pad]
-        return ShapeDescriptor.create(
-            "c", shape, self.dtype, paddings, [before for before, _ in self.pad]
-        )
+        return _descriptor(self.dtype, bind_shape(self.shape, batch, rows), self.pad)
 
     def replace(self, **changes: object) -> Tensor:
         """A copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1 << 12)
+def _descriptor(dtype: DType, shape: Shape, pad: Pads) -> ShapeDescriptor:
+    """Kept, since those who plan a program ask for the same few again and again."""
+    if not pad:
+        return ShapeDescriptor.plain(dtype, shape)
+    paddings = [before + after for before, after in pad]
+    return ShapeDescriptor.create("c", shape, dtype, paddings, [before for before, _ in pad])
 
 
 class TensorMap(Mapping[int, Tensor]):

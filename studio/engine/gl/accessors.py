@@ -325,6 +325,18 @@ def stores_in(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\bvoid\s+(store_\w+)\s*\(", text))
 
 
+@lru_cache(maxsize=1 << 9)
+def _head(access: Access) -> str:
+    return "\n".join(macros(access))
+
+
+@lru_cache(maxsize=1 << 9)
+def _offered(access: Access) -> tuple[tuple[str, str], ...]:
+    """Every function a kernel may call to get at an operand, with its body, in order."""
+    functions = read_functions(access) if access.use is Use.READ else write_functions(access)
+    return tuple(functions.bodies.items())
+
+
 def declare(accesses: Iterable[Access], pieces: Sequence[str]) -> tuple[str, str]:
     """Macros and blocks of all operands, and the functions the pieces of a kernel call.
 
@@ -335,12 +347,10 @@ def declare(accesses: Iterable[Access], pieces: Sequence[str]) -> tuple[str, str
     own = frozenset[str]().union(*map(stores_in, pieces))
     binding = 0
     for access in accesses:
-        heads += macros(access)
+        heads.append(_head(access))
         if access.stored:
             heads.append(block(access, binding))
             binding += 1
-        functions = read_functions(access) if access.use is Use.READ else write_functions(access)
-        for name in own & functions.bodies.keys():
-            del functions.bodies[name]
-        bodies += functions.needed_by(*pieces)
+        offered = FunctionSet({name: body for name, body in _offered(access) if name not in own})
+        bodies += offered.needed_by(*pieces)
     return "\n".join(heads), "\n".join(bodies)

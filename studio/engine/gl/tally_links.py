@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.gl.families.norm import joins_tallies
 from studio.engine.gl.tallies import Tallied, Tally
-from studio.engine.gl.update_notes import uses_step, with_notes
+from studio.engine.gl.update_notes import noted_updates
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.ops.norm import BatchNormBase
 
@@ -29,19 +29,22 @@ def plan_entries(
     Args:
         planner: plans single entries.
         found: the entries.
-        hear: told every dispatch that stays as it is planned, as soon as it is.
+        hear: told every dispatch as soon as it is planned.
     """
     wanted = wanted_tallies(planner, found)
     given: dict[int, Tallied] = {}
     plans: list[list[Planned]] = []
+    noted = noted_updates(planner, found)
     for number, entry in enumerate(found):
-        planned, taken = planner.plan_taking(entry, wanted.get(number, ()), given.get(number))
-        given |= {one.key: one for one in taken}
+        planned = noted.get(number)
+        if planned is None:
+            planned, taken = planner.plan_taking(entry, wanted.get(number, ()), given.get(number))
+            given |= {one.key: one for one in taken}
         plans.append(planned)
-        if hear is not None and not uses_step(entry):
+        if hear is not None:
             for one in planned:
                 hear(one)
-    return with_notes(planner, found, plans)
+    return plans
 
 
 def wanted_tallies(planner: Planner, found: Sequence[Entry]) -> dict[int, list[Tally]]:

@@ -18,17 +18,16 @@ if TYPE_CHECKING:
     from studio.engine.runtime.entries import Entry
 
 
-def with_notes(
-    planner: Planner, found: Sequence[Entry], plans: Sequence[list[Planned]]
-) -> list[list[Planned]]:
-    """The plans of all entries, those of updates and of what counts them joined by a note.
+def noted_updates(planner: Planner, found: Sequence[Entry]) -> dict[int, list[Planned]]:
+    """By number of their entries, the plans of updates and of what counts them, joined by a note.
 
-    An update that read the step block itself would hold up what moves the block on.
+    An update that read the step block itself would hold up what moves the block on. Updates that
+    may have to read it are left out.
     """
-    plans = list(plans)
+    plans: dict[int, list[Planned]] = {}
     begun: dict[Ref, int] = {}
     for number, entry in enumerate(found):
-        step = entry.parts[0].ref("step") if uses_step(entry) else None
+        step = entry.parts[0].ref("step") if _uses_step(entry) else None
         if entry.parts[0].mnemonic == "BEGIN_UPDATE" and step is not None:
             begun[step] = number
             continue
@@ -43,8 +42,7 @@ def with_notes(
     return plans
 
 
-def uses_step(entry: Entry) -> bool:
-    """Whether an entry may be planned anew for a note: it counts updates, or is one."""
+def _uses_step(entry: Entry) -> bool:
     names = {part.mnemonic for part in entry.parts}
     return names <= UPDATE_ROWS.keys() or names == {"BEGIN_UPDATE"}
 
