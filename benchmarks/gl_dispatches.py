@@ -79,8 +79,14 @@ def _times(executable: GlExecutable, parts: Sequence[Sequence[Dispatch]]) -> lis
     """Median microseconds of each part; on the engine thread."""
     work = executable._work
     timer = step_timer(work.gl, work.engine.info)
+    spinner = None if work.traits.is_software else work.spinner
     samples = []
+    if spinner is not None:
+        spinner.settle()
     for step in range(STEPS):
+        if spinner is not None:
+            # Queued while the device is busy, so that no wait for the host counts; marks, too.
+            spinner.cover(sum(map(len, parts)) + len(parts) + 1)
         timer.begin(step)
         for k, part in enumerate(parts):
             issue(work.gl, part)

@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 
 from studio.engine.profiler.totals import Peaks
 from studio.engine.runtime.backend import Backend
+from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.devices import open_backend
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.step_sampling import StepSampler, StepWindow
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
-from studio.ui.models.profiling_measurement import Subject
+from studio.ui.models.profiling_measurement import RISES_IN, Subject
 from studio.ui.models.profiling_peaks import PeakStore
 from studio.ui.models.tasks import TaskHandle
 
-_ENOUGH_WINDOWS = 9
-_FEW_WINDOWS = 3
+_ENOUGH_WINDOWS = 8
+_FEW_WINDOWS = 2
 _LONG_SECONDS = 3.0
 _COMPILING_SHARE = 0.4
 
@@ -77,36 +78,49 @@ def _watched_steps(
     with Trainer(task, backend) as trainer:
         compiling = _compiling(handle)
         trainer.compiling.connect(compiling)
-        ending = _Ending(trainer, handle)
+        ending = _Ending(trainer, handle, RISES_IN if is_gpu(backend) else 0.0)
         sampler = StepSampler(backend.clocks(), interval=0.01, share=0.25, told=ending.window_ended)
         trainer.watch_steps(sampler)
         trainer.run()
         handle.check()
-        # The first window holds the first step ever, in which drivers finish their compiling.
-        windows = sampler.take()[1:]
+        found = sampler.take()
+        windows = found[max(0, len(found) - ending.windows) :]
         program = trainer.network.program("train")
     return Subject.of(backend, program, "dry run", sees_studio=False), tuple(windows)
 
 
 class _Ending:
-    """Ends a dry run when it has seen enough; called on the training thread."""
+    """Ends a dry run when it has seen enough; called on the training thread.
 
-    def __init__(self, trainer: Trainer, handle: TaskHandle) -> None:
+    Args:
+        trainer: what is ended.
+        handle: hears how far it is.
+        rises_in: seconds of steps that do not count.
+
+    Attributes:
+        windows: how many count, the last ones.
+    """
+
+    def __init__(self, trainer: Trainer, handle: TaskHandle, rises_in: float) -> None:
         self._trainer = trainer
         self._handle = handle
-        self._windows = 0
-        self._begun = 0.0
+        self._rises_in = rises_in
+        self.windows = 0
+        self._begun: float | None = None
 
     def window_ended(self) -> None:
         """Count a window."""
         now = time.perf_counter()
-        self._windows += 1
-        self._begun = self._begun or now
-        long = now - self._begun >= _LONG_SECONDS and self._windows >= _FEW_WINDOWS
-        if self._handle.cancelled or long or self._windows >= _ENOUGH_WINDOWS:
+        if self._begun is None:
+            # The first window holds the first step ever, in which drivers finish their compiling.
+            self._begun = now
+        elif now - self._begun >= self._rises_in:
+            self.windows += 1
+        long = now - self._begun >= _LONG_SECONDS and self.windows >= _FEW_WINDOWS
+        if self._handle.cancelled or long or self.windows >= _ENOUGH_WINDOWS:
             self._trainer.control.stop()
             return
-        done = self._windows / _ENOUGH_WINDOWS
+        done = self.windows / _ENOUGH_WINDOWS
         self._handle.progress(_COMPILING_SHARE + done * (0.9 - _COMPILING_SHARE), "running steps")
 
 

@@ -33,6 +33,10 @@ STEPS = 200
 """Instrumented steps kept for a trace."""
 
 
+RISES_IN = 0.5
+"""Seconds of steps after which the clock of a GPU that had waited is high again."""
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What is measured.
@@ -52,6 +56,12 @@ class Subject:
     runs_apart: bool
     sees_studio: bool
     origin: Origin
+
+    @property
+    def rises_in(self) -> float:
+        """Seconds of steps before what they take is what they take from then on."""
+        waits = self.runs_apart and not self.device.endswith("(software)")
+        return RISES_IN if waits else 0.0
 
     @classmethod
     def of(
@@ -79,6 +89,9 @@ class Measurement:
         self._restless: deque[StepWindow] = deque(maxlen=WINDOWS)
         self._before: StepBar | None = None
         self._is_warm = False
+        self._first = 0.0
+        # A dry run has left its first steps out itself.
+        self._rises_in = subject.rises_in if subject.origin == "training" else 0.0
         self._steps: deque[InstrumentedStep] = deque(maxlen=STEPS)
         self._entry_of = _entry_of(subject.program)
         self._bar: StepBar | None = None
@@ -207,8 +220,9 @@ class Measurement:
             return
         known = self.times is not None and self.times.fits(step.profile)
         if self.times is None or not known or not self._is_warm:
-            # The first one runs cold: it counts only as long as there is no other.
-            self._is_warm = known
+            # The first ones run cold: they count only as long as there are no others.
+            self._first = self._first if known else step.when
+            self._is_warm = known and step.when - self._first >= self._rises_in
             self.times = KernelTimes(step.profile)
             self._steps.clear()
         self.times.add(step.profile)

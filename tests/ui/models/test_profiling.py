@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,11 +28,11 @@ from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
-from studio.ui.models import entities
+from studio.ui.models import entities, profiling_dry_run
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.profiling import SETTLE_SECONDS, ProfilingModel
 from studio.ui.models.profiling_columns import BY_ID, COLUMNS, RowFilter, csv_text, in_order
-from studio.ui.models.profiling_measurement import Measurement
+from studio.ui.models.profiling_measurement import Measurement, Origin
 from studio.ui.models.profiling_peaks import PeakStore
 from studio.ui.models.provenance import Provenance
 from studio.ui.models.scheduling import ManualScheduler
@@ -344,6 +345,58 @@ def test_the_first_step_runs_cold_and_counts_only_while_there_is_no_other(
         kernel = min(shown, key=lambda row: len(row.indices))
         mean = (30.0, 1.0, 1.5)[number]
         assert kernel.mean_us == pytest.approx(mean * len(kernel.indices))
+
+
+@pytest.mark.parametrize(
+    ("origin", "device", "apart", "wanted"),
+    [
+        ("training", "a GPU", True, [10.0, 10.0, 10.0, 2.0, 3.0]),
+        ("training", "llvmpipe (software)", True, [10.0, 10.0, 10.0, 22 / 3, 26 / 4]),
+        ("training", "a CPU", False, [10.0, 10.0, 10.0, 22 / 3, 26 / 4]),
+        ("dry run", "a GPU", True, [10.0, 10.0, 10.0, 22 / 3, 26 / 4]),
+    ],
+)
+def test_steps_of_a_gpu_whose_clock_rises_do_not_count_among_later_ones(
+    measured: Measurement, origin: Origin, device: str, apart: bool, wanted: list[float]
+) -> None:
+    """Three slow ones in the first 0.4 seconds, then two at full speed."""
+    assert measured.times is not None
+    events = measured.times.events
+    subject = replace(measured.subject, origin=origin, device=device, runs_apart=apart)
+    fresh = Measurement(subject)
+    found = []
+    for when, took in ((50.0, 10.0), (50.2, 10.0), (50.4, 10.0), (50.6, 2.0), (50.8, 4.0)):
+        timed = tuple(replace(event, duration_us=took) for event in events)
+        step = InstrumentedStep(0, when, 1e-3, Profile(device, "wall clock", 1, 1e3, timed))
+        fresh.add([StepWindow(1, {"steps": 1e-3}, 0.0, 0.0, 0.0, (step,))])
+        assert fresh.times is not None
+        found.append(fresh.times.mean_us()[events[0].index])
+    assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("rises_in", "left_out"), [(0.0, 1), (0.5, 5)])
+def test_a_dry_run_leaves_out_what_runs_while_the_clock_rises(
+    monkeypatch: pytest.MonkeyPatch, rises_in: float, left_out: int
+) -> None:
+    """A window ends every tenth of a second, the first one after the compiling."""
+    now = [30.0]
+    stopped: list[int] = []
+    ended = 0
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr(profiling_dry_run, "time", clock)
+    control = SimpleNamespace(stop=lambda: stopped.append(ended))
+    handle = SimpleNamespace(cancelled=False, progress=lambda *_: None)
+    ending = profiling_dry_run._Ending(
+        SimpleNamespace(control=control),  # type: ignore[arg-type]
+        handle,  # type: ignore[arg-type]
+        rises_in,
+    )
+    while not stopped:
+        ended += 1
+        now[0] += 0.1001
+        ending.window_ended()
+    assert ended - ending.windows == left_out
+    assert ending.windows == 8
 
 
 def test_selecting_a_layer_marks_every_kernel_that_works_for_it(measured: Measurement) -> None:
