@@ -77,7 +77,7 @@ class DeviceWork:
 
     def request(self, source: KernelSource) -> None:
         """Let the driver begin with a source, where that takes none of this thread's time."""
-        if self.programs.compiles_aside:
+        if self.programs.compiles_aside and not self.engine.stopping.is_set():
             self.programs.request(source, source.name)
 
     def compile_all(

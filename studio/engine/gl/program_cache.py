@@ -225,9 +225,10 @@ class ProgramCache:
             while todo or pending:
                 if stopping is not None and stopping.is_set():
                     return False
-                while todo and len(pending) < ahead:
+                if todo and len(pending) < ahead:
                     key, source, instruction = todo.popleft()
                     pending.append(self._begun(source, instruction, key))
+                    continue
                 program = self._finish(pending.popleft())
                 if progress is not None:
                     progress(count - len(todo) - len(pending), count, program.name)
