@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from studio.engine.profiler.steady_work import SteadyWork
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -38,7 +40,8 @@ WARM_SECONDS = 0.5
 """How long blocks run at least before one counts.
 
 A GPU that waited while a program was compiled has lowered its clock, an H200 from 1980 to 345 MHz,
-and raises it only after a third of a second of work.
+and raises it only after a third of a second of work. A break begins it anew: the host may compile
+in the middle of a block.
 """
 _BLOCK_SECONDS = 0.02
 _MOST_STEPS = 2000
@@ -46,9 +49,10 @@ _MOST_STEPS = 2000
 
 def measure(block: Callable[[], float], steps: int, repeats: int = 7, warm: int = 2) -> Timing:
     """Run a block of ``steps`` (it returns its seconds) and keep the median of the repeats."""
-    begun = time.perf_counter()
-    while warm > 0 or time.perf_counter() - begun < WARM_SECONDS:
-        block()
+    work = SteadyWork()
+    while warm > 0 or work.seconds < WARM_SECONDS:
+        took = block()
+        work.add(time.perf_counter(), took)
         warm -= 1
     found = sorted(block() / steps * 1e3 for _ in range(repeats))
     return Timing(statistics.median(found), found[0], found[-1])

@@ -68,6 +68,7 @@ class Steps:
 
     def __init__(self, rises_in: float) -> None:
         self.now = self.busy = 0.0
+        self.done = 0
         self.rises_in = rises_in
 
     def perf_counter(self) -> float:
@@ -75,6 +76,11 @@ class Steps:
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
+            self.done += 1
+            if self.done == 64:
+                # The host compiles what sends the steps, and the clock sinks meanwhile.
+                self.now += 1.6
+                self.busy = 0.0
             spent = 250e-6 if self.busy >= self.rises_in else 1000e-6
             self.now += spent
             self.busy += spent

@@ -20,6 +20,7 @@ from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.linear import MatMul
 from studio.engine.isa.ops.move import Copy
 from studio.engine.isa.program import Program
+from studio.engine.profiler.steady_work import SteadyWork
 from studio.engine.profiler.totals import Peaks
 from studio.engine.runtime.backend import Backend, Executable
 
@@ -177,17 +178,20 @@ def _runs_for(executable: Executable) -> int:
 
 def _warm(executables: Sequence[Executable]) -> None:
     """Run them in turn until no block gets any faster, for a bounded time."""
-    begun = time.perf_counter()
+    work = SteadyWork()
     best = [math.inf] * len(executables)
     still = 0
-    while (passed := time.perf_counter() - begun) < MOST_WARM:
-        if passed >= LEAST_WARM and still >= _STILL_BLOCKS:
+    while work.seconds < MOST_WARM:
+        if work.seconds >= LEAST_WARM and still >= _STILL_BLOCKS:
             return
+        whole = 0.0
         for number, executable in enumerate(executables):
             # Short blocks, since a clock that rises is looked at often.
             taken = _block(executable, _RUNS)
             still = 0 if taken < STEADY * best[number] else still + 1
             best[number] = min(best[number], taken)
+            whole += taken
+        work.add(time.perf_counter(), whole)
 
 
 def _best(executable: Executable) -> float:

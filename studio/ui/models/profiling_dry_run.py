@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from studio.engine.profiler.steady_work import SteadyWork
 from studio.engine.profiler.totals import Peaks
 from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.peaks import is_gpu
@@ -106,17 +107,23 @@ class _Ending:
         self._handle = handle
         self._rises_in = rises_in
         self.windows = 0
-        self._begun: float | None = None
+        self._work = SteadyWork()
+        self._first: float | None = None
+        self._last = 0.0
 
     def window_ended(self) -> None:
         """Count a window."""
         now = time.perf_counter()
-        if self._begun is None:
+        if self._first is None:
             # The first window holds the first step ever, in which drivers finish their compiling.
-            self._begun = now
-        elif now - self._begun >= self._rises_in:
-            self.windows += 1
-        long = now - self._begun >= _LONG_SECONDS and self.windows >= _FEW_WINDOWS
+            self._first = now
+        else:
+            self._work.add(now, now - self._last)
+            # Once some count, all that follow do: they are the last ones.
+            if self.windows or self._work.seconds >= self._rises_in:
+                self.windows += 1
+        self._last = now
+        long = now - self._first >= _LONG_SECONDS and self.windows >= _FEW_WINDOWS
         if self._handle.cancelled or long or self.windows >= _ENOUGH_WINDOWS:
             self._trainer.control.stop()
             return
