@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -283,6 +283,13 @@ class MeasuresHead(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        # Layouts know of new words only now.
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return handled
 
     def _fit(self) -> None:
         """Measures that have no room beside what is chosen stand below: a number is seen whole."""

@@ -27,6 +27,7 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.train.project import Project
 from studio.graph_editor.model.edits.layers import set_option
+from studio.ui.kit import theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models.evaluation_measures import Classification, Regression
 from studio.ui.models.held_out import SHARED_PART
@@ -510,12 +511,31 @@ def test_recorded_networks_are_chosen_in_the_head(
     assert box.currentIndex() == 0
     for wide in (360, 430, 760):
         tested.resize(wide, 360)
-        digits.until(lambda wide=wide: tested.width() == wide and _are_whole(tested.head))
+        digits.until(
+            lambda wide=wide: (
+                tested.width() == max(wide, tested.minimumSizeHint().width())
+                and _are_whole(tested.head)
+            )
+        )
     tested.activateWindow()
     box.setFocus()
     qtbot.keyClick(box, Qt.Key.Key_Down)
     assert evaluation.run == digits.studio.runs.runs[1].name
     digits.until(lambda: evaluation.status == "ready" and evaluation.results is not None)
+
+
+def test_measures_whose_words_grow_find_room(tested: TestingPane, digits: Trainings) -> None:
+    tested.resize(760, 360)
+    digits.until(lambda: tested.width() == 760 and _are_whole(tested.head))
+    shown = [each for each in tested.head.findChildren(QLabel) if each.isVisible()]
+    measure = next(each for each in shown if each.text() and not isinstance(each, ElidedLabel))
+
+    def stand_beside() -> bool:
+        return measure.mapTo(tested.head, measure.rect().topLeft()).y() < theme.HIT
+
+    for words, beside in ((measure.text(), True), ("a measure of many words " * 3, False)):
+        measure.setText(words)
+        digits.until(lambda beside=beside: stand_beside() == beside and _are_whole(tested.head))
 
 
 def test_the_last_run_is_offered_when_a_project_is_opened_again(
