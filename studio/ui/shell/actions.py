@@ -97,6 +97,11 @@ _WINDOW: tuple[ActionSpec, ...] = (
         ("Shift+F6",), "View/Panes", aliases=("dock", "focus"), group="walk",
     ),
     ActionSpec(
+        "window.context_menu", "Open the context menu",
+        "Open the menu of what has the keyboard, as the menu key does.",
+        ("Shift+F10",), "View/Panes", aliases=("right click", "menu key"), group="walk",
+    ),
+    ActionSpec(
         "window.maximise_pane", "Maximise the pane",
         "Let the pane with the keyboard fill the window, or put everything back.",
         ("Ctrl+Alt+M",), "View", aliases=("zoom pane", "restore"), checkable=True,

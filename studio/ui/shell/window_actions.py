@@ -14,6 +14,7 @@ from studio.ui.shell import (
     key_sheet,
     preferences_dialog,
 )
+from studio.ui.shell.menu_key import open_context_menu
 from studio.ui.shell.offers import DataOffer
 from studio.ui.shell.popups import show_notices, show_tasks
 
@@ -76,6 +77,7 @@ def _bind_view(window: MainWindow) -> None:
         )
     registry.bind("window.next_pane", lambda: docks.walk(1))
     registry.bind("window.previous_pane", lambda: docks.walk(-1))
+    registry.bind("window.context_menu", open_context_menu)
     registry.bind(
         "window.maximise_pane",
         lambda: docks.maximise(docks.focused()),

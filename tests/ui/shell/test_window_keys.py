@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.ui.models.actions import ActionRegistry
+from studio.ui.models.entities import Entity
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 
@@ -27,6 +28,7 @@ KEYS = {
     "Ctrl+3": "workspace.profile",
     "F6": "window.next_pane",
     "Shift+F6": "window.previous_pane",
+    "Shift+F10": "window.context_menu",
     "Ctrl+Alt+M": "window.maximise_pane",
     "Ctrl+Alt+F": "window.focus_mode",
     "Ctrl+`": "pane.log",
@@ -102,6 +104,22 @@ def test_the_table_knows_every_key_of_the_window(opened: MainWindow) -> None:
     }
     more = {"Ctrl+Tab": "window.next_pane", "Ctrl+Shift+F11": "window.full_screen"}
     assert declared == KEYS | NOT_WHILE_TYPING | more
+
+
+@pytest.mark.parametrize("place", ["canvas", "outline", "listing", "field"])
+def test_the_menu_of_what_has_the_keyboard_opens_by_keys(
+    qtbot: QtBot, opened: MainWindow, place: str
+) -> None:
+    put_keyboard(qtbot, opened, place)
+    at = QApplication.focusWidget()
+    if place == "outline":
+        opened.studio.bus.select([Entity("node", next(iter(opened.studio.document.state.nodes)))])
+    press("Shift+F10", at)
+    qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert menu.actions()
+    menu.close()
 
 
 def test_a_field_keeps_what_it_needs_itself(
