@@ -153,7 +153,8 @@ def place_of(problem: DataProblem) -> str:
 def text_of(problem: DataProblem) -> str:
     """Everything there is to say of a problem."""
     hint = f"\n{problem.hint[:1].upper()}{problem.hint[1:]}." if problem.hint else ""
-    return f"{problem.file}, {place_of(problem)}: {problem.message}.{hint}"
+    where = f"{problem.file}, {place_of(problem)}" if problem.row else problem.file
+    return f"{where}: {problem.message}.{hint}"
 
 
 def _count_text(count: int, *, complete: bool) -> str:

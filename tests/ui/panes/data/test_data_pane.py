@@ -206,6 +206,20 @@ def test_what_is_no_data_is_not_taken(
     assert studio.document.history.position == 0
 
 
+def test_a_picture_that_cannot_be_read_is_named_once(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    folder = write_pictures(tmp_path / "pets")
+    (folder / "dog/1.png").write_bytes(b"no picture")
+    drop(pane, folder)
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(lambda: pane.sections["Problems"].isVisible())
+    qtbot.waitUntil(lambda: "1.png" in one(pane, QLabel, "problem_text").text())
+    said = one(pane, QLabel, "problem_text").text()
+    assert said.startswith("dog/1.png: ")
+    assert said.count("dog/1.png") == 1
+
+
 def test_bad_rows_are_listed_and_left_out_on_demand(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
