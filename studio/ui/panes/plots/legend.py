@@ -81,7 +81,7 @@ class Chip(QAbstractButton):
         visible, style = self.entry.visible, self.entry.style
         painter.setOpacity(1.0 if visible else 0.35)
         middle = self.height() / 2
-        painter.setPen(strokes.pen(style, 2.0))
+        painter.setPen(strokes.pen(style, 2.0, ratio=self.devicePixelRatioF()))
         painter.drawLine(QPointF(4, middle), QPointF(4 + _SAMPLE - 2, middle))
         if style.dotted:
             painter.setPen(Qt.PenStyle.NoPen)

@@ -175,7 +175,11 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             drawn, stroke = wanted[number]
             raised = drawn.entry.key == self._display.hovered
             width = 1.75 if smooth and not stroke.ghost else 1.0
-            pen = strokes.pen(drawn.entry.style, width, ghost=stroke.ghost, raised=raised)
+            # Lines of more than one device pixel take long to draw while values keep coming.
+            ratio = self.devicePixelRatioF() if smooth else 1.0
+            pen = strokes.pen(
+                drawn.entry.style, width, ghost=stroke.ghost, raised=raised, ratio=ratio
+            )
             item.setData(stroke.line.x, stroke.line.y, connect="finite", antialias=smooth)
             item.setPen(pen)
             item.setZValue(10 + raised - 5 * stroke.ghost)

@@ -19,7 +19,10 @@ def colour(style: LineStyle, alpha: int = 255) -> QColor:
     return theme.colour(f"series.{style.series}", alpha)
 
 
-def pen(style: LineStyle, width: float = 1.0, *, ghost: bool = False, raised: bool = False) -> QPen:
+def pen(
+    style: LineStyle, width: float = 1.0, *, ghost: bool = False, raised: bool = False,
+    ratio: float = 1.0,
+) -> QPen:  # fmt: skip
     """The pen of a curve.
 
     Args:
@@ -27,9 +30,11 @@ def pen(style: LineStyle, width: float = 1.0, *, ghost: bool = False, raised: bo
         width: in device-independent pixels.
         ghost: it lies faintly behind another.
         raised: the pointer is on its name.
+        ratio: device pixels to one of them, which Qt leaves to us where a pen has one width
+            whatever the axes are.
     """
     alpha = GHOST * 2 if ghost and raised else GHOST if ghost else 255
-    made = QPen(colour(style, alpha), width + (1.5 if raised and not ghost else 0.0))
+    made = QPen(colour(style, alpha), ratio * (width + (1.5 if raised and not ghost else 0.0)))
     made.setCosmetic(True)
     if style.dash and not ghost:
         made.setStyle(Qt.PenStyle.CustomDashLine)

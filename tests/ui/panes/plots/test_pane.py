@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter, QPen, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QSlider, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -139,6 +139,32 @@ def test_curves_are_drawn_in_their_colours_in_both_themes(
         assert count(picture, theme.colour("series.0")) > 50, mode
         assert count(picture, theme.colour("series.1")) > 20, mode
         assert count(picture, theme.colour("dock"), 2) > 0.5 * picture.width() * picture.height()
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5, 3.0])
+def test_lines_at_rest_are_as_thick_at_any_scale(
+    trained: PlotsPane, monkeypatch: pytest.MonkeyPatch, ratio: float
+) -> None:
+    plot = trained.plot("loss")
+    monkeypatch.setattr(type(plot), "devicePixelRatioF", lambda _self: ratio)
+    trained.draw()
+    pens = [line.opts["pen"] for line in plot._lines if line.isVisible()]
+    assert pens
+    picture = QImage(round(40 * ratio), round(40 * ratio), QImage.Format.Format_ARGB32)
+    picture.setDevicePixelRatio(ratio)
+    for pen in pens:
+        solid = QPen(pen)
+        solid.setStyle(Qt.PenStyle.SolidLine)
+        solid.setColor(QColor("white"))
+        picture.fill(QColor("black"))
+        painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(solid)
+        painter.drawLine(QPointF(0, 20), QPointF(40, 20))
+        painter.end()
+        column = (picture.pixelColor(picture.width() // 2, y) for y in range(picture.height()))
+        thick = sum(colour.lightnessF() for colour in column) / ratio
+        assert thick in (pytest.approx(1.0, abs=0.05), pytest.approx(1.75, abs=0.05))
 
 
 def test_the_latest_values_stand_at_the_right_edge(
