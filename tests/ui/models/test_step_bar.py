@@ -283,8 +283,9 @@ def test_the_bar_of_a_training_sums_to_the_time_the_clock_saw(sleeper: ThreadClo
     assert bar is not None
     count = bar.plain_steps + bar.instrumented_steps
     # One epoch without a pause: from the end of the first window to the end of the last.
+    # A busy machine may call back late, by a slice of time of some milliseconds.
     wall = (closed[-1] - closed[0]) / count
-    assert sum(bar.parts.values()) == pytest.approx(wall, rel=0.01)
+    assert sum(bar.parts.values()) == pytest.approx(wall, rel=0.05)
     check_sum(bar, windows)
     assert bar.parts["backward"] > 0
     # The other thread slept all the time: nothing can have been lost to it.
