@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
@@ -16,6 +17,8 @@ from studio.engine.gl.recorder import Dispatch, issue
 
 if TYPE_CHECKING:
     from studio.engine.gl.entry_points import EntryPoints
+
+_LOG = logging.getLogger(__name__)
 
 Words = npt.NDArray[np.int64]
 SendRows = Callable[[Words, Words], None]
@@ -101,8 +104,9 @@ def send_rows() -> SendRows | None:
     """The loop over rows as machine code; None where Numba cannot be loaded or used."""
     try:
         return _compiled_loop()
-    except Exception:
+    except Exception as error:
         # Numba refuses NumPy versions newer than itself with various errors.
+        _LOG.info("steps stay with Python: %s: %s", type(error).__name__, error)
         return None
 
 

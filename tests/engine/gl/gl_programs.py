@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import Ref, Role, Shape
+from studio.engine.core.tensor import BATCH, Ref, Role, Shape
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.session import GlSession
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 from studio.engine.isa.program import Program
+from tests.engine.autodiff.whole_programs import Values
 
 
 class Lines:
@@ -41,6 +44,42 @@ class Lines:
 
     def program(self, *outputs: Ref) -> Program:
         return self.builder.finish(tuple(self.inputs), outputs)
+
+
+def gradient_group(
+    inner: int, *, adds: bool, pad: tuple[tuple[int, int], ...] = ()
+) -> tuple[Lines, tuple[Ref, ...]]:
+    """A dense layer of five outputs behind a rectifier and its gradients in one group."""
+    lines = Lines()
+    z, w = lines.input("z", (BATCH, inner)), lines.kept("w", (5, inner))
+    seed = lines.input("seed", (BATCH, 5))
+    x, y = lines.made("x", (BATCH, inner), pad=pad), lines.made("y", (BATCH, 5))
+    lines.add("forward", "RELU", x=z, y=x)
+    lines.add("forward", "LINEAR", w=w, x=x, y=y)
+    lines.add("backward", "COPY", x=seed, y=y.gradient)
+    if adds:
+        lines.add("backward", "FILL", y=x.gradient, number=0.5)
+    lines.add("backward", "FUSE", kind="epilogue")
+    lines.add("backward", "GRADS_LINEAR", w=w, x=x, y=y, set=("w",) if adds else ("w", "x"))
+    lines.add("backward", "GRADS_RELU", x=z, y=x, set=("x",))
+    lines.add("backward", "END")
+    return lines, (z, w, x, y)
+
+
+def begun(
+    backend: GlBackend, program: Program, values: Values, batch: int
+) -> tuple[GlSession, GlExecutable]:
+    """A program that is ready to run, its inputs fed and what it keeps written."""
+    session = backend.open_session()
+    executable = backend.compile(program, session, batch)
+    assert isinstance(executable, GlExecutable)
+    for tensor in program.tensors.values():
+        if tensor.name in values and tensor.role.persistent:
+            session.write(tensor.name, values[tensor.name].astype(tensor.dtype.np))
+    for i in program.inputs:
+        tensor = program.tensors[i]
+        executable.feed(i, values[tensor.name].astype(tensor.dtype.np))
+    return session, executable
 
 
 def run_once(

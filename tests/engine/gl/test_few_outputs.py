@@ -7,11 +7,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.specs import Case, Traits, choose
-from tests.engine.gl.gl_programs import Lines, run_once
+from tests.engine.gl.gl_programs import gradient_group, run_once
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 
@@ -93,20 +92,7 @@ def test_gradients_add_and_are_skipped(backend: GlBackend, wanted: str, blocks: 
 def test_gradient_of_an_activation_follows(
     backend: GlBackend, inner: int, halo: bool, adds: bool
 ) -> None:
-    lines = Lines()
-    z, w = lines.input("z", (BATCH, inner)), lines.kept("w", (5, inner))
-    seed = lines.input("seed", (BATCH, 5))
-    x = lines.made("x", (BATCH, inner), pad=HALO if halo else ())
-    y = lines.made("y", (BATCH, 5))
-    lines.add("forward", "RELU", x=z, y=x)
-    lines.add("forward", "LINEAR", w=w, x=x, y=y)
-    lines.add("backward", "COPY", x=seed, y=y.gradient)
-    if adds:
-        lines.add("backward", "FILL", y=x.gradient, number=0.5)
-    lines.add("backward", "FUSE", kind="epilogue")
-    lines.add("backward", "GRADS_LINEAR", w=w, x=x, y=y, set=("w",) if adds else ("w", "x"))
-    lines.add("backward", "GRADS_RELU", x=z, y=x, set=("x",))
-    lines.add("backward", "END")
+    lines, (z, w, _, y) = gradient_group(inner, adds=adds, pad=HALO if halo else ())
     a, dy, kernel = draw(6, inner), draw(6, 5), draw(5, inner)
     backend.prefer({"LINEAR": "few", "GRADS_LINEAR": "few"})
     given = {"z": a.astype(np.float32), "seed": dy.astype(np.float32)}

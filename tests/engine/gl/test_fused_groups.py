@@ -11,7 +11,7 @@ from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.specs import Traits
-from tests.engine.gl.gl_programs import Lines, run_once
+from tests.engine.gl.gl_programs import Lines, gradient_group, run_once
 
 pytestmark = pytest.mark.gl
 
@@ -118,31 +118,12 @@ def test_update_group_changes_all_parameters_in_one_dispatch(
     session.close()
 
 
-def _gradient_group(adds: bool, halo: bool) -> tuple[Lines, tuple[Ref, ...]]:
-    """A dense layer behind a rectifier and its gradients in one group."""
-    pad = ((0, 0), (1, 1)) if halo else ()
-    lines = Lines()
-    z, w = lines.input("z", (BATCH, 8)), lines.kept("w", (5, 8))
-    seed = lines.input("seed", (BATCH, 5))
-    x, y = lines.made("x", (BATCH, 8), pad=pad), lines.made("y", (BATCH, 5))
-    lines.add("forward", "RELU", x=z, y=x)
-    lines.add("forward", "LINEAR", w=w, x=x, y=y)
-    lines.add("backward", "COPY", x=seed, y=y.gradient)
-    if adds:
-        lines.add("backward", "FILL", y=x.gradient, number=0.5)
-    lines.add("backward", "FUSE", kind="epilogue")
-    lines.add("backward", "GRADS_LINEAR", w=w, x=x, y=y, set=("w",) if adds else ("w", "x"))
-    lines.add("backward", "GRADS_RELU", x=z, y=x, set=("x",))
-    lines.add("backward", "END")
-    return lines, (z, w, x, y)
-
-
 @pytest.mark.parametrize("halo", [False, True])
 @pytest.mark.parametrize("adds", [False, True])
 def test_gradient_of_an_activation_is_taken_where_its_dy_is_made(
     backend: GlBackend, rng: np.random.Generator, adds: bool, halo: bool
 ) -> None:
-    lines, (z, w, x, y) = _gradient_group(adds, halo)
+    lines, (z, w, x, y) = gradient_group(8, adds=adds, pad=((0, 0), (1, 1)) if halo else ())
     a = rng.standard_normal((6, 8)).astype(np.float32)
     dy = rng.standard_normal((6, 5)).astype(np.float32)
     kernel = rng.standard_normal((5, 8)).astype(np.float32)
@@ -156,7 +137,7 @@ def test_gradient_of_an_activation_is_taken_where_its_dy_is_made(
 
 
 def test_gradient_inside_a_group_has_no_storage(backend: GlBackend) -> None:
-    lines, (_, _, x, y) = _gradient_group(adds=False, halo=False)
+    lines, (_, _, x, y) = gradient_group(8, adds=False)
     session = backend.open_session()
     executable = backend.compile(lines.program(y), session, 2)
     with pytest.raises(BackendError, match="inside a fused kernel"):
@@ -166,7 +147,7 @@ def test_gradient_inside_a_group_has_no_storage(backend: GlBackend) -> None:
 
 
 def test_check_mode_looks_at_gradients_inside_groups(backend: GlBackend) -> None:
-    lines, (*_, y) = _gradient_group(adds=False, halo=False)
+    lines, (*_, y) = gradient_group(8, adds=False)
     program = lines.program(y)
     session = backend.open_session()
     executable = backend.compile(program, session, 2)

@@ -14,7 +14,6 @@ from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl import recorder, tallies
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.recorder import Dispatch
 from studio.engine.gl.specs import Traits
 from studio.engine.isa.ops.activation import Relu
@@ -26,6 +25,7 @@ from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam
 from tests.engine.autodiff.whole_programs import Values, values_for
 from tests.engine.compiler.networks import NETWORKS, Net
+from tests.engine.gl.gl_programs import begun
 
 pytestmark = pytest.mark.gl
 
@@ -35,15 +35,7 @@ Results = dict[str, npt.NDArray[np.generic]]
 
 def trained(backend: GlBackend, program: Program, values: Values) -> tuple[Results, int]:
     """Everything kept after some steps, and the barriers of one step."""
-    session = backend.open_session()
-    executable = backend.compile(program, session, ROWS)
-    assert isinstance(executable, GlExecutable)
-    for tensor in program.tensors.values():
-        if tensor.name in values and tensor.role.persistent:
-            session.write(tensor.name, values[tensor.name].astype(tensor.dtype.np))
-    for i in program.inputs:
-        tensor = program.tensors[i]
-        executable.feed(i, values[tensor.name].astype(tensor.dtype.np))
+    session, executable = begun(backend, program, values, ROWS)
     executable.run(STEPS)
     found = {t.name: session.read(t.name).result(60) for t in program.of_role(Role.PARAM)}
     found |= {program.tensors[i].name: executable.fetch(Ref(i)).result(60) for i in program.outputs}

@@ -19,6 +19,7 @@ from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam
 from tests.engine.autodiff.whole_programs import Values, values_for
 from tests.engine.compiler.networks import NETWORKS
+from tests.engine.gl.gl_programs import begun
 
 pytestmark = pytest.mark.gl
 ROWS, STEPS = 6, 5
@@ -41,15 +42,7 @@ def trained(
     backend: GlBackend, program: Program, values: Values, *, compiled: bool
 ) -> dict[str, np.ndarray]:
     """The parameters after some steps."""
-    session = backend.open_session()
-    executable = backend.compile(program, session, ROWS)
-    assert isinstance(executable, GlExecutable)
-    for tensor in program.tensors.values():
-        if tensor.name in values and tensor.role.persistent:
-            session.write(tensor.name, values[tensor.name].astype(tensor.dtype.np))
-    for i in program.inputs:
-        tensor = program.tensors[i]
-        executable.feed(i, values[tensor.name].astype(tensor.dtype.np))
+    session, executable = begun(backend, program, values, ROWS)
     if compiled:
         executable._work.engine.call(executable._step.compile)
     assert executable._step.compiled is compiled
@@ -103,6 +96,18 @@ def test_without_a_compiler_python_goes_on(
     for _ in range(WORTHWHILE + 3):
         step.step()
     assert from_python.sent == WORTHWHILE + 3
+
+
+def test_why_steps_stay_with_python_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse() -> None:
+        raise ImportError("Numba needs NumPy 2.4 or less")
+
+    monkeypatch.setattr(step_issue, "_compiled_loop", refuse)
+    with caplog.at_level("INFO", logger=step_issue.__name__):
+        assert step_issue.send_rows.__wrapped__() is None
+    assert "ImportError: Numba needs NumPy 2.4 or less" in caplog.text
 
 
 def test_rows_leave_out_what_stays_as_it_is(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
+
+_LOG = logging.getLogger(__name__)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,8 +25,9 @@ def has_compiler() -> bool:
         return False
     try:
         import numba  # noqa: F401
-    except Exception:
+    except Exception as error:
         # Numba refuses NumPy versions newer than itself with various errors.
+        _LOG.info("kernels stay with NumPy: %s: %s", type(error).__name__, error)
         return False
     return True
 
