@@ -51,13 +51,7 @@ class Overlay:
         self._colours = colours
         fill = QColor(colours.accent)
         fill.setAlpha(32)
-        pen = QPen(colours.accent, 1.0)
-        pen.setCosmetic(True)
-        self._band.setPen(pen)
         self._band.setBrush(QBrush(fill))
-        cut = QPen(colours.error, 2.0, Qt.PenStyle.DashLine)
-        cut.setCosmetic(True)
-        self._line.setPen(cut)
         self.tip.setFont(colours.text_font)
         self.tip.setStyleSheet(
             f"background: {colours.raised.name()}; color: {colours.text.name()};"
@@ -66,6 +60,7 @@ class Overlay:
 
     def show_band(self, area: QRectF) -> None:
         """Show the rectangle of a marquee."""
+        self._band.setPen(self._thin_pen(self._colours.accent, 1.0))
         self._band.setRect(area)
         self._band.setVisible(True)
 
@@ -74,6 +69,7 @@ class Overlay:
         path = QPainterPath(line[0])
         for point in line[1:]:
             path.lineTo(point)
+        self._line.setPen(self._thin_pen(self._colours.error, 2.0, Qt.PenStyle.DashLine))
         self._line.setPath(path)
         self._line.setVisible(True)
 
@@ -123,6 +119,14 @@ class Overlay:
                 painter.setPen(item.pen())
                 painter.drawPath(item.path())
         self.ghost.paint_far(painter)
+
+    def _thin_pen(
+        self, colour: QColor, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine
+    ) -> QPen:
+        """A pen as wide at every zoom, and on every screen: Qt counts such widths in its pixels."""
+        pen = QPen(colour, width * self._parent.devicePixelRatioF(), style)
+        pen.setCosmetic(True)
+        return pen
 
     def clear(self) -> None:
         """Take everything away."""

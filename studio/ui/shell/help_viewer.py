@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QTextDocument
+from PySide6.QtGui import QDesktopServices, QImage, QKeySequence, QShortcut, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -66,6 +66,10 @@ class HelpViewer(QDialog):
         self.setFocusProxy(self._text)
         self._text.setFocus()
         self.resize(QSize(1000, 720).boundedTo(window.screen().availableSize()))
+        # Who reads how to do a thing goes on doing it; only closing is of the page that is read.
+        window.actions_of_window.serve(self, without="file.close")
+        for keys in window.studio.actions.spec("file.close").keys:
+            QShortcut(QKeySequence(keys), self).activated.connect(self.close)
 
     @property
     def title(self) -> str:

@@ -66,6 +66,7 @@ class KeySheet(QDialog):
         self._field.installEventFilter(self)
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
+        self._area.installEventFilter(self)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(12)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
 from studio.ui.kit import binding, contexts, icons
 from studio.ui.kit.keys import with_keys
@@ -66,6 +66,19 @@ class WindowActions:
     def all(self) -> tuple[QAction, ...]:
         """Every action."""
         return tuple(self._actions.values())
+
+    def serve(self, beside: QWidget, *, without: str) -> None:
+        """Let the keys that work everywhere work in a window beside the main one too.
+
+        A command that leads the keyboard somewhere in the main window takes it along.
+
+        Args:
+            beside: that window.
+            without: an action whose keys do something else there.
+        """
+        for action_id, context in self._contexts.items():
+            if context == "window" and action_id != without:
+                beside.addAction(self._actions[action_id])
 
     def fill_menu_bar(self) -> None:
         """Make the menus of the window."""
@@ -163,7 +176,12 @@ class WindowActions:
         if reason:
             self._refused(spec, reason)
         else:
+            active, before = QApplication.activeWindow(), self._window.focusWidget()
+            beside = active if active is not self._window else None
+            served = beside is not None and self._actions[spec.id] in beside.actions()
             self._registry.trigger(spec.id)
+            if served and self._window.focusWidget() is not before:
+                self._window.activateWindow()
         self._changed(spec.id)
 
     def _changed(self, action_id: str) -> None:

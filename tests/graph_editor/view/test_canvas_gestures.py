@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QMenu
 
 from studio.graph_editor.model.edits.comments import add_frame, add_note
@@ -185,6 +186,37 @@ def test_layer_that_would_not_fit_is_not_inserted(hands: Hands) -> None:
     hands.open(state)
     hands.drag(hands.body("conv2d_1"), hands.middle("conv2d", "flatten"))
     assert hands.wires == "input>conv2d conv2d>flatten"
+
+
+@pytest.mark.parametrize("ratio", [1, 3])
+@pytest.mark.parametrize(("keys", "button", "thick"), [(NONE, LEFT, 1), (CTRL, RIGHT, 2)])
+def test_marquee_and_knife_are_as_thick_on_a_fine_screen(
+    hands: Hands,
+    monkeypatch: pytest.MonkeyPatch,
+    keys: Qt.KeyboardModifier,
+    button: Qt.MouseButton,
+    thick: int,
+    ratio: int,
+) -> None:
+    hands.open(chain(), zoom=0.5)
+    monkeypatch.setattr(hands.canvas, "devicePixelRatioF", lambda: float(ratio))
+    start = hands.nowhere()
+    hands.carry(start, start + QPointF(200, 200 if button == LEFT else 0), keys, button)
+    line = QRectF(start + QPointF(50, -10), start + QPointF(150, 10))
+    image = QImage(100 * ratio, 20 * ratio, QImage.Format.Format_ARGB32)
+    image.setDevicePixelRatio(ratio)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    hands.canvas.scene().render(painter, QRectF(0, 0, 100, 20), line)
+    painter.end()
+    # The ground of the marquee is faint, and the knife's line has gaps.
+    shown = [
+        sum(image.pixelColor(x, y).alpha() > 128 for y in range(image.height()))
+        for x in range(image.width())
+    ]
+    assert max(shown) == thick * ratio
+    hands.key(Qt.Key.Key_Escape)
+    hands.release(button, keys)
 
 
 # -- wires ----------------------------------------------------------------------------------------

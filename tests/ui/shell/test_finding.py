@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from studio.ui.models import entities
@@ -245,4 +245,7 @@ def test_the_key_sheet_finds_what_a_key_does(qtbot: QtBot, opened: MainWindow) -
     QApplication.processEvents()
     assert field.text() == "Ctrl+Q"
     assert opened.isVisible(), "it was asked what the key does"
-    sheet.close()
+    press("F6", sheet.findChild(QScrollArea))
+    assert field.text() == "F6"
+    press("Esc", field)
+    qtbot.waitUntil(lambda: opened.findChild(KeySheet) is None)

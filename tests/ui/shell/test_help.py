@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+import shiboken6
 from PySide6.QtCore import QUrl
-from PySide6.QtWidgets import QLabel, QListWidget, QTextBrowser
+from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio import __version__
+from studio.graph_editor.model.edits.removal import delete
 from studio.ui.models import entities
 from studio.ui.shell import about
 from studio.ui.shell.actions import PAGES
+from studio.ui.shell.finder import Finder
 from studio.ui.shell.help_viewer import HelpViewer
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
@@ -110,3 +115,70 @@ def test_the_box_about_it_says_what_somebody_who_helps_will_ask(window: MainWind
     said = window.findChild(QLabel, "about_facts").text()
     assert __version__ in said
     assert str(window.studio.places.config) in said
+
+
+@pytest.fixture
+def reading(qtbot: QtBot, opened: MainWindow) -> Iterator[HelpViewer]:
+    """A page that is read beside the window with a project."""
+    opened.studio.actions.trigger("help.guide")
+    shown = viewer(opened)
+    with qtbot.waitExposed(shown):
+        shown.activateWindow()
+    qtbot.waitUntil(shown.isActiveWindow)
+    yield shown
+    if shiboken6.isValid(shown):
+        shown.close()
+
+
+@pytest.mark.parametrize("place", [QTextBrowser, QListWidget])
+def test_the_keys_of_the_window_work_while_a_page_is_read(
+    qtbot: QtBot, opened: MainWindow, reading: HelpViewer, place: type[QWidget]
+) -> None:
+    document = opened.studio.document
+    last = [node.id for node in document.state.layers()][-1]
+    document.apply("Delete", delete(document.state, [last]))
+    inside = reading.findChild(place)
+    inside.setFocus()
+    qtbot.waitUntil(inside.hasFocus)
+    press("Ctrl+Z")
+    assert last in document.state.nodes
+    press("Ctrl+Y")
+    assert last not in document.state.nodes
+    press("Ctrl+3")
+    assert opened.docks.workspace == "profile"
+    assert reading.isVisible()
+
+
+def test_a_key_that_leads_into_the_window_takes_the_keyboard_there(
+    qtbot: QtBot, opened: MainWindow, reading: HelpViewer
+) -> None:
+    assert opened.canvas.window().focusWidget() is not None
+    press("F6")
+    qtbot.waitUntil(opened.isActiveWindow)
+    assert opened.docks.focused() is not None
+    assert reading.isVisible()
+    reading.activateWindow()
+    qtbot.waitUntil(reading.isActiveWindow)
+    press("Ctrl+P")
+    finder = opened.findChild(Finder)
+    assert finder is not None
+    assert finder.isVisible()
+    finder.close()
+
+
+def test_ctrl_c_copies_what_is_marked_on_a_page(
+    qtbot: QtBot, opened: MainWindow, reading: HelpViewer
+) -> None:
+    press("Ctrl+A")
+    press("Ctrl+C")
+    assert QApplication.clipboard().text() == reading.findChild(QTextBrowser).toPlainText()
+
+
+@pytest.mark.parametrize("keys", ["Esc", "Ctrl+W"])
+def test_a_page_is_put_away_by_a_key_and_the_project_stays(
+    qtbot: QtBot, opened: MainWindow, reading: HelpViewer, keys: str
+) -> None:
+    press(keys)
+    qtbot.waitUntil(lambda: not shiboken6.isValid(reading) or not reading.isVisible())
+    assert not opened.is_welcoming
+    qtbot.waitUntil(opened.isActiveWindow)
