@@ -14,6 +14,7 @@ _POINTS_A_STEP = 4.0
 _POINTS_A_POWER = 24.0
 _POINTS_A_DECADE = 120.0
 _DECADE = (1.0, 3.0, 10.0)
+_MOST_DECADES = 300.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,9 @@ class Stepping:
             return self.stepped(start, int(points / _POINTS_A_POWER), pace)
         if start <= 0:
             start = self._smallest()
-        found = start * 10 ** (points * _FACTOR[pace] / _POINTS_A_DECADE)
+        decades = math.log10(start) + points * _FACTOR[pace] / _POINTS_A_DECADE
+        # Beyond, there is no such number: a wide screen has room for more than that.
+        found = start if points == 0 else 10 ** min(decades, _MOST_DECADES)
         return self.fitted(_short(found, 3 if pace == "fine" else 2))
 
     def _moved(self, value: float, notches: int, pace: Pace) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -27,6 +26,8 @@ from studio.ui.models.training_state import BUSY, WORDS, Compiling, Ending, Stan
 
 _LOG = logging.getLogger(__name__)
 
+HIGHEST_RATE = 3e38
+"""The largest learning rate: devices count in single precision."""
 _COMPARE_SECONDS = 0.15
 
 
@@ -353,11 +354,12 @@ class TrainingModel:
         """Use another learning rate from the next step on.
 
         Raises:
-            ParameterError: it is no number of at least 0.
+            ParameterError: it is below 0, or larger than single precision knows.
         """
-        if not (math.isfinite(rate) and rate >= 0.0):
+        if not 0.0 <= rate <= HIGHEST_RATE:
             raise ParameterError(
-                f"expected a number of at least 0, got {rate}", who="learning rate"
+                f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}",
+                who="learning rate",
             )
         self._with_session(lambda session: session.set_learning_rate(rate))
 

@@ -54,6 +54,13 @@ def test_whole_numbers_stay_whole() -> None:
     assert kernel.fitted(2.4) == 2
 
 
+@pytest.mark.parametrize("start", [1e-3, 1e30])
+def test_a_rate_dragged_across_a_wide_screen_stays_a_number(start: float) -> None:
+    assert Stepping("decades", 0.0, 3e38).dragged(start, 7680, "coarse") == 3e38
+    assert Stepping("decades", 0.0).dragged(start, 7680, "coarse") < math.inf
+    assert Stepping("decades", 0.0).dragged(start, -7680, "coarse") == 0.0
+
+
 def test_dragging_counts_from_where_it_began() -> None:
     kernel = Stepping("linear", 1, 64, integer=True)
     assert [kernel.dragged(8, points) for points in (0, 3, 4, 40, -40, 4000)] == [

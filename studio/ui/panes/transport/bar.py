@@ -12,6 +12,7 @@ from studio.ui.kit.keys import with_keys
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
 from studio.ui.models.studio import Studio
+from studio.ui.models.training import HIGHEST_RATE
 from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
 
@@ -54,7 +55,8 @@ class TransportBar(QWidget):
         self._rate_label = QLabel("Learning rate", self)
         self._rate_label.setProperty("role", "faint")
         self._rate_label.setFont(theme.font("small"))
-        self._rate = ScrubField(Stepping("decades", 0.0, 1e3), 0.0, self)
+        self._rate = ScrubField(Stepping("decades", 0.0, HIGHEST_RATE), 0.0, self)
+        self._rate.fits_typing = False
         self._rate.setObjectName("transport.learning_rate")
         self._rate.setAccessibleName("Learning rate")
         self._rate.setFixedWidth(88)
@@ -203,6 +205,7 @@ class TransportBar(QWidget):
             self._training.set_learning_rate(rate)
         except StudioError as error:
             self._studio.fail(error)
+            self._show_rate()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

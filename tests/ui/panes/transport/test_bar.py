@@ -165,6 +165,35 @@ def test_a_rate_set_while_it_stands_still_is_the_one_shown(
     assert field.value == 0.0
 
 
+def test_a_rate_is_taken_as_typed_or_refused_with_the_reason(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    training, field = trainings.studio.training, bar.learning_rate
+    click(qtbot, train_button(bar))
+    trainings.until(lambda: training.standing.steps > 0)
+    click(qtbot, step_button(bar, "pause"))
+    trainings.until_state("paused")
+
+    def type_rate(typed: str) -> None:
+        bar.activateWindow()
+        field.setFocus()
+        field.selectAll()
+        qtbot.keyClicks(field, typed)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+
+    type_rate("5000")
+    trainings.until(lambda: training.standing.learning_rate == 5000.0)
+    assert not trainings.studio.notices.all
+    for count, (typed, got) in enumerate((("-1", "-1"), ("1e39", "1e+39")), 1):
+        type_rate(typed)
+        said = [notice.text for notice in trainings.studio.notices.all]
+        assert len(said) == count
+        assert said[-1] == f"learning rate: expected a number from 0 to 3e+38, got {got}"
+        assert field.value == 5000.0
+        assert field.text() == "5000"
+    assert training.standing.learning_rate == 5000.0
+
+
 def test_pace_and_elapsed_time_are_told(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
