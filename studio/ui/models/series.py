@@ -16,6 +16,9 @@ from studio.ui.models.smoothing import Smoother
 
 MOST_POINTS = 1 << 21
 _MOST_BAD = 4096
+_MANY = 4096
+"""So many numbers at once are summed up where they come: a reader's thread, not the window's."""
+
 _FAR = float(1 << 62)
 
 
@@ -121,10 +124,11 @@ class Curve:
         self._values.extend(values)
         for column, given in zip(self._bounds, (low, high), strict=False):
             column.extend(values if given is None else given)
-        self.follow()
+        if len(values) >= _MANY:
+            self.follow()
 
     def follow(self) -> None:
-        """Take in what was appended to the columns."""
+        """Sum up what was appended to the columns, before anybody asks."""
         self._low.follow()
         self._high.follow()
 

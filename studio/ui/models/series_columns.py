@@ -15,6 +15,9 @@ _FIRST_ROOM = 256
 BLOCK = 16
 """Values the lowest level of a pyramid sums up; below that they are looked at one by one."""
 
+AT_ONCE = 1 << 16
+"""So many values are gone through as fast as a pyramid is climbed."""
+
 
 class Column:
     """Numbers of one type that are only ever appended to.
@@ -54,10 +57,11 @@ class Column:
 class Extremes:
     """The lowest (or highest) of any stretch of a column, in logarithmic time.
 
-    What is no finite number is passed over; a stretch without any finite one gives NaN.
+    What is no finite number is passed over; a stretch without any finite one gives NaN. What was
+    appended to the column is taken in by the next look: many small pieces cost no more than one.
 
     Args:
-        column: what is looked at; `follow` takes in what was appended to it.
+        column: what is looked at.
         highest: the highest instead of the lowest.
     """
 
@@ -90,6 +94,17 @@ class Extremes:
 
     def of(self, begin: Indices, end: Indices) -> Floats:
         """The extreme of each stretch ``begin[i] : end[i]``; NaN where there is none."""
+        found = self._of_row(begin, end) if _in_a_row(begin, end) else self._of_any(begin, end)
+        found[found == self._neutral] = np.nan
+        return found
+
+    def _of_row(self, begin: Indices, end: Indices) -> Floats:
+        """The same of a few thousand values, each of which is in one stretch."""
+        values = self._finite(self._column.values[begin[0] : end[-1]])
+        return self._better.reduceat(values, begin - begin[0]).astype(np.float64)
+
+    def _of_any(self, begin: Indices, end: Indices) -> Floats:
+        self.follow()
         first, last = -(-begin // BLOCK), end // BLOCK
         found = self._better(
             self._of_ends(begin, np.minimum(end, first * BLOCK)),
@@ -105,7 +120,6 @@ class Extremes:
             ):
                 found[odd] = self._better(found[odd], level.values[at[odd]])
             first, last = (first + 1) // 2, last // 2
-        found[found == self._neutral] = np.nan
         return found
 
     def _of_ends(self, begin: Indices, end: Indices) -> Floats:
@@ -114,11 +128,17 @@ class Extremes:
         if not len(values):
             return np.full(len(begin), self._neutral)
         places = begin[:, np.newaxis] + np.arange(BLOCK)
-        taken = values[np.clip(places, 0, len(values) - 1)].astype(np.float64)
-        taken = self._finite(taken)
-        taken[places >= end[:, np.newaxis]] = self._neutral
-        best: Floats = self._better.reduce(taken, axis=1)
+        taken = values.take(places, mode="clip")
+        taken[~np.isfinite(taken) | (places >= end[:, np.newaxis])] = self._neutral
+        best: Floats = self._better.reduce(taken, axis=1).astype(np.float64)
         return best
 
     def _finite(self, values: Values) -> Values:
         return np.where(np.isfinite(values), values, values.dtype.type(self._neutral))
+
+
+def _in_a_row(begin: Indices, end: Indices) -> bool:
+    """Whether stretches follow one another without a gap, and are not too long together."""
+    if not len(begin) or end[-1] - begin[0] > AT_ONCE:
+        return False
+    return bool((begin < end).all() and (begin[1:] == end[:-1]).all())

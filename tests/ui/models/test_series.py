@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from studio.ui.models.series import EvenSteps, ListedSteps, Series, Smoothed
 from studio.ui.models.series_axes import AXES, Axis, Clock, EpochSize, Horizontal
-from studio.ui.models.series_columns import Column, Extremes
+from studio.ui.models.series_columns import AT_ONCE, Column, Extremes
 from studio.ui.models.series_thinning import Line, range_between, thin
 
 STEP = Horizontal("step", None, Clock())
@@ -38,8 +38,7 @@ def test_extremes_of_any_stretch_are_those_of_numpy(seed: int, parts: list[int])
     low, high = Extremes(column), Extremes(column, highest=True)
     for part in np.split(values, np.cumsum(parts)[:-1]):
         column.extend(part)
-        low.follow()
-        high.follow()
+        low.of(np.array([0]), np.array([len(column)]))
     begin = rng.integers(0, len(values) + 1, 50)
     end = np.minimum(begin + rng.integers(0, len(values) + 1, 50), len(values))
     stretches = [values[b:e][np.isfinite(values[b:e])] for b, e in zip(begin, end, strict=True)]
@@ -49,6 +48,34 @@ def test_extremes_of_any_stretch_are_those_of_numpy(seed: int, parts: list[int])
     np.testing.assert_array_equal(
         high.of(begin, end), [s.max() if len(s) else np.nan for s in stretches]
     )
+
+
+@pytest.mark.parametrize("count", [1, 700, AT_ONCE, AT_ONCE + 1])
+def test_stretches_in_a_row_have_the_extremes_of_numpy(
+    count: int, rng: np.random.Generator
+) -> None:
+    values = rng.normal(size=count).astype(np.float32)
+    values[rng.random(count) < 0.3] = rng.choice([np.nan, np.inf, -np.inf])
+    column = Column()
+    column.extend(values)
+    cuts = np.unique(np.concatenate([[0, count], rng.integers(0, count + 1, 90)]))
+    finite = [part[np.isfinite(part)] for part in np.split(values, cuts[1:-1])]
+    for highest in (False, True):
+        found = Extremes(column, highest=highest).of(cuts[:-1], cuts[1:])
+        best = np.max if highest else np.min
+        np.testing.assert_array_equal(found, [best(p) if len(p) else np.nan for p in finite])
+
+
+def test_a_series_that_grows_step_by_step_is_summed_up_only_when_looked_at() -> None:
+    series = even(np.empty(0))
+    for value in range(3000):
+        series.extend(np.array([float(value)]))
+    assert series.nbytes == series.curve._values.nbytes
+    assert series.curve.lowest(np.array([5, 7]), np.array([2900, 2000])).tolist() == [5.0, 7.0]
+    assert series.nbytes > series.curve._values.nbytes
+    # Many at once come from a file, read in the background: they are summed up there.
+    read = even(np.arange(5000.0))
+    assert read.nbytes > read.curve._values.nbytes
 
 
 def test_infinity_is_no_extreme() -> None:
