@@ -12,7 +12,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.thread_clock import ThreadClock
@@ -45,6 +49,11 @@ class InstrumentedStep:
     seconds: float
     profile: Profile
 
+    @cached_property
+    def kernel_seconds(self) -> npt.NDArray[np.float64]:
+        """What each kernel took; summed up with hundreds of other steps again and again."""
+        return np.array([event.duration_us for event in self.profile.events]) * 1e-6
+
 
 @dataclass(frozen=True)
 class StepWindow:
@@ -66,7 +75,7 @@ class StepWindow:
     interface: float
     instrumented: tuple[InstrumentedStep, ...] = ()
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Wall time of the window."""
         return sum(self.seconds.values())

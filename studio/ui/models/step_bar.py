@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -222,10 +221,6 @@ def _divided_apart(
     }
 
 
-def _durations(step: InstrumentedStep) -> Floats:
-    return np.array([event.duration_us for event in step.profile.events]) * 1e-6
-
-
 def _mean_kernels(
     steps: Sequence[InstrumentedStep], factor: float, most: float
 ) -> tuple[dict[Part, float], float]:
@@ -235,7 +230,7 @@ def _mean_kernels(
     adds to them: the same to each, since each is marked alike.
     """
     sections = [event.section for event in steps[-1].profile.events]
-    spent = [_durations(step) for step in steps]
+    spent = [step.kernel_seconds for step in steps]
     alike = [each for each in spent if len(each) == len(sections)]
     means = without_overhead(np.mean(alike, axis=0) * factor, most)
     found: dict[Part, float] = {}
@@ -262,12 +257,16 @@ def without_overhead(spent: Floats, most: float) -> Floats:
 
 def _aftermath(measured: Sequence[StepWindow], plain: Sequence[StepWindow]) -> float:
     """Seconds the plain steps beside instrumented ones lost, where that is more than chance."""
-    with_them = [w.seconds.get("steps", 0.0) / w.steps for w in measured if w.steps]
-    without = [w.seconds.get("steps", 0.0) / w.steps for w in plain if w.steps]
+    with_them, without = _paces(measured), _paces(plain)
     if len(with_them) < 3 or len(without) < 3 or plain is measured:
         return 0.0
-    difference = fmean(with_them) - fmean(without)
-    error = variance(with_them) / len(with_them) + variance(without) / len(without)
-    if difference <= 2.0 * error**0.5:
+    difference = float(with_them.mean() - without.mean())
+    error = with_them.var(ddof=1) / len(with_them) + without.var(ddof=1) / len(without)
+    if difference <= 2.0 * float(error) ** 0.5:
         return 0.0
     return difference * sum(w.steps for w in measured)
+
+
+def _paces(windows: Sequence[StepWindow]) -> Floats:
+    """Seconds a plain step took in each window that has some."""
+    return np.array([w.seconds.get("steps", 0.0) / w.steps for w in windows if w.steps])

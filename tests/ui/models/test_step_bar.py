@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -291,3 +292,23 @@ def test_the_bar_of_a_training_sums_to_the_time_the_clock_saw(sleeper: ThreadClo
     # The other thread slept all the time: nothing can have been lost to it.
     assert bar.share("studio") < 0.001
     assert first.instrumented
+
+
+def test_the_kernels_of_a_step_are_gone_through_once_however_often_the_bar_is_made() -> None:
+    class Counted(tuple[KernelEvent, ...]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[KernelEvent]:
+            Counted.looks += 1
+            return super().__iter__()
+
+    first = instrumented(1.85e-3)
+    counted = replace(first, profile=replace(first.profile, events=Counted(first.profile.events)))
+    windows = [window(31, 1.65e-3, inside=[counted]), window(32, 1.65e-3)]
+    for number in range(5):
+        # Every time another step has come, whose kernels are the new ones.
+        windows.append(window(31, 1.65e-3, inside=[instrumented(1.85e-3 + number * 1e-6)]))
+        bar = step_bar(windows, runs_apart=False)
+        assert bar is not None
+        assert bar.parts["backward"] == pytest.approx(800e-6)
+    assert Counted.looks == 1
