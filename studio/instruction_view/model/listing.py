@@ -36,6 +36,7 @@ class Listing:
     def __init__(self) -> None:
         self.arranged: Signal[[]] = Signal()
         self.recoloured: Signal[[]] = Signal()
+        self.timed: Signal[[]] = Signal()
         self.caret_moved: Signal[[]] = Signal()
         self.rows: ProgramRows | None = None
         self.labels: Labels | None = None
@@ -108,12 +109,14 @@ class Listing:
             self.recoloured.emit()
 
     def set_times(self, times: Times) -> None:
-        """Measured times have come, or changed."""
+        """Measured times have come, or changed: a few digits, unless colours stand for them."""
         self._times = times
         rows = self.rows
         self.has_times = rows is not None and any(times(i) is not None for i in rows.entries)
-        self._recolour()
-        self.recoloured.emit()
+        if self._colour_by == "time":
+            self._recolour()
+            self.recoloured.emit()
+        self.timed.emit()
 
     @property
     def times(self) -> Times:

@@ -238,10 +238,11 @@ class LineTable(QTableView):
         first = (event.rect().top() + value) // ROW
         last = min((event.rect().bottom() + value) // ROW + 1, len(self._shown))
         for place in range(max(first, 0), last):
-            self._paint_line(painter, QRectF(0, place * ROW - value, width, ROW), place)
+            row = QRectF(0, place * ROW - value, width, ROW)
+            self._paint_line(painter, row, place, event.rect())
         painter.end()
 
-    def _paint_line(self, painter: QPainter, row: QRectF, place: int) -> None:
+    def _paint_line(self, painter: QPainter, row: QRectF, place: int, seen: QRect) -> None:
         if self._setter is None:
             return
         line, changes = self._shown[place], self._listing.changes
@@ -254,7 +255,9 @@ class LineTable(QTableView):
             begins_section=self._begins_section(place),
             flash=flash or ("changed" if line.key in changes.changed else ""),
         )
-        self._painter.paint(painter, row, line, self._cells(row), self._setter, state)
+        # What is wrong runs over all columns, from where one of them begins.
+        part = self.viewport().rect() if line.kind == "failure" else seen
+        self._painter.paint(painter, row, line, self._cells(row, part), self._setter, state)
 
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
@@ -278,13 +281,15 @@ class LineTable(QTableView):
             return False
         return rows.section(line.row) != rows.section(above.row)
 
-    def _cells(self, row: QRectF) -> Iterator[tuple[Column, QRectF]]:
-        header, right = self.header(), self.viewport().width()
+    def _cells(self, row: QRectF, seen: QRect) -> Iterator[tuple[Column, QRectF]]:
+        """The cells of a line that have something in the part to paint."""
+        header = self.header()
+        begin, end = max(seen.left(), GUTTER_WIDTH), seen.left() + seen.width()
         for place, column in enumerate(COLUMNS, FIRST):
             if header.isSectionHidden(place):
                 continue
             left, width = header.sectionViewportPosition(place), header.sectionSize(place)
-            if left < right and left + width > GUTTER_WIDTH:
+            if left < end and left + width > begin:
                 yield column, QRectF(left, row.top(), width, row.height())
 
     def _anchors(self, lines: tuple[Line, ...]) -> Iterator[tuple[str, int]]:

@@ -8,8 +8,9 @@ from PySide6.QtGui import QFocusEvent, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.tensor import Ref
+from studio.instruction_view.model.columns import cell_text
 from studio.instruction_view.model.listing import Listing
-from studio.instruction_view.view.line_table import ROW, LineTable
+from studio.instruction_view.view.line_table import MILLISECONDS, ROW, LineTable
 from studio.instruction_view.view.listing_links import ListingLinks
 from studio.ui.kit import binding, theme
 
@@ -43,11 +44,13 @@ class ListingView(LineTable):
         self._ahead: list[tuple[int, str]] = []
         self._settling = False
         self._lit: dict[int, tuple[object, ...]] = {}
+        self._times: dict[str, str] = {}
         self.setObjectName("listing.table")
         self.setAccessibleName("Instruction listing")
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         binding.connect(self, listing.arranged, self._arranged)
         binding.connect(self, listing.recoloured, self._repaint)
+        binding.connect(self, listing.timed, self._timed)
         binding.connect(self, listing.caret_moved, self._caret_moved)
         binding.connect(self, links.lit, self._relit)
         binding.connect(self, links.marked, self._marked)
@@ -183,6 +186,7 @@ class ListingView(LineTable):
 
     def _arranged(self) -> None:
         self._settling = True
+        self._times = {}
         self.take_lines()
         if self._listing.caret >= 0:
             self._set_current(self._listing.caret)
@@ -198,10 +202,9 @@ class ListingView(LineTable):
 
     def _light_in_sight(self) -> dict[int, tuple[object, ...]]:
         """How the lit lines in sight are painted."""
-        light, value = self._links.light, self.verticalScrollBar().value()
-        last = (value + self.viewport().height()) // ROW
+        light = self._links.light
         found: dict[int, tuple[object, ...]] = {}
-        for place in range(value // ROW, min(last + 1, len(self._shown))):
+        for place in self._places_in_sight():
             line = self._shown[place]
             spans = light.span_styles(line.row, self._listing.spans(line))
             style = None if line.kind == "heading" else light.rows.get(line.row)
@@ -212,8 +215,31 @@ class ListingView(LineTable):
     def _repaint(self) -> None:
         self.relabel()
         self.mark_scroll_bar()
-        self.fit_times()
         self.viewport().update()
+
+    def _timed(self) -> None:
+        """Paint the times that read otherwise now, where they are seen at all."""
+        self.fit_times()
+        before, self._times = self._times, self._times_in_sight()
+        left, width = self.columnViewportPosition(MILLISECONDS), self.columnWidth(MILLISECONDS)
+        for place in self._places_in_sight():
+            key = self._shown[place].key
+            if key in self._times and before.get(key) != self._times[key]:
+                top = place * ROW - self.verticalScrollBar().value()
+                self.viewport().update(left, top, width, ROW)
+
+    def _times_in_sight(self) -> dict[str, str]:
+        """What stands in the column of times, line by line; nothing while it is out of sight."""
+        left, width = self.columnViewportPosition(MILLISECONDS), self.columnWidth(MILLISECONDS)
+        if not width or left >= self.viewport().width() or left + width <= 0:
+            return {}
+        lines = (self._shown[place] for place in self._places_in_sight())
+        return {line.key: cell_text(self._listing, line, "ms") for line in lines}
+
+    def _places_in_sight(self) -> range:
+        value = self.verticalScrollBar().value()
+        last = (value + self.viewport().height()) // ROW
+        return range(value // ROW, min(last + 1, len(self._shown)))
 
     def _caret_moved(self) -> None:
         if self._listing.caret >= 0:

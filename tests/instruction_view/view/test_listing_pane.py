@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QRegion
 from PySide6.QtTest import QTest
 
 from studio.engine.isa.text import format_listing
-from studio.instruction_view.view.line_table import ROW, Spot
+from studio.instruction_view.view.line_table import MILLISECONDS, ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
@@ -22,6 +22,7 @@ from tests.instruction_view.view.listing_hands import (
     place_of,
     tensor_of,
 )
+from tests.instruction_view.view.painted import Painted
 
 # -- the table ------------------------------------------------------------------------------------
 
@@ -386,3 +387,74 @@ def test_copied_lines_are_the_text_of_the_compiler(studio: Studio, pane: Listing
     table = QGuiApplication.clipboard().text().splitlines()
     assert len(table) == 5
     assert {line.count("\t") for line in table} == {11}
+
+
+# -- measured times -------------------------------------------------------------------------------
+
+
+def times_of(pane: ListingPane, **others: float) -> dict[int, float]:
+    """A millisecond and a quarter for every entry, but for those named by their index."""
+    rows = pane.listing.rows
+    assert rows is not None
+    given = {int(key.removeprefix("at")): ms for key, ms in others.items()}
+    return dict.fromkeys(rows.entries, 1.25) | given
+
+
+def column_of_times(pane: ListingPane) -> tuple[int, int]:
+    return pane.view.columnViewportPosition(MILLISECONDS), pane.view.columnWidth(MILLISECONDS)
+
+
+def test_new_measurements_that_read_alike_paint_nothing(pane: ListingPane) -> None:
+    pane.listing.set_times(times_of(pane).get)
+    painted = Painted(pane.view.viewport())
+    pane.listing.set_times(times_of(pane, at0=1.2503).get)
+    assert painted.take() == []
+
+
+def test_a_time_that_reads_otherwise_paints_its_cell_and_no_more(pane: ListingPane) -> None:
+    pane.listing.set_times(times_of(pane).get)
+    rows = pane.listing.rows
+    assert rows is not None
+    index = sorted(rows.entries)[2]
+    place = pane.listing.arrangement.place_of(index)
+    table = pane.view.viewport()
+    painted = Painted(table)
+    picture = table.grab()
+    painted.take()
+    pane.listing.set_times(times_of(pane, **{f"at{index}": 3.5}).get)
+    left, width = column_of_times(pane)
+    (cell,) = painted.take()
+    assert cell == QRect(left, place * ROW, width, ROW)
+    # The picture before, painted anew in that place, is that of everything painted anew.
+    whole = table.grab().toImage()
+    assert picture.toImage() != whole
+    table.render(picture, cell.topLeft(), QRegion(cell))
+    assert picture.toImage() == whole
+
+
+def test_times_scrolled_into_sight_are_kept_up_too(pane: ListingPane) -> None:
+    pane.listing.set_times(times_of(pane).get)
+    pane.view.verticalScrollBar().setValue(20 * ROW)
+    painted = Painted(pane.view.viewport())
+    pane.listing.set_times(dict.fromkeys(times_of(pane), 7.0).get)
+    assert painted.take()
+    pane.listing.set_times(dict.fromkeys(times_of(pane), 7.0001).get)
+    assert painted.take() == []
+
+
+def test_times_out_of_sight_paint_nothing(pane: ListingPane) -> None:
+    pane.listing.set_times(times_of(pane).get)
+    pane.view.choose_column(MILLISECONDS, is_shown=False)
+    painted = Painted(pane.view.viewport())
+    pane.listing.set_times(dict.fromkeys(times_of(pane), 9.0).get)
+    assert painted.take() == []
+    pane.view.choose_column(MILLISECONDS, is_shown=True)
+    assert painted.take()
+
+
+def test_colours_that_stand_for_time_follow_it(pane: ListingPane) -> None:
+    pane.listing.set_times(times_of(pane).get)
+    pane.listing.set_colour_by("time")
+    painted = Painted(pane.view.viewport())
+    pane.listing.set_times(times_of(pane, at0=1.2503).get)
+    assert any(part.left() == 0 for part in painted.take())
