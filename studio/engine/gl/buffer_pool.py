@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from studio.engine.gl.entry_points import EntryPoints
 
+# What the driver clears itself of a range; the rest are copies of it.
+_CLEARED_BYTES = 1 << 20
+
 
 @dataclass(slots=True)
 class PoolCounters:
@@ -220,11 +223,23 @@ class BufferPool:
 
     def clear(self, target: Slice) -> None:
         """Fill a range with zero bits on the device; offset and length are multiples of 4 bytes."""
-        gl = self.gl
         if target.offset % 4 or target.nbytes % 4:
             raise ValueError("a range to clear begins and ends at multiples of 4 bytes")
         if target.nbytes == 0:
             return
+        # NVIDIA (580.159) clears 1.6 GB a second and copies above 20 GB: the rest are copies.
+        buffer, begin = target.buffer, target.offset
+        done = min(target.nbytes, _CLEARED_BYTES)
+        self._clear_directly(buffer.slice(begin, done))
+        while done < target.nbytes:
+            more = min(done, target.nbytes - done)
+            self.copy(buffer.slice(begin, more), buffer.slice(begin + done, more))
+            done += more
+        # NVIDIA (580.159) may write a following upload at once and clear afterwards, over it.
+        self.gl.finish()
+
+    def _clear_directly(self, target: Slice) -> None:
+        gl = self.gl
         gl.memory_barrier(const.BUFFER_UPDATE_BARRIER_BIT)
         gl.bind_buffer(const.COPY_WRITE_BUFFER, target.buffer.name)
         gl.clear_buffer_sub_data(
@@ -236,8 +251,6 @@ class BufferPool:
             const.UNSIGNED_INT,
             None,
         )
-        # NVIDIA (580.159) writes a following upload at once and clears afterwards, over it.
-        gl.finish()
         gl.check(f"clearing {target.buffer.purpose}")
 
     def upload(self, target: Slice, data: npt.NDArray[np.generic] | bytes | memoryview) -> None:

@@ -95,7 +95,7 @@ def test_zero_fill_clears_what_an_earlier_user_left(engine: EngineThread, pool: 
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("nbytes", [64, 100_000, 4 << 20])
+@pytest.mark.parametrize("nbytes", [64, 100_000, 4 << 20, (5 << 20) + 12])
 def test_upload_behind_a_clear_of_a_new_buffer_is_not_lost(
     engine: EngineThread, pool: BufferPool, nbytes: int
 ) -> None:
@@ -103,18 +103,27 @@ def test_upload_behind_a_clear_of_a_new_buffer_is_not_lost(
         buffer = pool.acquire(nbytes, "a new buffer", zero=True)
         data = np.full(21, 7, np.uint8)
         pool.upload(buffer.slice(0, 21), data)
-        return read_now(pool, buffer.slice(0, 24))
+        pool.upload(buffer.slice(nbytes - 24, 21), data)
+        return read_now(pool, buffer.slice(0, nbytes))
 
-    assert engine.call(work).tolist() == [7] * 21 + [0] * 3
+    found = engine.call(work)
+    assert found[:24].tolist() == found[-24:].tolist() == [7] * 21 + [0] * 3
+    assert not found[24:-24].any()
 
 
 @pytest.mark.gl
-def test_clear_leaves_the_rest_alone(engine: EngineThread, pool: BufferPool) -> None:
-    buffer = engine.call(pool.acquire, 1024, "x")
-    engine.call(pool.upload, buffer.slice(), np.arange(256, dtype=np.uint32))
-    engine.call(pool.clear, buffer.slice(100, 200))
-    expected = np.arange(256, dtype=np.uint32)
-    expected[25:75] = 0
+@pytest.mark.parametrize(
+    ("words", "begin", "end"),
+    [(256, 25, 75), (1 << 20, 3, (1 << 20) - 5), ((1 << 20) + 9, 0, (1 << 19) + 1)],
+)
+def test_clear_leaves_the_rest_alone(
+    engine: EngineThread, pool: BufferPool, words: int, begin: int, end: int
+) -> None:
+    buffer = engine.call(pool.acquire, 4 * words, "x")
+    engine.call(pool.upload, buffer.slice(), np.arange(1, words + 1, dtype=np.uint32))
+    engine.call(pool.clear, buffer.slice(4 * begin, 4 * (end - begin)))
+    expected = np.arange(1, words + 1, dtype=np.uint32)
+    expected[begin:end] = 0
     actual = engine.call(read_now, pool, buffer.slice()).view(np.uint32)
     np.testing.assert_array_equal(actual, expected)
 
