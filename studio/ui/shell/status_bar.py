@@ -28,6 +28,8 @@ _HINT_MS = 4_000
 _OF_DOCUMENT = ("state", "validity", "compile", "step", "progress", "loss", "zoom")
 
 HEIGHT = 28
+_WIDE = 1100
+"""From this width on there is room for everything."""
 
 
 class FactButton(QToolButton):
@@ -176,8 +178,10 @@ class StatusBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # Where there is little room the curve goes first; its number stays.
-        self._spark.setVisible(event.size().width() >= 1100 and self._has_loss)
+        # Where there is little room the curve goes first; its number stays. The epoch stands in
+        # the toolbar, which in turn has no room for the time that is left.
+        self._spark.setVisible(event.size().width() >= _WIDE and self._has_loss)
+        self._show_progress()
 
     def _fact(self, name: str, label: str, go: Callable[[str], object], target: str) -> FactButton:
         button = FactButton(name, label, self)
@@ -229,12 +233,15 @@ class StatusBar(QWidget):
 
     def _show_training(self) -> None:
         self._facts["state"].show_fact(status_facts.state_fact(self._studio))
-        self._facts["progress"].show_fact(
-            status_facts.progress_fact(self._studio, self._tick.standing)
-        )
+        self._show_progress()
         self._show_loss()
         self._show_step()
         self._show_device()
+
+    def _show_progress(self) -> None:
+        standing, brief = self._tick.standing, self.width() < _WIDE
+        fact = status_facts.progress_fact(self._studio, standing, brief=brief)
+        self._facts["progress"].show_fact(fact)
 
     def _show_validity(self) -> None:
         self._facts["validity"].show_fact(status_facts.validity_fact(self._studio))
@@ -258,7 +265,7 @@ class StatusBar(QWidget):
         curves = self._studio.training.curves
         series = () if curves is None else curves.series("loss", "training")
         self._has_loss = bool(series)
-        self._spark.setVisible(self._has_loss and self.width() >= 1100)
+        self._spark.setVisible(self._has_loss and self.width() >= _WIDE)
         if curves is None or not series:
             self._facts["loss"].show_fact(Fact(""))
             return

@@ -127,15 +127,23 @@ def step_fact(studio: Studio) -> Fact:
     return Fact("")
 
 
-def progress_fact(studio: Studio, standing: Standing) -> Fact:
-    """How far the training is, as it stood when it was looked at."""
+def progress_fact(studio: Studio, standing: Standing, *, brief: bool) -> Fact:
+    """How far the training is, as it stood when it was looked at.
+
+    Args:
+        studio: the models.
+        standing: how it stood.
+        brief: only the time that is left, where there is no room for more.
+    """
     if not studio.training.is_busy or not standing.epochs:
         return Fact("")
     text = f"Epoch {numbers.count(standing.epoch)}/{numbers.count(standing.epochs)}"
+    tip = f"{text}\nBatch {standing.batch} of {standing.batches} in this epoch"
     left = standing.left.seconds
     if left is not None:
-        text += f", {rounded_time(left)} left"
-    return Fact(text, f"Batch {standing.batch} of {standing.batches} in this epoch")
+        time = f"{rounded_time(left)} left"
+        text = time if brief else f"{text}, {time}"
+    return Fact(text, tip)
 
 
 def tasks_fact(studio: Studio) -> Fact:

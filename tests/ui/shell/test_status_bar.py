@@ -107,7 +107,12 @@ def test_the_bars_above_and_below_tell_of_the_same_batch(
         below = compiled.status.button("progress")
         said, _, left = below.text().removeprefix("Epoch ").partition(", ")
         assert (said, left) == (epoch.replace(" of ", "/"), above.time)
-        assert below.toolTip() == f"Batch {batch} in this epoch"
+        assert below.toolTip() == f"Epoch {said}\nBatch {batch} in this epoch"
+    # A window without room for both has the epoch above and the time that is left below.
+    compiled.resize(1024, 700)
+    qtbot.waitUntil(lambda: above.shown.startswith("epoch "), timeout=10_000)
+    assert "left" not in above.shown
+    qtbot.waitUntil(lambda: text(compiled, "progress") == above.time != "", timeout=10_000)
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
 

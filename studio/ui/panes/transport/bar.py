@@ -23,14 +23,13 @@ _WORDS = {
     "train.step_epoch": "Epoch",
     "train.stop": "Stop",
 }
-_WORTH = 130
-"""Width the progress should have besides its least before words are shown."""
 
 
 class TransportBar(QWidget):
     """What runs a training, in the toolbar.
 
-    Where there is no room, the steps lose their words first and the learning rate its place.
+    Where there is no room, the steps lose their words first, then the learning rate, at last its
+    place.
 
     Args:
         studio: the models.
@@ -212,12 +211,15 @@ class TransportBar(QWidget):
         self._make_room()
 
     def _make_room(self) -> None:
-        """Give up what there is no room for: words first, then the learning rate."""
-        self._show_words(True)
+        """Give up what there is no room for: words before what the progress says."""
         self._rate.setVisible(True)
-        if self._needed() > self.width():
+        self._rate_label.setVisible(True)
+        self._show_words(True)
+        if self._needed(self._progress.worth) > self.width():
             self._show_words(False)
-        if self._needed() > self.width():
+        if self._needed(self._progress.worth) > self.width():
+            self._rate_label.setVisible(False)
+        if self._needed(self._progress.minimumSizeHint().width()) > self.width():
             self._rate.setVisible(False)
 
     def _show_words(self, on: bool) -> None:
@@ -227,13 +229,11 @@ class TransportBar(QWidget):
         )
         for button in self._steps.values():
             button.setToolButtonStyle(beside if on else alone)
-        self._rate_label.setVisible(on)
 
-    def _needed(self) -> int:
+    def _needed(self, progress: int) -> int:
+        """Width of everything, with so much for the progress."""
         self._row.invalidate()
-        return self._row.minimumSize().width() + (
-            _WORTH if self._rate_label.isVisibleTo(self) else 0
-        )
+        return self._row.sizeHint().width() - self._progress.sizeHint().width() + progress
 
     def minimumSizeHint(self) -> QSize:
         return QSize(360, theme.ROW)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt
@@ -34,13 +35,23 @@ _GAP = 6
 _WIDE = 280
 
 
-class _Shown(NamedTuple):
-    state: State
+class _Line(NamedTuple):
+    """What stands in the line, from left to right."""
+
     word: str
     text: str
-    time: str
-    pace: str
+    time: str = ""
+    pace: str = ""
+
+
+class _Shown(NamedTuple):
+    state: State
+    whole: _Line
     share: float | None
+    lines: tuple[_Line, ...]
+    """Ways to say it, the longest first."""
+    rooms: tuple[_Line, ...]
+    """The same where every count has come to its end, so that nothing changes on the way there."""
 
 
 class ProgressView(QWidget):
@@ -63,7 +74,7 @@ class ProgressView(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._training = training
         self._open = open_place
-        self._now = _Shown("idle", "", "", "", "", None)
+        self._now = _Shown("idle", _Line("", ""), None, (), ())
         changed: Signal[[]] = theme.changed
         binding.connect(self, changed, self.update)
         self._tick = tick_of(training)
@@ -77,19 +88,31 @@ class ProgressView(QWidget):
         return QSize(120, theme.ROW)
 
     @property
+    def worth(self) -> int:
+        """Width at which it tells of a usual training epoch, batch and the time that is left."""
+        usual = _Line("", "epoch 100/100, batch 100/100", "59 min 59 s left")
+        return round(_width(QFontMetricsF(self.font()), usual))
+
+    @property
+    def shown(self) -> str:
+        """What there is room for, in the order it stands there."""
+        line = self._line()
+        return " ".join(words for words in (line.word, line.text, line.pace, line.time) if words)
+
+    @property
     def text(self) -> str:
         """What it says besides the state's word."""
-        return self._now.text
+        return self._now.whole.text
 
     @property
     def time(self) -> str:
         """Time left, or how long it took."""
-        return self._now.time
+        return self._now.whole.time
 
     @property
     def pace(self) -> str:
         """How fast it goes and how long it has, while it trains; for where there is room."""
-        return self._now.pace
+        return self._now.whole.pace
 
     @property
     def share(self) -> float | None:
@@ -100,15 +123,16 @@ class ProgressView(QWidget):
         """Show the training as it stands now."""
         training, standing = self._training, self._tick.standing
         # It is painted again for many reasons; other places tell of it by the same clock.
-        now = _Shown(
-            training.state, training.word, _text(training, standing),
-            _time(training, standing), _pace(training, standing), _share(training, standing),
-        )  # fmt: skip
+        end = replace(standing, epoch=standing.epochs, batch=standing.batches)
+        lines, rooms = _lines(training, standing), _lines(training, end)
+        now = _Shown(training.state, lines[0], _share(training, standing), lines, rooms)
         self.setToolTip(self._tip())
         if now != self._now:
             self._now = now
+            whole = now.whole
             self.setAccessibleName("Training")
-            self.setAccessibleDescription(" ".join(p for p in (now.word, now.text, now.time) if p))
+            said = (whole.word, whole.text, whole.time)
+            self.setAccessibleDescription(" ".join(part for part in said if part))
             self.update()
 
     def _tip(self) -> str:
@@ -144,31 +168,37 @@ class ProgressView(QWidget):
         high = self.height() - (_BAR + 4.0 if self.share is not None else 0.0)
         square = QRectF(0, (high - _ICON) / 2, _ICON, _ICON)
         icons.paint(painter, icon, square, theme.colour(role))
-        metrics = QFontMetricsF(self.font())
-        left, right = float(_ICON + _GAP), float(self.width())
         painter.setFont(self.font())
-        if self.time:
-            room = metrics.horizontalAdvance(self.time) + 1
-            painter.setPen(theme.colour("text2"))
-            place = QRectF(right - room, 0, room, high)
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.time)
-            right -= room + 2 * _GAP
-        painter.setPen(theme.colour("text"))
-        word = self._now.word
-        wide = metrics.horizontalAdvance(word) + 1
-        painter.drawText(QRectF(left, 0, wide, high), Qt.AlignmentFlag.AlignVCenter, word)
-        left += wide + _GAP
-        pace = metrics.horizontalAdvance(self.pace) + 1
-        if self.pace and left + metrics.horizontalAdvance(self.text) + 2 * _GAP + pace <= right:
-            painter.setPen(theme.colour("text3"))
-            place = QRectF(right - pace, 0, pace, high)
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, self.pace)
-            right -= pace + 2 * _GAP
-        painter.setPen(theme.colour("error" if self._now.state == "failed" else "text2"))
-        text = metrics.elidedText(self.text, Qt.TextElideMode.ElideRight, max(0.0, right - left))
-        painter.drawText(QRectF(left, 0, right - left, high), Qt.AlignmentFlag.AlignVCenter, text)
+        self._paint_line(painter, self._line(), high)
         self._paint_bar(painter, role)
         painter.end()
+
+    def _line(self) -> _Line:
+        """The longest way to say it for which there is room."""
+        metrics, now = QFontMetricsF(self.font()), self._now
+        both = zip(now.lines, now.rooms, strict=True)
+        fitting = (line for line, room in both if _width(metrics, room) <= self.width())
+        return next(fitting, now.lines[-1])
+
+    def _paint_line(self, painter: QPainter, line: _Line, high: float) -> None:
+        metrics = QFontMetricsF(self.font())
+        left, right = float(_ICON + _GAP), float(self.width())
+        for words, role in ((line.time, "text2"), (line.pace, "text3")):
+            if words:
+                room = metrics.horizontalAdvance(words) + 1
+                painter.setPen(theme.colour(role))
+                place = QRectF(right - room, 0, room, high)
+                painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, words)
+                right -= room + 2 * _GAP
+        if line.word:
+            painter.setPen(theme.colour("text"))
+            wide = metrics.horizontalAdvance(line.word) + 1
+            place = QRectF(left, 0, wide, high)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, line.word)
+            left += wide + _GAP
+        painter.setPen(theme.colour("error" if self._now.state == "failed" else "text2"))
+        text = metrics.elidedText(line.text, Qt.TextElideMode.ElideRight, max(0.0, right - left))
+        painter.drawText(QRectF(left, 0, right - left, high), Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_bar(self, painter: QPainter, role: str) -> None:
         share = self.share
@@ -204,12 +234,39 @@ def _text(training: TrainingModel, standing: Standing) -> str:
         return "" if training.error is None else training.error.message
     if training.state == "pausing":
         return "after the step that runs now"
+    return _counts(training, standing, " of ")
+
+
+def _counts(training: TrainingModel, standing: Standing, between: str) -> str:
     if not standing.epochs or not standing.epoch:
         return ""
-    words = f"epoch {numbers.count(standing.epoch)} of {numbers.count(standing.epochs)}"
+    count = numbers.count
+    words = f"epoch {count(standing.epoch)}{between}{count(standing.epochs)}"
     if training.is_busy:
-        words += f", batch {numbers.count(standing.batch)} of {numbers.count(standing.batches)}"
+        words += f", batch {count(standing.batch)}{between}{count(standing.batches)}"
     return words
+
+
+def _lines(training: TrainingModel, standing: Standing) -> tuple[_Line, ...]:
+    """Ways to say where it stands, the longest first."""
+    word, text = training.word, _text(training, standing)
+    time, pace = _time(training, standing), _pace(training, standing)
+    found = [_Line(word, text, time, pace), _Line(word, text, time)]
+    if training.state in ("running", "paused"):
+        # The icon tells these states too, and the status bar the time that is left.
+        short = _counts(training, standing, "/")
+        found += [_Line(word, short, time), _Line("", short, time), _Line("", short)]
+        found += [_Line("", short.partition(",")[0])]
+    else:
+        found += [_Line(word, text)]
+    return tuple(found)
+
+
+def _width(metrics: QFontMetricsF, line: _Line) -> float:
+    """The room a line needs."""
+    wide = [metrics.horizontalAdvance(words) + 1 for words in line if words]
+    apart = _GAP * (bool(line.word) + 2 * bool(line.time) + 2 * bool(line.pace))
+    return _ICON + _GAP + sum(wide) + apart
 
 
 def _time(training: TrainingModel, standing: Standing) -> str:

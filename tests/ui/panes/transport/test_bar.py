@@ -224,6 +224,22 @@ def test_an_invalid_graph_greys_the_button_with_the_reason_and_a_click_shows_pro
     assert studio.training.state == "idle"
 
 
+def test_epoch_and_batch_are_told_whole_in_narrow_windows(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    trainings.settings(epochs=1000)
+    click(qtbot, train_button(bar))
+    trainings.until(lambda: bar.progress.time and trainings.studio.training.standing.epoch > 10)
+    counts = r"epoch \d+(/| of )1\u202f000, batch \d+(/| of )\d+"
+    # As wide as it is in windows of 1024, 1152, 1280 and 1600 pixels.
+    for wide, wanted in ((560, counts), (690, f"{counts} .* left"),
+                         (820, f"Training {counts} .* left"),
+                         (1000, f"Training {counts} .*samples/s.* left")):  # fmt: skip
+        bar.resize(wide, 32)
+        trainings.until(lambda w=wanted: re.fullmatch(w, bar.progress.shown))
+        assert bar.learning_rate.isVisible()
+
+
 def test_the_steps_lose_their_words_where_there_is_no_room(bar: TransportBar) -> None:
     button = step_button(bar, "stop")
     assert button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
