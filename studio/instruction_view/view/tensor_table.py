@@ -49,6 +49,7 @@ NOWHERE = QModelIndex()
 _CHIP = 8
 _PADDING = 16
 _NAME = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "name")
+_LIVE = [i for i, c in enumerate(TENSOR_COLUMNS) if c.is_live]
 _BYTES = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "bytes")
 
 
@@ -75,9 +76,16 @@ class TensorTableModel(QAbstractTableModel):
         self.endResetModel()
 
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
-        """What was last seen of some tensors, by key."""
-        self.seen = seen
-        self._tell()
+        """What was last seen of some tensors, by key; told of the rows it is another for."""
+        before, self.seen = self.seen, seen
+        changed = [
+            place for place, row in enumerate(self.found)
+            if before.get(row.key) != seen.get(row.key)
+        ]  # fmt: skip
+        if changed:
+            # In one go: what is sorted by these numbers is in order only behind the last of them.
+            first, last = self.index(changed[0], _LIVE[0]), self.index(changed[-1], _LIVE[-1])
+            self.dataChanged.emit(first, last)
 
     def annotate(self, annotations: Annotations) -> None:
         """What a person calls some tensors."""

@@ -15,12 +15,13 @@ from studio.engine.core.tensor import Ref
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.removal import delete
 from studio.instruction_view.model.memory_picture import Box
-from studio.instruction_view.model.tensor_columns import TENSOR_COLUMNS
+from studio.instruction_view.model.tensor_columns import TENSOR_COLUMNS, Extremes
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.studio import Studio
+from tests.instruction_view.view.painted import Painted
 
 Open = Callable[[str], Document]
 NONE = Qt.KeyboardModifier.NoModifier
@@ -372,6 +373,50 @@ def test_what_live_views_have_seen_stands_in_the_table(
     assert float(cells["greatest"]) == pytest.approx(float(values.max()), rel=1e-3)
     assert cells["nan"] == "0"
     view.close()
+
+
+def test_a_tensor_seen_anew_paints_its_own_cells_and_no_more(pane: TensorMapPane) -> None:
+    table = pane.table
+    live = [place for place, column in enumerate(TENSOR_COLUMNS) if column.is_live]
+    pane.resize(900, 500)
+    pane._look.stop()
+    keys = [row.key for row in table.shown[:3]]
+    table.take_seen({key: Extremes(-1.0, 1.0, 0) for key in keys})
+    told: list[tuple[int, int, int, int]] = []
+    table.model().dataChanged.connect(
+        lambda first, last: told.append((first.row(), first.column(), last.row(), last.column()))
+    )
+    painted = Painted(table.viewport())
+    table.take_seen({key: Extremes(-1.0, 1.0, 0) for key in keys})
+    assert told == []
+    assert painted.take() == []
+    table.take_seen({key: Extremes(-1.0, 1.0 + (key == keys[1]), 0) for key in keys})
+    assert told == [(1, live[0], 1, live[-1])]
+    # Those columns are out of sight.
+    assert painted.take() == []
+    table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
+    painted.take()
+    table.take_seen({key: Extremes(-1.0, 1.0 + 2 * (key == keys[1]), 0) for key in keys})
+    row = table.visualRect(table.model().index(1, live[0]))
+    parts = painted.take()
+    assert parts
+    assert all(part.top() >= row.top() - 1 for part in parts)
+    assert all(part.bottom() <= row.bottom() + 1 for part in parts)
+    assert table.model().index(1, live[1]).data().strip() == "3"
+
+
+def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
+    pane: TensorMapPane,
+) -> None:
+    table = pane.table
+    pane._look.stop()
+    greatest = [column.key for column in TENSOR_COLUMNS].index("greatest")
+    keys = [row.key for row in table.shown[:3]]
+    table.take_seen({key: Extremes(0.0, float(n), 0) for n, key in enumerate(keys)})
+    table.sortByColumn(greatest, Qt.SortOrder.AscendingOrder)
+    assert [row.key for row in table.shown[:3]] == keys
+    table.take_seen({key: Extremes(0.0, 9.0 - n, 0) for n, key in enumerate(keys)})
+    assert [row.key for row in table.shown[:3]] == keys[::-1]
 
 
 def tensor_ref(pane: TensorMapPane, key: str) -> Ref:
