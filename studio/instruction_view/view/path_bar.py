@@ -62,7 +62,7 @@ class PathBar(QWidget):
         binding.connect(self, studio.bus.path_changed, self._path_changed)
         binding.connect(self, studio.compilation.changed, self.refresh)
         binding.connect(self, studio.annotations.changed, self.refresh)
-        binding.refresh(self, self.refresh, studio.profiling.changed, when_visible=True,
+        binding.refresh(self, self._show_time, studio.profiling.changed, when_visible=True,
                         live="picture")  # fmt: skip
         self.refresh()
 
@@ -120,11 +120,15 @@ class PathBar(QWidget):
             if kind in self._chevrons:
                 self._chevrons[kind].setVisible(not is_empty)
             part.say("" if entity is None else self._text(entity))
-        time = "" if is_empty else self._time_text()
+        self._show_time()
+        self._actions.refresh(*(f"go.{word}" for _, word, _ in LEVELS))
+
+    def _show_time(self) -> None:
+        """How long the instruction takes, as it was measured last."""
+        time = self._time_text()
         self._time.setText(time)
         self._time.setVisible(bool(time))
         self._last.setVisible(bool(time))
-        self._actions.refresh(*(f"go.{word}" for _, word, _ in LEVELS))
 
     def _text(self, entity: Entity) -> str:
         shown = self._compilation.shown

@@ -111,6 +111,8 @@ class Refresh:
             if self.waiting:
                 return
             self.waiting = True
+        if get_ident() == self._carrier.home and self._rests():
+            return
         if shiboken6.isValid(self._carrier):
             self._carrier.carried.emit(self._due)
 
@@ -122,6 +124,10 @@ class Refresh:
     def _due(self) -> None:
         if shiboken6.isValid(self._timer) and not self._timer.isActive():
             self._call()
+
+    def _rests(self) -> bool:
+        """Whether the end of a rest will look what waits, so that nobody need be called for it."""
+        return shiboken6.isValid(self._timer) and self._timer.isActive()
 
     def _rested(self) -> None:
         if self.waiting:

@@ -29,36 +29,55 @@ class _Waker(QObject):
         self._answer()
 
 
-class _Timed:
-    """Work that a timer will run once."""
+class _Clock:
+    """A timer that rings for one piece of work after another."""
 
-    def __init__(self, owner: QtScheduler, seconds: float, work: Work) -> None:
-        self._owner = owner
-        self._work: Work | None = work
-        self._timer = QTimer(owner.home)
+    def __init__(self, home: QObject) -> None:
+        self._timed: _Timed | None = None
+        self._timer = QTimer(home)
         self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._ring)
+
+    def set(self, seconds: float, timed: _Timed) -> None:
+        """Ring for this after so many seconds."""
+        self._timed = timed
         self._timer.setTimerType(
             Qt.TimerType.PreciseTimer if seconds < 0.1 else Qt.TimerType.CoarseTimer
         )
-        self._timer.timeout.connect(self._run)
         self._timer.start(max(0, round(seconds * 1000)))
+
+    def stop(self) -> None:
+        """Do not ring."""
+        self._timed = None
+        self._timer.stop()
+
+    def _ring(self) -> None:
+        timed, self._timed = self._timed, None
+        if timed is not None:
+            timed.run()
+
+
+class _Timed:
+    """Work that a timer will run once."""
+
+    def __init__(self, owner: QtScheduler, clock: _Clock, work: Work) -> None:
+        self.clock = clock
+        self._owner = owner
+        self._work: Work | None = work
 
     def cancel(self) -> None:
         """Do not run it, if it has not run yet."""
         if self._work is not None:
             self._work = None
-            self._timer.stop()
-            self._end()
+            self.clock.stop()
+            self._owner.forget(self)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Its time has come."""
         work, self._work = self._work, None
-        self._end()
+        self._owner.forget(self)
         if work is not None:
             _run_guarded(work)
-
-    def _end(self) -> None:
-        self._timer.deleteLater()
-        self._owner.forget(self)
 
 
 class QtScheduler:
@@ -76,13 +95,17 @@ class QtScheduler:
         self._called = False
         self._closed = False
         self._timed: set[_Timed] = set()
+        self._idle: list[_Clock] = []
         self._waker = _Waker(self._drain)
         self.home: QObject = self._waker
 
     def call_later(self, seconds: float, work: Work) -> Handle:
         """Run ``work`` once after a while; only to be called on the window's thread."""
-        timed = _Timed(self, seconds, work)
+        # Some dozens are asked for each second: timers are used again, not made anew.
+        clock = self._idle.pop() if self._idle else _Clock(self.home)
+        timed = _Timed(self, clock, work)
         self._timed.add(timed)
+        clock.set(seconds, timed)
         return timed
 
     def post(self, work: Work) -> None:
@@ -105,8 +128,9 @@ class QtScheduler:
             timed.cancel()
 
     def forget(self, timed: _Timed) -> None:
-        """The timer has run or was stopped."""
+        """The timer has run or was stopped, and is free for other work."""
         self._timed.discard(timed)
+        self._idle.append(timed.clock)
 
     def _drain(self) -> None:
         end = perf_counter() + _BUDGET_SECONDS

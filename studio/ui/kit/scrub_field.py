@@ -90,7 +90,9 @@ class ScrubField(QLineEdit):
 
     def set_hint(self, text: str) -> None:
         """Put what the number means before how the field is used."""
-        self.setToolTip(f"{text}\n{_HINT}" if text else _HINT)
+        hint = f"{text}\n{_HINT}" if text else _HINT
+        if hint != self.toolTip():
+            self.setToolTip(hint)
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()

@@ -20,6 +20,8 @@ from studio.ui.models.live_resting import Resting
 _LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 0.5
 _READ_SECONDS = 10.0
+_LINGER_SECONDS = 1.0
+"""How long the thread waits for the next view: who looks at one tensor after another needs it."""
 
 
 class Source:
@@ -297,7 +299,7 @@ class Channel:
 
 
 class LiveWorker:
-    """Serves all channels from one thread, which lives while there are any.
+    """Serves all channels from one thread, which lives while there are any, and a little longer.
 
     Args:
         keep: asked, on the worker's thread, that a fused tensor be kept by a recompile.
@@ -313,12 +315,14 @@ class LiveWorker:
         self._source = Source()
         self._woken = False
         self._quiet = False
+        self._closing = False
         self._thread: threading.Thread | None = None
 
     def add(self, channel: Channel) -> None:
         """Serve a channel from now on."""
         with self._condition:
             self._channels = (*self._channels, channel)
+            self._closing = False
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="glassbox-live", daemon=True)
                 self._thread.start()
@@ -359,6 +363,7 @@ class LiveWorker:
         """Let everything go and end the thread."""
         with self._condition:
             self._gone, self._channels = (*self._gone, *self._channels), ()
+            self._closing = True
         self.wake()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -368,19 +373,25 @@ class LiveWorker:
         delay = 0.0
         while True:
             with self._condition:
-                if self._channels and not self._woken and delay > 0:
-                    self._condition.wait(delay)
+                if not self._woken and not self._waited(delay):
+                    self._thread = None
+                    return
                 self._woken = False
                 gone, self._gone = self._gone, ()
                 channels, source = self._channels, self._source
-                if not channels and not gone:
-                    self._thread = None
-                    return
             for channel in gone:
                 channel.drop()
             delay = _RETRY_SECONDS
             for channel in () if self._quiet else channels:
                 delay = min(delay, self._served(channel, source))
+
+    def _waited(self, delay: float) -> bool:
+        """Wait until something is due, the lock held; whether anybody needs the thread any more."""
+        if self._channels:
+            if delay > 0:
+                self._condition.wait(delay)
+            return True
+        return not self._closing and self._condition.wait(_LINGER_SECONDS)
 
     def _served(self, channel: Channel, source: Source) -> float:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -109,3 +109,35 @@ def test_a_path_outlives_an_edit_elsewhere(
     document.apply("Rename", rename(document.state, "digit", "answer"))
     settled()
     assert bar.texts == before
+
+
+def test_a_measured_time_changes_the_time_and_nothing_else(
+    studio: Studio, bar: PathBar, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.bus.select([entities.node("conv1")], source="canvas")
+    before, shown, line = bar.texts, studio.compilation.shown, studio.bus.path.instruction
+    assert shown is not None
+    assert line is not None
+    index = studio.compilation.provenance.index_of(line.key)
+    assert index is not None
+    row = shown.rows.group(index).first
+    monkeypatch.setattr(studio.profiling, "times_ms", lambda _shown: {row: 1.5})
+    refreshed: list[str] = []
+    listener = refreshed.append
+    studio.actions.changed.connect(listener)
+    changed: list[QEvent.Type] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802
+            changed.append(event.type())
+            return False
+
+    watch = Watch(bar)
+    for kind, _, _ in LEVELS:
+        bar.part(kind).installEventFilter(watch)
+    studio.profiling.changed.emit()
+    qtbot.waitUntil(lambda: bar.texts != before)
+    assert bar.texts == (*before, "1.500 ms")
+    assert refreshed == []
+    assert QEvent.Type.ToolTipChange not in changed
+    assert QEvent.Type.EnabledChange not in changed

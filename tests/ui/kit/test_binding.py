@@ -57,6 +57,24 @@ def test_on_the_windows_thread_it_is_told_at_once(qtbot: QtBot) -> None:
     assert [value for value, _ in widget.heard] == [7]
 
 
+def test_emissions_during_a_rest_call_for_no_attention_and_are_shown_behind_it(
+    qtbot: QtBot,
+) -> None:
+    widget, signal = Follower(), Signal[[]]()
+    qtbot.addWidget(widget)
+    binding.refresh(widget, widget.look, signal, rate=10)
+    signal.emit()
+    qtbot.waitUntil(lambda: widget.calls == 1)
+    called: list[object] = []
+    carrier = binding._carrier()
+    carrier.carried.connect(called.append)
+    for _ in range(5):
+        signal.emit()
+    assert called == []
+    qtbot.waitUntil(lambda: widget.calls == 2)
+    carrier.carried.disconnect(called.append)
+
+
 def test_methods_of_qt_itself_are_called(qtbot: QtBot) -> None:
     widget, signal = Follower(), Signal[[]]()
     qtbot.addWidget(widget)

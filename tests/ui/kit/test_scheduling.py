@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit.scheduling import QtScheduler
@@ -63,6 +64,28 @@ def test_later_work_runs_once_and_can_be_cancelled(qtbot: QtBot, scheduler: QtSc
     stopped.cancel()
     qtbot.waitUntil(lambda: "late" in ran)
     assert ran == ["soon", "late"]
+
+
+def test_timers_are_used_again(qtbot: QtBot, scheduler: QtScheduler) -> None:
+    ran: list[int] = []
+
+    def next_one() -> None:
+        ran.append(len(ran))
+        scheduler.call_later(10.0, lambda: ran.append(-1)).cancel()
+        if len(ran) < 20:
+            scheduler.call_later(0.0, next_one)
+
+    scheduler.call_later(0.0, next_one)
+    qtbot.waitUntil(lambda: len(ran) == 20)
+    assert ran == list(range(20))
+    assert len(scheduler.home.findChildren(QTimer)) <= 2
+    # One that is used for something else does not listen to whoever had it before.
+    stopped = scheduler.call_later(0.0, lambda: ran.append(-2))
+    stopped.cancel()
+    scheduler.call_later(0.0, lambda: ran.append(20))
+    stopped.cancel()
+    qtbot.waitUntil(lambda: len(ran) == 21)
+    assert ran[-1] == 20
 
 
 def test_work_that_raises_is_reported_and_the_rest_runs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -71,6 +72,28 @@ def test_every_tensor_wanted_is_seen_and_one_is_looked_at_at_a_time(
         assert found.nan == np.isnan(array).sum()
     desk.survey.want(())
     assert desk.live.views == ()
+
+
+def test_looks_in_turn_share_one_thread_which_ends_with_them(
+    desk: Desk, rng: np.random.Generator
+) -> None:
+    arrays = {f"t{n}": rng.standard_normal((3, n + 1)).astype(np.float32) for n in range(4)}
+    desk.live.rest_on(HeldWeights("a test", lambda: arrays))
+    before, made = set(threading.enumerate()), set[threading.Thread]()
+    desk.survey.want([*arrays])
+
+    def all_seen() -> bool:
+        made.update(set(threading.enumerate()) - before)
+        return desk.survey.seen.keys() == arrays.keys()
+
+    desk.until(all_seen)
+    assert len(made) == 1
+    desk.survey.want(())
+    desk.until(lambda: not any(thread.is_alive() for thread in made))
+    # Whoever looks again later is served again.
+    desk.survey.forget()
+    desk.survey.want([*arrays])
+    desk.until(all_seen)
 
 
 def test_what_only_a_fused_kernel_has_is_not_worth_another_program(
