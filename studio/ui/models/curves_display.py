@@ -88,11 +88,13 @@ class Drawn(NamedTuple):
         entry: name and style.
         strokes: its lines, faint ones first.
         latest: its last number, and the place of its end on the plot; None without any.
+        recorded: the number behind the last one where that is an average; None where it is not.
     """
 
     entry: Entry
     strokes: tuple[Stroke, ...]
     latest: tuple[float, float] | None
+    recorded: float | None = None
 
 
 class Bad(NamedTuple):
@@ -384,6 +386,7 @@ class CurvesDisplay:
     ) -> Drawn:
         strokes: list[Stroke] = []
         latest: tuple[float, float] | None = None
+        recorded: float | None = None
         axis = self.shown_axis
         for curves, segment, series in self._series(metric, entry):
             horizontal = curves.horizontal(segment, axis)
@@ -399,8 +402,9 @@ class CurvesDisplay:
             if len(end):
                 value = float(end.values[-1])
                 latest = (value, float(scale.to(np.array([value]))[0]))
+                recorded = None if end is series.curve else float(series.curve.values[-1])
         strokes.sort(key=lambda stroke: not stroke.ghost)
-        return Drawn(entry, tuple(strokes), latest)
+        return Drawn(entry, tuple(strokes), latest, recorded)
 
     def _range(
         self, metric: str, visible: Sequence[Entry], view: View

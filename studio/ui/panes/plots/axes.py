@@ -56,12 +56,14 @@ class EndLabel(NamedTuple):
         text: the value.
         colour: of the curve.
         strong: the pointer is on the curve's name.
+        tip: what kind of value it is.
     """
 
     place: float
     text: str
     colour: QColor
     strong: bool
+    tip: str = ""
 
 
 class EndAxis(pg.AxisItem):  # type: ignore[misc]
@@ -81,6 +83,7 @@ class EndAxis(pg.AxisItem):  # type: ignore[misc]
         """Print other values."""
         if labels != self._labels:
             self._labels = labels
+            self.setToolTip("\n".join(label.tip for label in labels))
             self.picture = None
             self.update()
 

@@ -137,7 +137,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._zone.setPen(pg.mkPen(theme.colour("hairline"), style=Qt.PenStyle.DotLine))
         self._zone.setBrush(QBrush(theme.colour("hairline", 60)))
         self._title.setFont(theme.font("ui"))
-        self._title.setText(metric_title(self.metric_name))
+        self._show_title()
         for label in self._mark_labels:
             self._dress_mark(label)
 
@@ -162,6 +162,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._draw_bad(content)
         self._draw_marks(content, view)
         self._ends.show_labels(tuple(self._end_label(d) for d in content.drawn if d.latest))
+        self._show_title()
         self.show_cursor()
         self._place_labels()
 
@@ -254,7 +255,19 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         value, place = drawn.latest or (0.0, 0.0)
         strong = drawn.entry.key == self._display.hovered
         colour = strokes.colour(drawn.entry.style)
-        return EndLabel(place, value_text(self.metric_name, value), colour, strong)
+        text, kind = value_text(self.metric_name, value), ", as recorded last"
+        if drawn.recorded is not None:
+            recorded = value_text(self.metric_name, drawn.recorded)
+            kind = f" smoothed; {recorded} at the last step"
+        return EndLabel(place, text, colour, strong, f"{drawn.entry.label}: {text}{kind}")
+
+    def _show_title(self) -> None:
+        """The metric, and whether an average of it is what ends in a number."""
+        title, faint = metric_title(self.metric_name), theme.colour("text3").name()
+        if self._content is not None and any(d.recorded is not None for d in self._content.drawn):
+            title += f' <span style="color:{faint}">smoothed</span>'
+        if title != self._title.text():
+            self._title.setText(title)
 
     def set_left_width(self, width: int) -> None:
         """Begin as far from the left as the other plots do."""

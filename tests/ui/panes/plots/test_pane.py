@@ -9,16 +9,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter, QPen, QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QSlider, QToolButton
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QHelpEvent,
+    QImage,
+    QPainter,
+    QPen,
+    QTextDocument,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QSlider,
+    QToolButton,
+    QToolTip,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import theme
 from studio.ui.models.curves import RATE
 from studio.ui.models.studio import Studio
 from studio.ui.panes.plots.axes import spread
-from studio.ui.panes.plots.metric_plot import MetricPlot
+from studio.ui.panes.plots.metric_plot import MetricPlot, value_text
 from studio.ui.panes.plots.pane import PlotsPane, best_columns
 from tests.ui.panes.trainings import Trainings
 
@@ -49,6 +66,13 @@ def trained(pane: PlotsPane, trainings: Trainings) -> PlotsPane:
     pane.draw()
     QApplication.processEvents()
     return pane
+
+
+def title(plot: MetricPlot) -> str:
+    """What is written above a plot."""
+    written = QTextDocument()
+    written.setHtml(plot.findChild(QLabel, "plot_title").text())
+    return written.toPlainText()
 
 
 def place(plot: MetricPlot, x: float, y: float) -> QPoint:
@@ -177,6 +201,33 @@ def test_the_latest_values_stand_at_the_right_edge(
     assert latest is not None
     assert labels[1].text == f"{100 * latest:.3g}\u202f%"
     assert labels[0].colour == theme.colour("series.0")
+
+
+def test_a_smoothed_value_says_so_and_tells_the_recorded_one(
+    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    curves = trainings.studio.training.curves
+    assert curves is not None
+    plot = trained.plot("loss")
+    smoothed = plot.end_labels[0].text
+    recorded = value_text("loss", curves.latest("loss", "training"))
+    assert smoothed != recorded
+    assert title(plot) == "Loss smoothed"
+    assert title(trained.plot(RATE)) == "Learning rate"
+    edge = place(plot, 1.0, 0.5) + QPoint(20, 0)
+    where = plot.viewport().mapToGlobal(edge)
+    QApplication.sendEvent(plot.viewport(), QHelpEvent(QEvent.Type.ToolTip, edge, where))
+    qtbot.waitUntil(lambda: bool(QToolTip.text()))
+    lines = QToolTip.text().splitlines()
+    assert lines[0] == f"Training: {smoothed} smoothed; {recorded} at the last step"
+    assert lines[1] == f"Validation: {plot.end_labels[1].text}, as recorded last"
+    QToolTip.hideText()
+    qtbot.waitUntil(lambda: not QToolTip.isVisible())
+    slider = trained.findChild(QSlider, "plot_smoothing")
+    slider.setFocus()
+    qtbot.keyClick(slider, Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: title(plot) == "Loss")
+    assert plot.end_labels[0].text == recorded
 
 
 def test_a_number_that_is_none_is_a_red_tick_with_a_count(
