@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Shape
+from studio.graph_editor.model.cards import wire_card
 from studio.graph_editor.model.families import Family, family_of
 from studio.graph_editor.model.fuzzy import best_score
 from studio.graph_editor.model.layer_names import words_for
 from studio.graph_editor.model.report import NodeCondition, NodeStatus, Report
-from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.state import DocumentState, Wire
 
 
 class OutlineRow(NamedTuple):
@@ -87,6 +88,21 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
     parts += ["pinned in place"] * node.pinned
     parts.append(_condition(status))
+    return ", ".join(parts)
+
+
+def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> str:
+    """A wire in one sentence, for those who hear the canvas."""
+    source, target = state.node(wire.source), state.node(wire.target)
+    ends = [node.name if node.is_layer else "a bend" for node in (source, target)]
+    parts = [f"Wire from {ends[0]} to {ends[1]}"]
+    if len(target.inputs) > 1:
+        parts[0] += f", input {wire.slot + 1} of {len(target.inputs)}"
+    card = wire_card(report, wire)
+    shape = report.status(wire.source).shape
+    if shape is not None:
+        parts.append(f"carries {' by '.join(map(str, shape)) or 'single numbers'}")
+    parts += ["does not fit"] * (card.condition == "error")
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The canvas for screen readers: a list with one named item for each layer.
+"""The canvas for screen readers: a list with one named item for each layer and each wire.
 
 Qt itself shows them only the viewport, whatever a scene holds.
 """
@@ -6,11 +6,11 @@ Qt itself shows them only the viewport, whatever a scene holds.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import shiboken6
-from PySide6.QtCore import QObject, QRect
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
@@ -20,27 +20,43 @@ from PySide6.QtGui import (
 )
 
 from studio.graph_editor.model.flow import flow_of
-from studio.graph_editor.model.outline import accessible_text
+from studio.graph_editor.model.outline import accessible_text, accessible_wire_text
+from studio.graph_editor.model.state import Wire
+from studio.graph_editor.view.picking import WIRE_REACH, pick_wire
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
 
 if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
 
 
-class AccessibleLayer(QAccessibleInterface):
-    """One layer, note or frame.
+class AccessibleThing(QAccessibleInterface):
+    """Something on the canvas.
 
     Args:
         canvas: what it is drawn on.
-        node_id: its id.
+        entity: what it is, as the selection knows it.
     """
 
-    def __init__(self, canvas: CanvasView, node_id: str) -> None:
+    def __init__(self, canvas: CanvasView, entity: Entity) -> None:
         super().__init__()
         self._canvas = canvas
-        self.node_id = node_id
+        self.entity = entity
+
+    @abstractmethod
+    def is_there(self) -> bool:
+        """Whether the canvas still shows it."""
+
+    @abstractmethod
+    def name(self) -> str:
+        """What is said of it."""
+
+    @abstractmethod
+    def area(self) -> QRectF:
+        """Where it is on the canvas."""
 
     def isValid(self) -> bool:
-        return shiboken6.isValid(self._canvas) and self.node_id in self._canvas.graph.nodes
+        return shiboken6.isValid(self._canvas) and self.is_there()
 
     def object(self) -> QObject | None:  # type: ignore[override]
         return None
@@ -68,16 +84,12 @@ class AccessibleLayer(QAccessibleInterface):
 
     def rect(self) -> QRect:
         canvas = self._canvas
-        area = canvas.graph.area_of([self.node_id])
-        seen = canvas.viewportTransform().mapRect(area).toRect()
+        seen = canvas.viewportTransform().mapRect(self.area()).toRect()
         corner = canvas.viewport().mapToGlobal(seen.topLeft())
         return QRect(corner, seen.size())
 
     def text(self, kind: QAccessible.Text) -> str:
-        if kind != QAccessible.Text.Name or not self.isValid():
-            return ""
-        graph = self._canvas.graph
-        return accessible_text(graph.state, graph.report, self.node_id)
+        return self.name() if kind == QAccessible.Text.Name and self.isValid() else ""
 
     def setText(self, kind: QAccessible.Text, text: str) -> None:
         return
@@ -86,15 +98,60 @@ class AccessibleLayer(QAccessibleInterface):
         made = QAccessible.State()
         made.selectable = True
         made.focusable = True
-        made.selected = self.node_id in self._canvas.selected_ids()
-        primary = self._canvas.bus.selection.primary
-        is_current = primary is not None and primary.key == self.node_id
-        made.focused = is_current and self._canvas.hasFocus()
+        selection = self._canvas.bus.selection
+        made.selected = self.entity in selection
+        made.focused = self.entity == selection.primary and self._canvas.hasFocus()
         return made
 
 
+class AccessibleLayer(AccessibleThing):
+    """One layer, note or frame.
+
+    Args:
+        canvas: what it is drawn on.
+        node_id: its id.
+    """
+
+    def __init__(self, canvas: CanvasView, node_id: str) -> None:
+        super().__init__(canvas, entities.node(node_id))
+        self.node_id = node_id
+
+    def is_there(self) -> bool:
+        return self.node_id in self._canvas.graph.nodes
+
+    def name(self) -> str:
+        graph = self._canvas.graph
+        return accessible_text(graph.state, graph.report, self.node_id)
+
+    def area(self) -> QRectF:
+        return self._canvas.graph.area_of([self.node_id])
+
+
+class AccessibleWire(AccessibleThing):
+    """One wire, from a layer or bend to the next.
+
+    Args:
+        canvas: what it is drawn on.
+        wire: which.
+    """
+
+    def __init__(self, canvas: CanvasView, wire: Wire) -> None:
+        super().__init__(canvas, entities.wire(*wire))
+        self.wire = wire
+
+    def is_there(self) -> bool:
+        return self.wire in self._canvas.graph.wires
+
+    def name(self) -> str:
+        graph = self._canvas.graph
+        return accessible_wire_text(graph.state, graph.report, self.wire)
+
+    def area(self) -> QRectF:
+        return self._canvas.graph.wires[self.wire].sceneBoundingRect()
+
+
 class AccessibleCanvas(QAccessibleObject):
-    """The canvas as a list of its layers in running order, then notes and frames.
+    """The canvas as a list: its layers in running order, notes and frames, then the wires.
 
     Args:
         canvas: what it stands for.
@@ -103,20 +160,22 @@ class AccessibleCanvas(QAccessibleObject):
     def __init__(self, canvas: CanvasView) -> None:
         super().__init__(canvas)
         self._canvas = canvas
-        self._layers: dict[str, AccessibleLayer] = {}
+        self._things: dict[Entity, AccessibleThing] = {}
 
-    def layer(self, node_id: str) -> AccessibleLayer:
-        """The item of a layer."""
-        found = self._layers.get(node_id)
+    def thing(self, what: str | Wire) -> AccessibleThing:
+        """The item of a layer, by its id, or of a wire."""
+        entity = _entity(what)
+        found = self._things.get(entity)
         if found is None:
-            found = self._layers[node_id] = AccessibleLayer(self._canvas, node_id)
+            made = AccessibleLayer if isinstance(what, str) else AccessibleWire
+            found = self._things[entity] = made(self._canvas, what)  # type: ignore[arg-type]
         return found
 
-    def forget(self, node_ids: Iterable[str]) -> None:
-        """Layers that are gone are not spoken of any more."""
-        for node_id in node_ids:
-            gone = self._layers.pop(node_id, None)
-            if gone is not None:
+    def forget_gone(self) -> None:
+        """What the canvas shows no more is not spoken of any more."""
+        for entity, gone in tuple(self._things.items()):
+            if not gone.is_there():
+                del self._things[entity]
                 # Readers may still hold it, so it is Qt that has to end it.
                 QAccessible.deleteAccessibleInterface(QAccessible.uniqueId(gone))
 
@@ -125,24 +184,40 @@ class AccessibleCanvas(QAccessibleObject):
         return QAccessible.queryAccessibleInterface(above)
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]
-        ids = self._ids()
-        return self.layer(ids[index]) if 0 <= index < len(ids) else None
+        spoken = self._spoken()
+        return self.thing(spoken[index]) if 0 <= index < len(spoken) else None
 
     def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]
-        found = (self.layer(node_id) for node_id in self._ids())
-        return next((each for each in found if each.rect().contains(x, y)), None)
+        canvas = self._canvas
+        at = canvas.mapToScene(canvas.viewport().mapFromGlobal(QPoint(x, y)))
+        graph = canvas.graph
+        for node_id in self._running():
+            if graph.area_of([node_id]).contains(at):
+                return self.thing(node_id)
+        found = pick_wire(graph, at, WIRE_REACH / canvas.viewportTransform().m11())
+        if found is not None and found.wire is not None:
+            return self.thing(found.wire)
+        lying = (i for i in self._lying() if graph.area_of([i]).contains(at))
+        return next((self.thing(node_id) for node_id in lying), None)
 
     def childCount(self) -> int:
-        return len(self._ids())
+        return len(self._spoken())
 
     def indexOfChild(self, child: QAccessibleInterface) -> int:
-        ids = self._ids()
-        return ids.index(child.node_id) if isinstance(child, AccessibleLayer) else -1
+        # The wires are many: an item is made only of what is asked for.
+        spoken = [_entity(what) for what in self._spoken()]
+        if not isinstance(child, AccessibleThing) or child.entity not in spoken:
+            return -1
+        return spoken.index(child.entity)
 
     def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]
-        primary = self._canvas.bus.selection.primary
-        known = primary is not None and primary.key in self._canvas.graph.nodes
-        return self.layer(primary.key) if primary is not None and known else None
+        primary, graph = self._canvas.bus.selection.primary, self._canvas.graph
+        if primary is None:
+            return None
+        if primary.kind == "wire":
+            wire = Wire(*entities.wire_ends(primary))
+            return self.thing(wire) if wire in graph.wires else None
+        return self.thing(primary.key) if primary.key in graph.nodes else None
 
     def role(self) -> QAccessible.Role:
         return QAccessible.Role.List
@@ -163,11 +238,23 @@ class AccessibleCanvas(QAccessibleObject):
     def window(self) -> QWindow | None:  # type: ignore[override]
         return self._canvas.window().windowHandle()
 
-    def _ids(self) -> list[str]:
-        """What is spoken of, in running order; bends of wires are not."""
+    def _spoken(self) -> list[str | Wire]:
+        """What is spoken of; bends of wires are not, only the wires between them."""
+        drawn = self._canvas.graph.wires
+        wires = (wire for wire in self._canvas.graph.state.wires() if wire in drawn)
+        return [*self._running(), *self._lying(), *wires]
+
+    def _running(self) -> list[str]:
         state = self._canvas.graph.state
-        running = [i for i in flow_of(state).order if state.nodes[i].is_layer]
-        return [*running, *(i for i, node in state.nodes.items() if not node.flows)]
+        return [i for i in flow_of(state).order if state.nodes[i].is_layer]
+
+    def _lying(self) -> list[str]:
+        """Notes and frames."""
+        return [i for i, node in self._canvas.graph.state.nodes.items() if not node.flows]
+
+
+def _entity(what: str | Wire) -> Entity:
+    return entities.node(what) if isinstance(what, str) else entities.wire(*what)
 
 
 class _Factory:
@@ -192,24 +279,24 @@ _factory = _Factory()
 
 
 def install() -> None:
-    """Have readers find the layers of every canvas; once for the application."""
+    """Have readers find the layers and wires of every canvas; once for the application."""
     if not _factory.installed:
         _factory.installed = True
         QAccessible.installFactory(_factory)
 
 
-def nodes_gone(canvas: CanvasView, node_ids: Iterable[str]) -> None:
-    """Layers left the canvas."""
+def changed(canvas: CanvasView) -> None:
+    """Layers or wires may have left the canvas."""
     made = _factory.made.get(canvas)
     if made is not None and shiboken6.isValid(made):
-        made.forget(node_ids)
+        made.forget_gone()
 
 
 def primary_changed(canvas: CanvasView) -> None:
-    """Another layer is the one that keys act on: readers say so."""
+    """Another layer or wire is the one that keys act on: readers say so."""
     made = _factory.made.get(canvas)
     if made is None or not shiboken6.isValid(made) or not canvas.hasFocus():
         return
-    layer = made.focusChild()
-    if layer is not None:
-        QAccessible.updateAccessibility(QAccessibleEvent(layer, QAccessible.Event.Focus))
+    thing = made.focusChild()
+    if thing is not None:
+        QAccessible.updateAccessibility(QAccessibleEvent(thing, QAccessible.Event.Focus))

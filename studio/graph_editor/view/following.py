@@ -46,11 +46,11 @@ class Following:
         if self._document is not None and self._changes is not None and self._reports is not None:
             self._document.changed.disconnect(self._changes.hear)
             self._document.report_changed.disconnect(self._reports.hear)
-        accessible.nodes_gone(canvas, tuple(canvas.graph.nodes))
         self._document = document
         self._changes = binding.connect(canvas, document.changed, self._changed)
         self._reports = binding.connect(canvas, document.report_changed, self._reported)
         canvas.graph.show_state(document.state, document.report)
+        accessible.changed(canvas)
         canvas.linking.refresh()
         canvas.fixes.ask()
         canvas.show_beginning()
@@ -59,9 +59,9 @@ class Following:
         canvas = self._canvas
         canvas.sliding.finish()
         canvas.graph.apply(change)
+        accessible.changed(canvas)
         canvas.fixes.place()
         if change.added or change.removed:
-            accessible.nodes_gone(canvas, change.removed)
             canvas.writing.forget(change.removed)
             canvas.linking.refresh()
         canvas.studio.actions.refresh("edit.undo", "edit.redo")
