@@ -22,7 +22,7 @@ from tests.instruction_view.view.listing_hands import (
     place_of,
     tensor_of,
 )
-from tests.instruction_view.view.painted import Painted
+from tests.ui.painted import Painted
 
 # -- the table ------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.studio import Studio
-from tests.instruction_view.view.painted import Painted
+from tests.ui.painted import Painted
 
 Open = Callable[[str], Document]
 NONE = Qt.KeyboardModifier.NoModifier

@@ -20,6 +20,8 @@ _MARK = 3
 def quiet_axis(side: str) -> Any:
     """An axis that is only numbers: no line and no ticks."""
     axis = pg.AxisItem(side)
+    # It has no title, which would be written anew with every change of its range.
+    axis.enableAutoSIPrefix(False)
     axis.setStyle(
         tickLength=0,
         tickAlpha=0,

@@ -231,9 +231,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._note.setVisible(bad.total > 0)
         low, high = content.y
         tall = low + _BAD_HEIGHT * (high - low)
-        x = np.repeat(np.array(bad.places, float), 2)
-        y = np.tile([low, tall], len(bad.places))
-        self._bad.setData(x, y, connect="pairs")
+        _set_pairs(self._bad, [(place, low, place, tall) for place in bad.places])
         if bad.total:
             noun = "number" if bad.total == 1 else "numbers"
             self._note.setText(f"{numbers.count(bad.total)} {noun} not finite")
@@ -241,8 +239,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
     def _draw_marks(self, content: Content, view: tuple[float, float]) -> None:
         marks = [mark for mark in content.marks if view[0] <= mark[0] <= view[1]]
         low, high = content.y
-        x = np.repeat([place for place, _ in marks], 2)
-        self._marks.setData(x, np.tile([low, high], len(marks)), connect="pairs")
+        _set_pairs(self._marks, [(place, low, place, high) for place, _ in marks])
         while len(self._mark_labels) < len(marks):
             self._mark_labels.append(self._label("mark"))
             self._dress_mark(self._mark_labels[-1])
@@ -393,6 +390,9 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
 
 
 def _set_pairs(item: Any, lines: list[tuple[float, float, float, float]]) -> None:
-    """Draw single lines, each from one place to another."""
+    """Draw single lines, each from one place to another; without any there is nothing to ask."""
+    item.setVisible(bool(lines))
+    if not lines:
+        return
     places = np.array(lines, float).reshape(-1, 2, 2)
     item.setData(places[:, :, 0].ravel(), places[:, :, 1].ravel(), connect="pairs")

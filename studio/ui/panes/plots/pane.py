@@ -57,6 +57,7 @@ class PlotsPane(PaneFrame):
         self._notify = studio.notify
         self._fail = studio.fail
         self._plots: dict[str, MetricPlot] = {}
+        self._placed: tuple[tuple[MetricPlot, ...], int] = ((), 0)
         self._current = ""
         self._space = False
         self._legend = Legend(self._display, self)
@@ -140,6 +141,8 @@ class PlotsPane(PaneFrame):
         left = max((plot.left_needed for plot in plots), default=0)
         for plot in plots:
             plot.set_left_width(left)
+            # Otherwise it is found while it paints that items have moved, and all is painted twice.
+            plot.scene().prepareForPaint()
         count = len(self._display.runs)
         self.set_note(f"{count} runs" if count > 1 else "")
 
@@ -177,6 +180,9 @@ class PlotsPane(PaneFrame):
         plots = self.plots
         wide, high = self._scroll.viewport().width(), self._scroll.viewport().height()
         columns = best_columns(len(plots), wide, high)
+        if (plots, columns) == self._placed:
+            return
+        self._placed = (plots, columns)
         for number, plot in enumerate(plots):
             self._grid.addWidget(plot, *divmod(number, columns))
             plot.show()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -37,6 +37,7 @@ from studio.ui.models.studio import Studio
 from studio.ui.panes.plots.axes import spread
 from studio.ui.panes.plots.metric_plot import MetricPlot, value_text
 from studio.ui.panes.plots.pane import PlotsPane, best_columns
+from tests.ui.painted import Painted
 from tests.ui.panes.trainings import Trainings
 
 
@@ -150,6 +151,37 @@ def test_a_training_draws_itself_while_it_runs(pane: PlotsPane, trainings: Train
                     and c.drawn[0].strokes[0].line.x[-1] > first + 200)  # fmt: skip
     trainings.studio.training.stop()
     trainings.until_state("stopped")
+
+
+def test_new_numbers_paint_every_plot_once(trained: PlotsPane, trainings: Trainings) -> None:
+    curves = trainings.studio.training.curves
+    assert curves is not None
+    painted = [Painted(plot.viewport()) for plot in trained.plots]
+    for name in ("loss", "accuracy", RATE):
+        curves.segments[-1].steps[name].extend(np.linspace(0.2, 2.0, 300, dtype=np.float32))
+    trained.draw()
+    for each in painted:
+        each.settle()
+    assert [each.times for each in painted] == [1, 1, 1]
+
+
+def test_plots_that_stay_where_they_are_are_not_laid_out_anew(trained: PlotsPane) -> None:
+    area = trained.plots[0].parentWidget()
+    asked: list[QEvent.Type] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802
+            asked.append(event.type())
+            return False
+
+    watch = Watch(area)
+    area.installEventFilter(watch)
+    trained.draw()
+    QApplication.sendPostedEvents()
+    assert QEvent.Type.LayoutRequest not in asked
+    trained.resize(400, 700)
+    QApplication.sendPostedEvents()
+    assert QEvent.Type.LayoutRequest in asked
 
 
 def test_curves_are_drawn_in_their_colours_in_both_themes(

@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 
 class Painted(QObject):
-    """The parts of a widget that are painted from now on."""
+    """The parts of a widget that are painted from now on, and how often it is."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
         self.parts: list[QRect] = []
+        self.times = 0
         self._widget = widget
         self.settle()
         widget.installEventFilter(self)
@@ -20,6 +21,7 @@ class Painted(QObject):
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802
         if isinstance(event, QPaintEvent):
             self.parts += list(event.region())
+            self.times += 1
         return False
 
     def take(self) -> list[QRect]:
