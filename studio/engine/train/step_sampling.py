@@ -26,6 +26,9 @@ Part: TypeAlias = Literal["steps", "instrumented", "data", "transfers", "reports
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
+ROW: tuple[str, ...] = ("count", "total", "busy", "workers", "interface", *PARTS)
+"""What stands in the row of a window: its steps, all its time, processor times, and the parts."""
+
 WINDOW_STEPS = 32
 WINDOW_SECONDS = 0.5
 _LEAST_PLAIN = 2
@@ -79,6 +82,12 @@ class StepWindow:
     def total(self) -> float:
         """Wall time of the window."""
         return sum(self.seconds.values())
+
+    @cached_property
+    def row(self) -> tuple[float, ...]:
+        """Its numbers in the order of `ROW`: hundreds of windows are summed up again and again."""
+        own = (self.steps, self.total, self.busy, self.workers, self.interface)
+        return (*own, *(self.seconds.get(part, 0.0) for part in PARTS))
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
+from studio.engine.train.step_sampling import ROW, InstrumentedStep, StepWindow
 
 Part: TypeAlias = Literal[
     "data", "forward", "backward", "update", "housekeeping", "transfers", "gaps", "studio",
@@ -105,6 +105,33 @@ class _Plain:
     interface: float
 
 
+@dataclass(frozen=True)
+class _Table:
+    """Windows as a table of numbers, one row each.
+
+    Attributes:
+        rows: the numbers, in the order of `ROW`.
+    """
+
+    rows: Floats
+
+    @classmethod
+    def of(cls, windows: Sequence[StepWindow]) -> _Table:
+        return cls(np.array([window.row for window in windows]))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def those(self, chosen: npt.NDArray[np.bool_]) -> _Table:
+        return _Table(self.rows[chosen])
+
+    def column(self, name: str) -> Floats:
+        return self.rows[:, ROW.index(name)]
+
+    def sum(self, name: str) -> float:
+        return float(self.column(name).sum())
+
+
 def step_bar(
     windows: Sequence[StepWindow], *, runs_apart: bool, sees_studio: bool = True
 ) -> StepBar | None:
@@ -115,24 +142,26 @@ def step_bar(
         runs_apart: whether kernels run on a device of their own while the host goes on.
         sees_studio: whether the sampler had the clock of the window's thread.
     """
-    measured = [w for w in windows if w.instrumented]
-    steps = [step for w in measured for step in w.instrumented]
-    plain = [w for w in windows if not w.instrumented] or measured
-    if not steps or not plain:
+    steps = [step for w in windows for step in w.instrumented]
+    if not steps:
         return None
-    mean = _plain_step(plain)
-    count = sum(w.steps for w in windows) + len(steps)
-    studio = _studio(mean, plain)
+    every = _Table.of(windows)
+    is_measured = np.array([bool(w.instrumented) for w in windows])
+    measured, plain = every.those(is_measured), every.those(~is_measured)
+    beside = plain if len(plain) else measured
+    mean = _plain_step(beside)
+    count = int(every.sum("count")) + len(steps)
+    studio = _studio(mean, beside)
     each = (_divided_apart if runs_apart else _divided)(mean, steps, studio)
     parts = {part: each.get(part, 0.0) * count for part in PARTS}
     # The excess of instrumented steps, and what the steps after them lose.
-    instrumented = _spent(measured, "instrumented")
+    instrumented = measured.sum("instrumented")
     parts["measuring"] += max(0.0, instrumented - len(steps) * mean.wall)
     parts["measuring"] += _aftermath(measured, plain)
-    parts["data"] += _spent(windows, "data")
-    parts["transfers"] += _spent(windows, "transfers")
-    parts["housekeeping"] += _spent(windows, "reports")
-    total = sum(w.total for w in windows)
+    parts["data"] += every.sum("data")
+    parts["transfers"] += every.sum("transfers")
+    parts["housekeeping"] += every.sum("reports")
+    total = every.sum("total")
     named = sum(spent for part, spent in parts.items() if part != "unexplained")
     parts["unexplained"] = total - named
     return StepBar(
@@ -144,21 +173,17 @@ def step_bar(
     )
 
 
-def _spent(windows: Sequence[StepWindow], part: str) -> float:
-    return sum(w.seconds.get(part, 0.0) for w in windows)
-
-
-def _plain_step(windows: Sequence[StepWindow]) -> _Plain:
-    steps = sum(w.steps for w in windows)
+def _plain_step(windows: _Table) -> _Plain:
+    steps = windows.sum("count")
     return _Plain(
-        _spent(windows, "steps") / steps,
-        sum(w.busy for w in windows) / steps,
-        sum(w.workers for w in windows) / steps,
-        sum(w.interface for w in windows) / steps,
+        windows.sum("steps") / steps,
+        windows.sum("busy") / steps,
+        windows.sum("workers") / steps,
+        windows.sum("interface") / steps,
     )
 
 
-def _studio(mean: _Plain, windows: Sequence[StepWindow]) -> float:
+def _studio(mean: _Plain, windows: _Table) -> float:
     """Seconds a plain step loses to the window's thread.
 
     Windows in which that thread did much are compared with those in which it did little. Before
@@ -172,7 +197,7 @@ def _studio(mean: _Plain, windows: Sequence[StepWindow]) -> float:
     return min(cost * mean.interface, mean.wall)
 
 
-def _cost(windows: Sequence[StepWindow]) -> float | None:
+def _cost(windows: _Table) -> float | None:
     """Seconds lost for a second of the window's thread; 0 where that is no more than chance.
 
     None where other programs blur it so much that nothing can be said.
@@ -181,11 +206,11 @@ def _cost(windows: Sequence[StepWindow]) -> float | None:
     a step with the thread's part of it, a machine that other programs slow down would lengthen
     both alike, and their work would be taken for the studio's.
     """
-    wall = np.array([w.seconds.get("steps", 0.0) for w in windows])
+    wall = windows.column("steps")
     if len(windows) < _ENOUGH_WINDOWS or wall.min() <= 0.0:
         return None
-    speed = np.array([w.steps for w in windows]) / wall
-    other = np.array([w.interface for w in windows]) / wall
+    speed = windows.column("count") / wall
+    other = windows.column("interface") / wall
     if other.std() < _LEAST_SPREAD:
         return None
     apart = other - other.mean()
@@ -255,18 +280,19 @@ def without_overhead(spent: Floats, most: float) -> Floats:
     return np.zeros_like(spent)
 
 
-def _aftermath(measured: Sequence[StepWindow], plain: Sequence[StepWindow]) -> float:
+def _aftermath(measured: _Table, plain: _Table) -> float:
     """Seconds the plain steps beside instrumented ones lost, where that is more than chance."""
     with_them, without = _paces(measured), _paces(plain)
-    if len(with_them) < 3 or len(without) < 3 or plain is measured:
+    if len(with_them) < 3 or len(without) < 3:
         return 0.0
     difference = float(with_them.mean() - without.mean())
     error = with_them.var(ddof=1) / len(with_them) + without.var(ddof=1) / len(without)
     if difference <= 2.0 * float(error) ** 0.5:
         return 0.0
-    return difference * sum(w.steps for w in measured)
+    return difference * measured.sum("count")
 
 
-def _paces(windows: Sequence[StepWindow]) -> Floats:
+def _paces(windows: _Table) -> Floats:
     """Seconds a plain step took in each window that has some."""
-    return np.array([w.seconds.get("steps", 0.0) / w.steps for w in windows if w.steps])
+    steps = windows.column("count")
+    return windows.column("steps")[steps > 0] / steps[steps > 0]
