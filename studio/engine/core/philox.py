@@ -8,6 +8,7 @@ as 1, 2, 3", SC 2011; constants and known answers from the authors' Random123 li
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import blake2s
 from typing import TypeAlias
 
@@ -93,6 +94,16 @@ def _split(seed: int) -> tuple[int, int]:
     return whole & _MASK, whole >> 32
 
 
+def _length(start: int, n: int) -> int:
+    """``n`` if a sequence has so many elements behind ``start``, else ParameterError."""
+    if n < 0 or start < 0 or start + n > _MAX_ELEMENTS:
+        raise ParameterError(
+            f"random sequences have at most 2**34 elements: got start {start} and count {n}",
+            who="random",
+        )
+    return n
+
+
 def bits(seed: int, stream: int, step: int, n: int, *, start: int = 0, lane: int = 0) -> Words:
     """Words ``start`` to ``start + n`` of the sequence keyed by (seed, stream, step, lane).
 
@@ -110,23 +121,33 @@ def bits(seed: int, stream: int, step: int, n: int, *, start: int = 0, lane: int
     Returns:
         uint32[n].
     """
-    if n < 0 or start < 0 or start + n > _MAX_ELEMENTS:
-        raise ParameterError(
-            f"random sequences have at most 2**34 elements: got start {start} and count {n}",
-            who="random",
-        )
+    result = np.empty(_length(start, n), dtype=np.uint32)
+    for at, words in _stretches(seed, stream, step, n, start, lane):
+        result[at : at + len(words)] = words
+    return result
+
+
+def _stretches(
+    seed: int, stream: int, step: int, n: int, start: int, lane: int
+) -> Iterator[tuple[int, Words]]:
+    """The words of `bits` in stretches: where each begins in the result, and its words.
+
+    A stretch is overwritten by the next, so that what is made of it stays in the cache.
+    """
     key_0, key_1 = _split(seed)
     fixed = (_word("step", step), _word("stream", stream), _word("lane", lane))
     first = start >> 2
-    result = np.empty((-(-(start + n) // 4) - first, 4), dtype=np.uint32)
-    for begin in range(0, len(result), _CHUNK):
-        rows = result[begin : begin + _CHUNK]
-        words = np.empty((4, len(rows)), dtype=np.uint64)
-        words[0] = np.arange(first + begin, first + begin + len(rows), dtype=np.uint64)
+    end = -(-(start + n) // 4)
+    room = np.empty((min(end - first, _CHUNK), 4), dtype=np.uint32)
+    for begin in range(first, end, _CHUNK):
+        count = min(end - begin, _CHUNK)
+        words = np.empty((4, count), dtype=np.uint64)
+        words[0] = np.arange(begin, begin + count, dtype=np.uint64)
         for row, value in enumerate(fixed, 1):
             words[row] = value
-        rows[...] = _mix(words, key_0, key_1).T
-    return result.reshape(-1)[start - (first << 2) :][:n]
+        room[:count] = _mix(words, key_0, key_1).T
+        skipped = max(start - 4 * begin, 0)
+        yield 4 * begin + skipped - start, room[:count].reshape(-1)[skipped : start + n - 4 * begin]
 
 
 def uniform(seed: int, stream: int, step: int, n: int, *, start: int = 0, lane: int = 0) -> Floats:
@@ -134,8 +155,13 @@ def uniform(seed: int, stream: int, step: int, n: int, *, start: int = 0, lane: 
 
     Exact in float32, so the device's numbers are the same to the bit.
     """
-    words = bits(seed, stream, step, n, start=start, lane=lane)
-    return (words >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+    result = np.empty(_length(start, n), dtype=np.float32)
+    for at, words in _stretches(seed, stream, step, n, start, lane):
+        words >>= np.uint32(8)
+        drawn = result[at : at + len(words)]
+        drawn[...] = words
+        drawn *= np.float32(2.0**-24)
+    return result
 
 
 def _box_muller(pairs: Words) -> npt.NDArray[np.float64]:

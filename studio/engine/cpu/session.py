@@ -20,7 +20,7 @@ from studio.engine.cpu.scratch import ALIGNMENT, aligned_bytes
 from studio.engine.cpu.views import Anything
 from studio.engine.runtime.live import After
 from studio.engine.runtime.requirements import check_ensured, is_held, too_large
-from studio.engine.runtime.transfers import Array, checked_rows, failed, ready
+from studio.engine.runtime.transfers import Array, checked_rows, checked_values, failed, ready
 
 
 @dataclass
@@ -134,6 +134,14 @@ class CpuSession:
                 np.copyto(array, given)
             else:
                 np.copyto(array[row : row + len(given)], given)
+
+    def write_all(self, values: Iterable[tuple[str, Array]]) -> None:
+        """Copy whole tensors in; see ``Session.write_all``."""
+        for name, given in values:
+            with self._lock:
+                held = self.held(name)
+                dtype = held.tensor.dtype
+                np.copyto(held.array, checked_values(name, given, held.layout.shape, dtype))
 
     def read(self, name: str) -> Future[Array]:
         """The contents, dense and row-major."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from studio.engine.gl.reads import read_later
 from studio.engine.gl.transfer import from_device, to_device
 from studio.engine.runtime.live import After
 from studio.engine.runtime.requirements import check_ensured, is_held, too_large
-from studio.engine.runtime.transfers import checked_rows, failed
+from studio.engine.runtime.transfers import checked_rows, checked_values, failed
 
 if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
@@ -32,6 +33,8 @@ _ALONE_BYTES = 16 << 20
 """Tensors from this size on get a buffer of their own."""
 _CHUNK_BYTES = 64 << 20
 """The most a buffer shared by several tensors holds."""
+_UNDERWAY = 4
+"""Tensors that may wait to be copied while the next is made."""
 
 
 @dataclass(frozen=True)
@@ -112,10 +115,26 @@ class GlSession:
         """
         held = self.held(name)
         dtype, shape = held.tensor.dtype, held.descriptor.shape
-        array = checked_rows(name, values, shape, dtype, row)
-        data = to_device(array, dtype)
+        data = to_device(checked_rows(name, values, shape, dtype, row), dtype)
         per_row = data.itemsize * int(np.prod(shape[1:], dtype=np.int64)) if row else 0
         self._engine.call(self._upload, name, data, row * per_row)
+
+    def write_all(self, values: Iterable[tuple[str, Array]]) -> None:
+        """Copy whole tensors in, each while the next are made; see ``Session.write_all``.
+
+        Raises:
+            BackendError: no such tensor, or the values do not fit.
+        """
+        underway: deque[Future[None]] = deque()
+        for name, given in values:
+            held = self.held(name)
+            dtype = held.tensor.dtype
+            data = to_device(checked_values(name, given, held.descriptor.shape, dtype), dtype)
+            underway.append(self._engine.submit(self._upload, name, data, 0))
+            if len(underway) > _UNDERWAY:
+                underway.popleft().result()
+        for upload in underway:
+            upload.result()
 
     def read(self, name: str) -> Future[Array]:
         """The contents, dense and row-major, when the device has got there."""

@@ -66,8 +66,10 @@ class Source:
     stream: int
 
     def affine(self, drawn: Floats, scale: float, shift: float) -> Floats:
-        """Standard numbers scaled, shifted and brought to the shape."""
-        return (drawn * np.float32(scale) + np.float32(shift)).reshape(self.shape)
+        """Standard numbers scaled, shifted and brought to the shape, in place."""
+        drawn *= np.float32(scale)
+        drawn += np.float32(shift)
+        return drawn.reshape(self.shape)
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,11 @@ def initial_values(tensor: Tensor, seed: int) -> Floats:
     """What a tensor holds before training: by its ``init`` and ``stream``, else zeros."""
     init = parse_initializer(tensor.init or "zeros", tensor.name)
     return init.values(tensor.shape, seed, tensor.stream, tensor.name)
+
+
+def starts_at_zero(tensor: Tensor) -> bool:
+    """Whether every element of a tensor is zero before training."""
+    return parse_initializer(tensor.init or "zeros", tensor.name).kind == "zeros"
 
 
 def fans(shape: Shape) -> tuple[float, float]:

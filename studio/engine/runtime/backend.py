@@ -69,6 +69,13 @@ class Session(Protocol):
         """Copy ``values`` in, from row ``row`` on; dtype and row shape must fit."""
         ...
 
+    def write_all(self, values: Iterable[tuple[str, Array]]) -> None:
+        """Copy whole tensors in as they are made; a later one may be asked for meanwhile.
+
+        What was given is not to change before this returns.
+        """
+        ...
+
     def read(self, name: str) -> Future[Array]:
         """The contents, dense and row-major, when the device has got there."""
         ...

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import CheckpointError
 from studio.engine.core.tensor import Role, Tensor
 from studio.engine.isa.program import Program
-from studio.engine.layers.initializers import initial_values
+from studio.engine.layers.initializers import initial_values, starts_at_zero
 from studio.engine.runtime.backend import Backend, Executable, Session
 from studio.engine.train.live import LiveTaps, Replacement
 from studio.engine.train.programs import Programs
@@ -101,9 +101,11 @@ class Network:
     def initialise(self, seed: int, mode: str = "train") -> None:
         """Make parameters, statistics and slots as they begin; the same for the same seed."""
         tensors = self.tensors(mode, STATE_ROLES)
+        # What is made anew is zero already.
+        zero = {t.name for t in tensors if starts_at_zero(t) and not self.session.has(t.name)}
         self.session.ensure(tensors)
-        for tensor in tensors:
-            self.session.write(tensor.name, initial_values(tensor, seed))
+        rest = [tensor for tensor in tensors if tensor.name not in zero]
+        self.session.write_all((tensor.name, initial_values(tensor, seed)) for tensor in rest)
 
     def read(self, roles: tuple[Role, ...] = WEIGHT_ROLES, mode: str = "train") -> Weights:
         """Tensors of the given roles by name, as stored; waits for the device once."""
@@ -123,8 +125,7 @@ class Network:
         tensors = self.tensors(mode, roles)
         check_fit(tensors, values, who)
         self.session.ensure(tensors)
-        for tensor in tensors:
-            self.session.write(tensor.name, np.ascontiguousarray(values[tensor.name]))
+        self.session.write_all((t.name, np.ascontiguousarray(values[t.name])) for t in tensors)
 
     def close(self) -> None:
         """Give everything back to the backend; more than once does nothing."""

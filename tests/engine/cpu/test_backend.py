@@ -209,6 +209,17 @@ def test_writes_by_row_fit_or_are_refused() -> None:
         session.read("nobody").result()
 
 
+def test_whole_tensors_fit_or_are_refused() -> None:
+    _, session, _ = opened()
+    wanted = np.arange(6, dtype=np.float32).reshape(3, 2)
+    session.write_all([("dense/kernel", wanted)])
+    assert session.read("dense/kernel").result().tolist() == wanted.tolist()
+    with pytest.raises(BackendError, match=r"values must have shape \[3,2\]"):
+        session.write_all([("dense/kernel", wanted[:2])])
+    with pytest.raises(BackendError, match="no tensor 'nobody'"):
+        session.write_all([("nobody", wanted)])
+
+
 def test_a_tensor_of_another_shape_is_refused_but_data_is_replaced() -> None:
     _, session, _ = opened()
     with pytest.raises(BackendError, match=r"float32\[3,2\]"):

@@ -107,6 +107,20 @@ def test_partial_writes_and_every_dtype_survive_a_round_trip(backend: GlBackend)
     session.close()
 
 
+def test_tensors_copied_in_as_they_are_made_arrive_whole(backend: GlBackend) -> None:
+    session = backend.open_session()
+    tensors = [Tensor(k, f"t{k}", (k + 1, 3), role=Role.PARAM) for k in range(12)]
+    session.ensure(tensors)
+    session.write_all((t.name, np.full(t.shape, t.id, np.float32)) for t in tensors)
+    for tensor in tensors:
+        found = session.read(tensor.name).result(60)
+        np.testing.assert_array_equal(found, np.full(tensor.shape, tensor.id, np.float32))
+    wrong = [("t0", np.ones((1, 3), np.float32)), ("t1", np.ones((1, 3), np.float32))]
+    with pytest.raises(BackendError, match=r"values must have shape \[2,3\]"):
+        session.write_all(wrong)
+    session.close()
+
+
 def test_session_refuses_another_shape(backend: GlBackend) -> None:
     session = backend.open_session()
     session.ensure([Tensor(0, "w", (3,), role=Role.PARAM)])
