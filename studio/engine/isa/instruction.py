@@ -47,7 +47,7 @@ class Instruction:
     attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
     _names: ClassVar[Mapping[Access, tuple[str, ...]]] = dict.fromkeys(Access, ())
 
-    __slots__ = ("_attrs", "_operands", "owners")
+    __slots__ = ("_attrs", "_effects", "_operands", "owners")
 
     def __init_subclass__(
         cls,
@@ -94,8 +94,14 @@ class Instruction:
         }
         if fields:
             raise ParameterError(f"unknown field {next(iter(fields))!r}", who=self.mnemonic)
+        self._settle(operands, attrs, owners)
+
+    def _settle(
+        self, operands: dict[str, tuple[Ref, ...]], attrs: dict[str, Any], owners: tuple[str, ...]
+    ) -> None:
         self._operands = operands
         self._attrs = attrs
+        self._effects: Effects | None = None
         self.owners = owners
 
     # -- access ---------------------------------------------------------------------------------
@@ -140,12 +146,16 @@ class Instruction:
         return type(self)(**fields)
 
     def map_refs(self, change: Callable[[Ref], Ref]) -> Instruction:
-        """A copy with every present operand passed through ``change``."""
-        changed: dict[str, Any] = {}
-        for spec in self.operand_fields:
-            refs = tuple(change(r) if r.present else r for r in self._operands[spec.name])
-            changed[spec.name] = refs if spec.variadic else refs[0]
-        return self.replace(**changed)
+        """A copy with every present operand passed through ``change``; itself if none changes."""
+        operands = {
+            name: tuple([change(r) if r.present else r for r in refs])
+            for name, refs in self._operands.items()
+        }
+        if operands == self._operands:
+            return self
+        made = object.__new__(type(self))
+        made._settle(operands, self._attrs, self.owners)
+        return made
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -173,7 +183,13 @@ class Instruction:
         return sum(of(ref).numel for ref in self._touched(Access.WRITE))
 
     def effects(self) -> Effects:
-        """Storages read, written and accumulated into."""
+        """Storages read, written and accumulated into; found once, since compilers ask often."""
+        if self._effects is None:
+            self._effects = self._found_effects()
+        return self._effects
+
+    def _found_effects(self) -> Effects:
+        """What ``effects`` says; where a class differs it says so here."""
         updated = self._touched(Access.UPDATE)
         return Effects(
             frozenset(self._touched(Access.READ) + updated),
@@ -241,7 +257,7 @@ class Twin(Instruction):
         """Whether the gradient of that operand is overwritten rather than accumulated."""
         return name in self.value("set")
 
-    def effects(self) -> Effects:
+    def _found_effects(self) -> Effects:
         """Reads dY and saved data; writes the gradients not skipped."""
         reads = {r.gradient for r in self._touched(Access.WRITE)}
         for name in self.saves:

@@ -44,9 +44,9 @@ class BatchNormBase(Instruction, category="normalisation"):
         """Shape of the statistics for an input of ``shape``: the channels."""
         return (shape[-1],)
 
-    def effects(self) -> Effects:
+    def _found_effects(self) -> Effects:
         """Running statistics are only read when frozen; else they change, batch ones are kept."""
-        base = super().effects()
+        base = super()._found_effects()
         state = frozenset({self.mean, self.var})
         if self.frozen:
             return Effects(base.reads, base.writes - state, base.accumulates)

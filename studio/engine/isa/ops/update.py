@@ -79,9 +79,9 @@ class UpdateRMSProp(Update, code=352, mnemonic="UPDATE_RMSPROP"):
     a = side_input("Mean gradient slot, when centred.")
     eps_outside = flag("Add eps to the root instead of under it.")
 
-    def effects(self) -> Effects:
+    def _found_effects(self) -> Effects:
         """The optional slots change in place as well."""
-        return _with_slots(super().effects(), self.m, self.a)
+        return _with_slots(super()._found_effects(), self.m, self.a)
 
 
 class UpdateAdam(Update, code=353, mnemonic="UPDATE_ADAM"):
@@ -102,9 +102,9 @@ class UpdateAdam(Update, code=353, mnemonic="UPDATE_ADAM"):
     vmax = side_input("Largest mean square so far, for AMSGrad.")
     eps_at = choice("Where eps joins.", "end", "hat")
 
-    def effects(self) -> Effects:
+    def _found_effects(self) -> Effects:
         """The optional slot changes in place as well."""
-        return _with_slots(super().effects(), self.vmax)
+        return _with_slots(super()._found_effects(), self.vmax)
 
 
 class UpdateAdagrad(Update, code=354, mnemonic="UPDATE_ADAGRAD"):
