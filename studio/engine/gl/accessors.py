@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -61,13 +62,16 @@ class FunctionSet:
 
     def needed_by(self, *texts: str) -> list[str]:
         """The functions that texts call, and those they call, in order."""
-        wanted: set[str] = set()
-        pending = list(texts)
+        return self.reached_from(frozenset[str]().union(*map(calls_in, texts)))
+
+    def reached_from(self, called: AbstractSet[str]) -> list[str]:
+        """The functions of these names, and those they call, in order."""
+        wanted = self.bodies.keys() & called
+        pending = list(wanted)
         while pending:
-            called = calls_in(pending.pop())
-            for name in self.bodies.keys() & called - wanted:
-                wanted.add(name)
-                pending.append(self.bodies[name])
+            further = self.bodies.keys() & calls_in(self.bodies[pending.pop()]) - wanted
+            wanted |= further
+            pending += further
         return [body for name, body in self.bodies.items() if name in wanted]
 
 
@@ -331,10 +335,17 @@ def _head(access: Access) -> str:
 
 
 @lru_cache(maxsize=1 << 9)
-def _offered(access: Access) -> tuple[tuple[str, str], ...]:
-    """Every function a kernel may call to get at an operand, with its body, in order."""
-    functions = read_functions(access) if access.use is Use.READ else write_functions(access)
-    return tuple(functions.bodies.items())
+def _offered(access: Access) -> FunctionSet:
+    """Every function a kernel may call to get at an operand, in order; not to be changed."""
+    return read_functions(access) if access.use is Use.READ else write_functions(access)
+
+
+@lru_cache(maxsize=1 << 10)
+def _needed(access: Access, called: frozenset[str], own: frozenset[str]) -> str:
+    """The functions of an operand that a kernel needs which calls some and has others itself."""
+    offered = _offered(access).bodies
+    rest = FunctionSet({name: body for name, body in offered.items() if name not in own})
+    return "\n".join(rest.reached_from(called))
 
 
 def declare(accesses: Iterable[Access], pieces: Sequence[str]) -> tuple[str, str]:
@@ -343,14 +354,15 @@ def declare(accesses: Iterable[Access], pieces: Sequence[str]) -> tuple[str, str
     A ``store_…`` that a piece defines itself (an epilogue) is not generated.
     """
     heads: list[str] = []
-    bodies: list[str] = []
+    functions: list[str] = []
     own = frozenset[str]().union(*map(stores_in, pieces))
+    called = frozenset[str]().union(*map(calls_in, pieces))
     binding = 0
     for access in accesses:
         heads.append(_head(access))
         if access.stored:
             heads.append(block(access, binding))
             binding += 1
-        offered = FunctionSet({name: body for name, body in _offered(access) if name not in own})
-        bodies += offered.needed_by(*pieces)
-    return "\n".join(heads), "\n".join(bodies)
+        names = _offered(access).bodies.keys()
+        functions.append(_needed(access, called.intersection(names), own.intersection(names)))
+    return "\n".join(heads), "\n".join(text for text in functions if text)

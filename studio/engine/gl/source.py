@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from math import prod
+from typing import NamedTuple
 
 from studio.engine.gl.accessors import Access, calls_in, declare
 from studio.engine.gl.dispatch import Groups
@@ -118,41 +119,80 @@ def assemble(
         in_fours: scratch storage is read in fours.
         from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
     """
-    main = value_main(result, accesses) if result else ""
-    if _TERM.search(body):
+    return _assembled(
+        _Pieces(
+            name,
+            body,
+            tuple(accesses),
+            local,
+            constants,
+            tuple((defines or {}).items()),
+            epilogue,
+            result,
+            scratch,
+            arrivals,
+            in_fours,
+            from_file,
+        )
+    )
+
+
+class _Pieces(NamedTuple):
+    """All that the text of a kernel depends on; see ``assemble``."""
+
+    name: str
+    body: str
+    accesses: tuple[Access, ...]
+    local: Groups
+    constants: str
+    defines: tuple[tuple[str, int | str], ...]
+    epilogue: str
+    result: str
+    scratch: bool
+    arrivals: bool
+    in_fours: bool
+    from_file: bool
+
+
+@lru_cache(maxsize=1 << 7)
+def _assembled(of: _Pieces) -> KernelSource:
+    """Layers that are alike share one text."""
+    main = value_main(of.result, of.accesses) if of.result else ""
+    if _TERM.search(of.body):
         main = terms_main()
-    libs = {lib: _written_out(load("lib", lib)) for lib in included(body)}
-    heads, functions = declare(accesses, [epilogue, *list(libs.values())[1:], body, main])
-    size = prod(local)
+    libs = {lib: _written_out(load("lib", lib)) for lib in included(of.body)}
+    pieces = [of.epilogue, *list(libs.values())[1:], of.body, main]
+    heads, functions = declare(of.accesses, pieces)
+    size = prod(of.local)
     top = [
         "#version 430",
         "layout({}) in;".format(
-            ", ".join(f"local_size_{a} = {n}" for a, n in zip("xyz", local, strict=True))
+            ", ".join(f"local_size_{a} = {n}" for a, n in zip("xyz", of.local, strict=True))
         ),
         f"#define GROUP_SIZE {size}",
         _LAUNCH,
-        *(f"#define {key} {value}" for key, value in (defines or {}).items()),
+        *(f"#define {key} {value}" for key, value in of.defines),
     ]
     files = ["generated"]
     parts = ["\n".join(top)]
     numerics, *others = libs
     parts.append(_from_file(files, numerics, libs[numerics]))
-    stored = sum(access.stored for access in accesses)
+    stored = sum(access.stored for access in of.accesses)
     middle = [
-        constants,
+        of.constants,
         heads,
-        scratch_block(stored, arrivals, in_fours) if scratch else "",
+        scratch_block(stored, of.arrivals, of.in_fours) if of.scratch else "",
         functions,
-        epilogue,
+        of.epilogue,
     ]
     parts.append(_generated(len(parts), "\n".join(part for part in middle if part)))
     # Behind the accessors, so that a library file may use them and their macros.
     parts += [_from_file(files, lib, libs[lib]) for lib in others]
-    text = _written_out(body)
-    parts.append(_from_file(files, f"{name}.glsl", text) if from_file else text)
+    text = _written_out(of.body)
+    parts.append(_from_file(files, f"{of.name}.glsl", text) if of.from_file else text)
     if main:
         parts.append(_generated(len(parts) + 1, main))
-    return KernelSource(name, "\n".join(parts) + "\n", local, tuple(files))
+    return KernelSource(of.name, "\n".join(parts) + "\n", of.local, tuple(files))
 
 
 @lru_cache(maxsize=1 << 8)
