@@ -28,6 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 HIGHEST_RATE = 3e38
 """The largest learning rate: devices count in single precision."""
+NO_DATA = "no data is chosen"
 _COMPARE_SECONDS = 0.15
 
 
@@ -240,7 +241,7 @@ class TrainingModel:
         if not report.is_valid:
             count = len(report.errors)
             return "the graph has a problem" if count == 1 else f"the graph has {count} problems"
-        return "" if self._document().project().data is not None else "no data is chosen"
+        return "" if self._document().project().data is not None else NO_DATA
 
     def start(self) -> None:
         """Train the document from fresh weights, or go on after a pause."""

@@ -6,7 +6,7 @@ from studio.engine.train.runs import RunFolder
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.runs import RunList
-from studio.ui.models.training import TrainingModel
+from studio.ui.models.training import NO_DATA, TrainingModel
 
 ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec(
@@ -170,10 +170,11 @@ def bind_training(
 
     def start() -> None:
         # A graph that cannot be trained shows why, as a broken arrow does.
-        if training.is_busy or not training.why_not_start():
-            training.start()
+        reason = "" if training.is_busy else training.why_not_start()
+        if reason:
+            show("data" if reason == NO_DATA else "problems")
         else:
-            show("problems")
+            training.start()
 
     def why_not_pause() -> str:
         return "" if training.state in ("preparing", "running", "pausing", "paused") else IDLE

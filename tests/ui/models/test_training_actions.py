@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from studio.graph_editor.model.edits.removal import delete
+from studio.graph_editor.model.edits.sections import set_data
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.runs import RunList
@@ -23,7 +24,7 @@ class ActionBench(TrainingBench):
         self.actions = ActionRegistry(self.errors.append)
         self.actions.declare(ACTIONS)
         self.shown: list[str] = []
-        for pane in ("problems", "testing"):
+        for pane in ("problems", "testing", "data"):
             self.actions.declare([ActionSpec(f"pane.{pane}", pane, "Shows it.", checkable=True)])
             self.actions.bind(
                 f"pane.{pane}",
@@ -84,6 +85,14 @@ def test_training_a_graph_with_problems_shows_them(bench: ActionBench) -> None:
     assert bench.shown == ["problems"]
     assert bench.model.state == "idle"
     assert "problem" in bench.actions.why_not("train.step_batch")
+
+
+def test_training_without_data_shows_where_to_choose_some(bench: ActionBench) -> None:
+    bench.document.apply("No data", set_data(bench.document.state, None))
+    bench.actions.trigger("train.start")
+    assert bench.shown == ["data"]
+    assert bench.model.state == "idle"
+    assert bench.actions.why_not("train.step_batch") == "no data is chosen"
 
 
 def test_testing_shows_its_pane(bench: ActionBench) -> None:

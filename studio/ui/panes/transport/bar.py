@@ -12,7 +12,7 @@ from studio.ui.kit.keys import with_keys
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
 from studio.ui.models.studio import Studio
-from studio.ui.models.training import HIGHEST_RATE
+from studio.ui.models.training import HIGHEST_RATE, NO_DATA
 from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
 
@@ -104,7 +104,8 @@ class TransportBar(QWidget):
         spec = self._actions.spec("train.start")
         tip = with_keys(spec.tip.rstrip("."), spec.keys)
         if reason:
-            tip += f"\n{reason[:1].upper()}{reason[1:]}. Click to see what is wrong."
+            way_out = "choose some" if reason == NO_DATA else "see what is wrong"
+            tip += f"\n{reason[:1].upper()}{reason[1:]}. Click to {way_out}."
         elif self._training.staleness:
             text = self._training.staleness
             tip += f"\n{text[:1].upper()}{text[1:]}."

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.edits.removal import delete
+from studio.graph_editor.model.edits.sections import set_data
 from studio.ui.models.actions import ActionSpec
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import STATES
@@ -222,6 +223,19 @@ def test_an_invalid_graph_greys_the_button_with_the_reason_and_a_click_shows_pro
     click(qtbot, button)
     assert shown == [True]
     assert studio.training.state == "idle"
+
+
+def test_a_click_without_data_leads_to_the_data(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    studio, shown = trainings.studio, []
+    studio.actions.declare([ActionSpec("pane.data", "Data", "Shows.", checkable=True)])
+    studio.actions.bind("pane.data", lambda: shown.append(True), checked=lambda: bool(shown))
+    studio.document.apply("No data", set_data(studio.document.state, None))
+    button = train_button(bar)
+    trainings.until(lambda: "No data is chosen. Click to choose some." in button.toolTip())
+    click(qtbot, button)
+    assert shown == [True]
 
 
 def test_epoch_and_batch_are_told_whole_in_narrow_windows(
