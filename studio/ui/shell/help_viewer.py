@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _PATH = Qt.ItemDataRole.UserRole
 _PICTURE = 680
 """Width of the widest picture."""
+_SIZE = QSize(1000, 720)
+_FRAME = QSize(16, 48)
+"""Room for what the system puts around a window."""
 
 
 class HelpViewer(QDialog):
@@ -65,7 +68,7 @@ class HelpViewer(QDialog):
         row.addWidget(self._text, 1)
         self.setFocusProxy(self._text)
         self._text.setFocus()
-        self.resize(QSize(1000, 720).boundedTo(window.screen().availableSize()))
+        self.resize(_SIZE.boundedTo(window.screen().availableSize() - _FRAME))
         # Who reads how to do a thing goes on doing it; only closing is of the page that is read.
         window.actions_of_window.serve(self, without="file.close")
         for keys in window.studio.actions.spec("file.close").keys:
@@ -122,7 +125,12 @@ class _Page(QTextBrowser):
         if kind != QTextDocument.ResourceType.ImageResource.value or self._folder is None:
             return super().loadResource(kind, url)
         image = QImage(str(self._folder / url.path()))
-        # Pictures of the whole window are wider than the page: shown small, they stay sharp.
+        # Pictures of the whole window are wider than the page, and the page would leave out some
+        # of their pixels.
+        ratio = self.devicePixelRatioF()
+        if image.width() > _PICTURE * ratio:
+            smooth = Qt.TransformationMode.SmoothTransformation
+            image = image.scaledToWidth(round(_PICTURE * ratio), smooth)
         image.setDevicePixelRatio(max(1.0, image.width() / _PICTURE))
         return image
 

@@ -143,6 +143,7 @@ class MainWindow(QMainWindow):
         self.status.show_document(False)
         self._give_keyboard()
         self._retitle()
+        self.studio.actions.refresh("file.save", "file.close")
 
     def show_canvas(self) -> None:
         """Show the open document."""
@@ -154,6 +155,7 @@ class MainWindow(QMainWindow):
         self.status.show_document(True)
         self._give_keyboard()
         self._retitle()
+        self.studio.actions.refresh("file.save", "file.close")
 
     def ensure_canvas(self) -> QWidget:
         """The canvas, made when it is first needed."""

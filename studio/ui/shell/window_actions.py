@@ -36,7 +36,7 @@ def _bind_files(window: MainWindow) -> None:
     registry.bind("file.new", documents.new)
     registry.bind("file.open", documents.open)
     registry.bind("file.home", window.show_welcome)
-    registry.bind("file.save", documents.save, documents.why_not_save)
+    registry.bind("file.save", documents.save, lambda: _why_not_save(window))
     registry.bind("file.save_as", documents.save_as, documents.why_not_save_as)
     registry.bind("file.revert", documents.revert, documents.why_not_revert)
     registry.bind("file.import", documents.import_weights, documents.why_not_import)
@@ -51,6 +51,14 @@ def _close_project(window: MainWindow) -> None:
         window.show_welcome()
 
     window.documents.leaving(closed)
+
+
+def _why_not_save(window: MainWindow) -> str:
+    document = window.studio.document
+    # One that waits behind the welcome page can be saved from there.
+    if document.path is None and not document.dirty and window.is_welcoming:
+        return _nothing_open(window)
+    return window.documents.why_not_save()
 
 
 def _nothing_open(window: MainWindow) -> str:

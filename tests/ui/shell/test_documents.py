@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -71,6 +71,22 @@ def test_saving_writes_the_file_and_clears_the_mark(
     assert not opened.isWindowModified()
     notes = [n for n in Document.open(project).state.nodes.values() if n.kind == "note"]
     assert len(notes) == 1
+
+
+def test_nothing_can_be_saved_where_nothing_is_open(qtbot: QtBot, window: MainWindow) -> None:
+    button = window.top_bar.findChild(QToolButton, "tool.file.save")
+    qtbot.waitUntil(lambda: not button.isEnabled())
+    assert "No project is open" in button.toolTip()
+    window.documents.new()
+    qtbot.waitUntil(button.isEnabled)
+    # What is not saved may be saved from the welcome page.
+    change(window)
+    window.show_welcome()
+    assert window.studio.actions.why_not("file.save") == ""
+    window.studio.document.undo()
+    window.studio.document.history.mark_clean()
+    window.studio.actions.trigger("file.close")
+    qtbot.waitUntil(lambda: not button.isEnabled())
 
 
 def test_a_project_without_a_file_asks_where(

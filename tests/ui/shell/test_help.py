@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 import shiboken6
 from PySide6.QtCore import QUrl
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -53,6 +54,16 @@ def test_a_link_between_pages_is_followed(qtbot: QtBot, window: MainWindow) -> N
     browser.anchorClicked.emit(QUrl("commands.md"))
     assert viewer(window).title != before
     browser.anchorClicked.emit(QUrl("no-such-page.md"))
+    viewer(window).close()
+
+
+def test_pictures_are_as_fine_as_the_screen_and_as_wide_as_the_page(window: MainWindow) -> None:
+    window.studio.actions.trigger("help.guide")
+    pages = viewer(window).findChild(QTextBrowser)
+    name = QUrl("pictures/build-dark.png")
+    image = pages.document().resource(QTextDocument.ResourceType.ImageResource.value, name)
+    assert image.deviceIndependentSize().width() == pytest.approx(680, abs=1)
+    assert image.devicePixelRatio() == pytest.approx(pages.devicePixelRatioF(), rel=0.01)
     viewer(window).close()
 
 
