@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Span = tuple[int, int, int]
 """A buffer's name and a byte range in it."""
@@ -35,14 +35,15 @@ def _overlap(first: Iterable[Span], second: Sequence[Span]) -> bool:
     return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in first for b in second)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Touched:
-    """A range some dispatch has touched, and the last levels that did."""
+    """A range some dispatch has touched, the last levels that did, and the ranges it meets."""
 
     begin: int
     end: int
     read: int = -1
     written: int = -1
+    met: list[_Touched] = field(default_factory=list)
 
 
 class Levels:
@@ -57,27 +58,32 @@ class Levels:
     def place(self, reads: Sequence[Span], writes: Sequence[Span]) -> int:
         """The level of the next dispatch of the program; remembers its ranges."""
         level = 0
-        for name, begin, end in reads:
-            for one in self._met(name, begin, end):
+        read = [self._own(span) for span in reads]
+        written = [self._own(span) for span in writes]
+        for own in read:
+            for one in own.met:
                 level = max(level, one.written + 1)
-        for name, begin, end in writes:
-            for one in self._met(name, begin, end):
+        for own in written:
+            for one in own.met:
                 level = max(level, one.written + 1, one.read + 1)
-        for span in reads:
-            one = self._own(span)
-            one.read = max(one.read, level)
-        for span in writes:
-            one = self._own(span)
-            one.written = max(one.written, level)
+        for own in read:
+            own.read = max(own.read, level)
+        for own in written:
+            own.written = max(own.written, level)
         return level
 
-    def _met(self, name: int, begin: int, end: int) -> Iterable[_Touched]:
-        known = self._touched.get(name, {}).values()
-        return [one for one in known if one.begin < end and begin < one.end]
-
     def _own(self, span: Span) -> _Touched:
+        """What is known of a range; the ranges it meets, itself among them, are found once."""
         name, begin, end = span
-        return self._touched.setdefault(name, {}).setdefault((begin, end), _Touched(begin, end))
+        known = self._touched.setdefault(name, {})
+        own = known.get((begin, end))
+        if own is None:
+            known[begin, end] = own = _Touched(begin, end)
+            own.met = [one for one in known.values() if one.begin < end and begin < one.end]
+            for one in own.met:
+                if one is not own:
+                    one.met.append(own)
+        return own
 
 
 Touches = tuple[Sequence[Span], Sequence[Span]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from studio.engine.core.dtypes import DType
@@ -43,7 +44,7 @@ class Layout:
         """Number of dimensions."""
         return len(self.sizes)
 
-    @property
+    @cached_property
     def dense(self) -> bool:
         """Whether the row-major sequence visits consecutive cells from cell 0 on."""
         step = 1
@@ -63,7 +64,7 @@ class Layout:
         """Elements packed into one 32-bit word."""
         return PER_WORD[self.dtype]
 
-    @property
+    @cached_property
     def vector_rows(self) -> bool:
         """Whether four elements along the last dimension are one aligned load."""
         if self.rank == 0 or self.dtype is not DType.float32:

@@ -138,7 +138,6 @@ def presence(case: Case) -> dict[str, int]:
 
 def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
     """The operands a kernel's text uses, in a fixed order, and their storages."""
-    text = all_text(body)
     candidates: dict[str, Ref] = {}
     for spec in case.ins.operand_fields:
         if not spec.variadic and case.ins.ref(spec.name).present:
@@ -149,7 +148,7 @@ def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Re
     refs: list[Ref] = []
     for name, ref in candidates.items():
         accessor = ACCESSOR_NAMES.get(name, name)
-        reads, writes = uses_name(text, accessor)
+        reads, writes = uses_name(body, accessor)
         if name == one.result:
             writes = True
         if one.partial and name == "y":

@@ -11,6 +11,7 @@ from studio.engine.gl.assignments import Assignment, assignments_of, is_row, sto
 from studio.engine.gl.dispatch import split_line
 from studio.engine.gl.element_kernel import LARGE, element_kernel
 from studio.engine.gl.epilogue import Epilogue
+from studio.engine.gl.layout import Layout
 from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
@@ -37,6 +38,7 @@ class Planner:
         place: where storages lie, for kernels that address several by a table.
         inner: gradients that live inside one fused kernel and have no storage.
         wanted: variant to take by mnemonic, where a measurement chose one.
+        layouts: those of the program's storages that were asked for.
     """
 
     program: Program
@@ -46,6 +48,7 @@ class Planner:
     place: Place
     inner: frozenset[Storage] = frozenset()
     wanted: Mapping[str, str] = field(default_factory=dict)
+    layouts: dict[Ref, Layout] = field(default_factory=dict)
 
     def plan(self, entry: Entry) -> list[Planned]:
         """The dispatches of an entry by itself, in order.
@@ -100,7 +103,7 @@ class Planner:
 
     def case(self, ins: Instruction) -> Case:
         """An instruction with everything about its operands."""
-        return Case(self.program, ins, self.batch, self.rows, self.traits)
+        return Case(self.program, ins, self.batch, self.rows, self.traits, self.layouts)
 
     def stored(self, ref: Ref) -> bool:
         """Whether a storage exists; a register's data and gradients inside a kernel have none."""

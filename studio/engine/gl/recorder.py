@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,8 @@ class Recording:
         self._pool = pool
         self._info = info
         self._compiled = compiled
-        self._slice_of = slice_of
+        # Ranges stay where they are as long as a recording lives.
+        self._slice_of = lru_cache(maxsize=None)(slice_of)
         self._symbols = (batch, rows)
         self._buffers: list[PoolBuffer] = []
         self._tables: dict[bytes, Slice] = {}

@@ -46,10 +46,13 @@ class KernelSource:
     files: tuple[str, ...]
 
 
+_FOLDER = resources.files(__package__)
+
+
 @cache
 def load(folder: str, name: str) -> str:
     """The text of a file in ``kernels`` or ``lib``."""
-    return resources.files(__package__).joinpath(folder, name).read_text(encoding="utf-8")
+    return _FOLDER.joinpath(folder, name).read_text(encoding="utf-8")
 
 
 @cache
@@ -61,7 +64,7 @@ def kernel_text(stem: str) -> str:
 @cache
 def has_kernel(stem: str) -> bool:
     """Whether there is a kernel file of that name."""
-    return resources.files(__package__).joinpath("kernels", f"{stem}.glsl").is_file()
+    return _FOLDER.joinpath("kernels", f"{stem}.glsl").is_file()
 
 
 @lru_cache(maxsize=1 << 8)
@@ -250,10 +253,16 @@ def lanes_of(access: Access) -> int:
     return 1 if access.layout.per_word == 1 else 4
 
 
-@lru_cache(maxsize=1 << 12)
-def uses_name(text: str, name: str) -> tuple[bool, bool]:
-    """Whether a kernel's text reads and writes the operand of an accessor name."""
-    called = calls_in(text)
+@lru_cache(maxsize=1 << 8)
+def all_calls(body: str) -> frozenset[str]:
+    """Names that a kernel's text and the library files it asks for call."""
+    libs = (calls_in(_written_out(load("lib", name))) for name in included(body)[1:])
+    return calls_in(_written_out(body)).union(*libs)
+
+
+@lru_cache(maxsize=1 << 8)
+def _accessors(name: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The functions that read and those that write the operand of an accessor name."""
     reads = {name, f"{name}4", f"{name}_at", f"{name}_v", f"{name}_load", f"{name}_load4"}
     writes = {
         *(f"store_{name}{tail}" for tail in ("", "4", "_at", "_v", "4_at")),
@@ -261,4 +270,11 @@ def uses_name(text: str, name: str) -> tuple[bool, bool]:
         f"{name}_put4",
         f"{name}_put_word",
     }
-    return bool(reads & called), bool(writes & called)
+    return frozenset(reads), frozenset(writes)
+
+
+def uses_name(body: str, name: str) -> tuple[bool, bool]:
+    """Whether a kernel, its library files included, reads and writes an accessor name's operand."""
+    called = all_calls(body)
+    reads, writes = _accessors(name)
+    return not reads.isdisjoint(called), not writes.isdisjoint(called)

@@ -101,6 +101,7 @@ class Case:
         batch: rows the batch symbol is bound to.
         rows: rows of the resident data set.
         traits: what the device is like.
+        layouts: layouts found before, for this program and these rows; new ones are added.
 
     Attributes:
         tail_storages: storages that what follows in its group brings to its kernel.
@@ -108,14 +109,23 @@ class Case:
     """
 
     def __init__(
-        self, program: Program, ins: Instruction, batch: int, rows: int, traits: Traits
+        self,
+        program: Program,
+        ins: Instruction,
+        batch: int,
+        rows: int,
+        traits: Traits,
+        layouts: dict[Ref, Layout] | None = None,
     ) -> None:
         self.program = program
         self.ins = ins
         self.batch = batch
         self.rows = rows
         self.traits = traits
+        self._layouts = {} if layouts is None else layouts
         self._fields = {spec.name: spec for spec in ins.operand_fields}
+        targets = ins.targets() if isinstance(ins, Twin) else ()
+        self._wanted = frozenset(name for name, _ in targets)
         self.tail_storages = 0
         self.tallied: Tallied | None = None
 
@@ -153,12 +163,15 @@ class Case:
 
     def layout_of(self, ref: Ref) -> Layout:
         """How any storage lies."""
-        return Layout.of(self.program.tensor(ref), self.batch, self.rows)
+        found = self._layouts.get(ref)
+        if found is None:
+            found = Layout.of(self.program.tensor(ref), self.batch, self.rows)
+            self._layouts[ref] = found
+        return found
 
     def wants(self, operand: str) -> bool:
         """Whether a gradient instruction computes the gradient of that operand."""
-        ins = self.ins
-        return isinstance(ins, Twin) and any(name == operand for name, _ in ins.targets())
+        return operand in self._wanted
 
     def adds(self, name: str) -> bool:
         """Whether stores to an accessor add to what is there."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.accessors import Access, Use, block, read_functions
@@ -69,18 +70,8 @@ def changed(ins: Instruction) -> set[str]:
 def _plan(group: Sequence[Case], place: Place, note: int | None) -> Planned:
     first = group[0]
     names = [name for name, _ in streams(first.ins)]
-    rows: list[list[int]] = []
     begins = [min(place(case.ref(name))[1] for case in group) for name in names]
-    for case in group:
-        offsets = [
-            (place(ref)[1] - begin) // 16
-            for (_, ref), begin in zip(streams(case.ins), begins, strict=True)
-        ]
-        count = prod(case.shape("w"))
-        for begin in range(0, count, CHUNK):
-            length = min(CHUNK, count - begin)
-            rows.append([length, *(offset + begin // 4 for offset in offsets)])
-    table = np.array(rows, dtype=np.int32)
+    table = np.concatenate([_segments(case, begins, place) for case in group]).astype(np.int32)
     written = changed(first.ins)
     bindings: list[Binding] = [
         TableBinding(table.tobytes()),
@@ -99,7 +90,25 @@ def _plan(group: Sequence[Case], place: Place, note: int | None) -> Planned:
         local=_LOCAL,
         from_file=False,
     )
-    return Planned(source, tuple(bindings), split_line(len(rows)), (len(rows), 0), "segments")
+    return Planned(source, tuple(bindings), split_line(len(table)), (len(table), 0), "segments")
+
+
+def _segments(case: Case, begins: Sequence[int], place: Place) -> npt.NDArray[np.int64]:
+    """A row for each work group of a parameter: elements, and where each stream's first four lie.
+
+    Args:
+        case: the parameter's update.
+        begins: bytes from which on the streams' places count.
+        place: where storages lie.
+    """
+    offsets = [
+        (place(ref)[1] - begin) // 16
+        for (_, ref), begin in zip(streams(case.ins), begins, strict=True)
+    ]
+    count = prod(case.shape("w"))
+    firsts = np.arange(0, count, CHUNK)
+    lengths = np.minimum(CHUNK, count - firsts)
+    return np.stack([lengths, *(offset + firsts // 4 for offset in offsets)], axis=1)
 
 
 def _reading(access: Access, binding: int) -> list[str]:
