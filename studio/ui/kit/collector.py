@@ -11,7 +11,8 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
-INTERVAL_MS = 100
+INTERVAL_MS = 250
+"""Each look has the training wait for a moment, and nobody waits for garbage."""
 
 
 class Collector(QObject):

@@ -20,8 +20,7 @@ _MARK = 3
 def quiet_axis(side: str) -> Any:
     """An axis that is only numbers: no line and no ticks."""
     axis = pg.AxisItem(side)
-    # It has no title, which would be written anew with every change of its range.
-    axis.enableAutoSIPrefix(False)
+    untitled(axis)
     axis.setStyle(
         tickLength=0,
         tickAlpha=0,
@@ -34,6 +33,11 @@ def quiet_axis(side: str) -> Any:
     else:
         axis.setHeight(_BOTTOM_HEIGHT)
     return axis
+
+
+def untitled(axis: Any) -> None:
+    """Write no title, where it would be written anew with every change of the range."""
+    axis.enableAutoSIPrefix(False)
 
 
 def dress(axis: Any) -> None:

@@ -39,6 +39,7 @@ class PlotControls(QWidget):
         self.setObjectName("plot_controls")
         self._display = display
         self._actions = actions
+        self._state: tuple[object, ...] | None = None
         self._axis = QComboBox(self)
         self._axis.setObjectName("plot_axis")
         self._axis.setAccessibleName("Horizontal axis")
@@ -84,7 +85,12 @@ class PlotControls(QWidget):
     def refresh(self) -> None:
         """Show the state of what is drawn."""
         display = self._display
-        known = display.axes
+        known, follows = display.axes, display.follows
+        checked = tuple(self._actions.is_checked(action_id) for action_id in self._switches)
+        state = (known, display.shown_axis, display.weight, follows, checked)
+        if state == self._state:
+            return
+        self._state = state
         model = self._axis.model()
         for row, axis in enumerate(AXES):
             index = model.index(row, 0)
@@ -96,10 +102,10 @@ class PlotControls(QWidget):
         self._slider.setValue(round(position_of(display.weight) * _NOTCHES))
         self._slider.blockSignals(False)
         self._value.setText(f"{display.weight:.3f}".rstrip("0").rstrip(".") or "0")
-        for action_id, button in self._switches.items():
-            button.setChecked(self._actions.is_checked(action_id))
+        for (action_id, button), on in zip(self._switches.items(), checked, strict=True):
+            button.setChecked(on)
             if action_id == "plots.follow":
-                button.setText("Following" if display.follows else "Follow")
+                button.setText("Following" if follows else "Follow")
 
     def _switch(self, action_id: str, word: str) -> QToolButton:
         spec = self._actions.spec(action_id)
@@ -130,10 +136,14 @@ class PlotControls(QWidget):
 
     def _trigger(self, action_id: str) -> None:
         self._actions.trigger(action_id)
+        # Whatever came of it, the switch has turned by itself.
+        self._state = None
         self.refresh()
 
     def _chosen(self, row: int) -> None:
+        self._state = None
         self._display.choose_axis(AXES[row])
 
     def _smooth(self, place: int) -> None:
+        self._state = None
         self._display.smooth(round(weight_at(place / _NOTCHES), 4))

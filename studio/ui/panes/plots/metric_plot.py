@@ -22,6 +22,7 @@ from studio.ui.panes.plots.axes import (
     dress,
     quiet_axis,
     set_ticks,
+    untitled,
 )
 from studio.ui.panes.plots.box import Gestures, PlotBox
 
@@ -71,6 +72,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.viewport().setMouseTracking(True)
         self.plotItem.hideButtons()
         self.plotItem.showAxis("right")
+        for side in ("right", "top"):
+            untitled(self.plotItem.getAxis(side))
         self.plotItem.layout.setContentsMargins(2, 20, 0, 0)
         self._content: Content | None = None
         self.left_needed = LEFT_WIDTH
