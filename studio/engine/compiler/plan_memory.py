@@ -123,9 +123,9 @@ def plan_memory(
     """Place the transient storages of a program specialised to a batch length.
 
     Storages are placed one after another, each into the smallest gap that is free during its whole
-    life: largest first (greedy by size, Pisarchyk and Lee 2020), and where that is not the least
-    possible also in two other orders, of which the best is taken. An arena longer than the largest
-    storage may be is made up of several buffers, and no storage lies in two of them.
+    life: largest first (greedy by size, Pisarchyk and Lee 2020), and where that is well above the
+    least possible also in two other orders, of which the best is taken. An arena longer than the
+    largest storage may be is made up of several buffers, and no storage lies in two of them.
 
     Args:
         program: what runs; fused groups count as one instruction.
@@ -182,6 +182,8 @@ ORDERS: tuple[Callable[[Span, int], tuple[int, int]], ...] = (
     lambda span, nbytes: (span.first - span.last, -nbytes),
 )
 """Which storage to place next: the largest, the one of most bytes times lines, the longest."""
+NEAR = 1000
+"""Another order is not tried for less than this part of an arena."""
 
 
 def _joined(
@@ -210,7 +212,7 @@ def _placed(
     part: int,
     least: int,
 ) -> dict[Storage, Slot]:
-    """The best of a few orders; one that needs only ``least`` bytes ends the search."""
+    """The best of a few orders; one that needs hardly more than ``least`` bytes ends the search."""
     best: dict[Storage, Slot] = {}
     total = -1
     for order in ORDERS:
@@ -218,7 +220,7 @@ def _placed(
         slots = _placed_in_order(chosen, spans, sizes, alignment, part, total)
         if slots is not None:
             best, total = slots, max((slot.end for slot in slots.values()), default=0)
-        if total <= least:
+        if total <= least + least // NEAR:
             break
     return best
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from studio.engine.core.dtypes import DType
 from studio.engine.gl.layout import Layout
@@ -87,6 +87,7 @@ def indices(rank: int) -> list[str]:
     return [f"i{k}" for k in range(rank)]
 
 
+@cache
 def parameters(rank: int) -> str:
     """The index parameters as a declaration."""
     return ", ".join(f"int {name}" for name in indices(rank))

@@ -165,7 +165,7 @@ class _Tails:
     def _others(self, ins: Instruction, result: Ref) -> list[Ref]:
         """What a sum or a normalisation of the result takes besides; empty for any other line."""
         tensors = self._program.tensors
-        if not self._target.fuses_operands:
+        if not self._target.fuses_operands or not (isinstance(ins, Add) or is_affine(ins)):
             return []
         reads = [ref for spec, ref in ins.named_operands() if spec.name != "y" and ref.present]
         if reads.count(result) != 1:
