@@ -125,7 +125,7 @@ class TensorMapPane(PaneFrame):
 
     def take_seen(self) -> None:
         """Take over what was seen of tensors last: by the live views, and looking on purpose."""
-        self._survey.want(self.table.keys_in_sight())
+        self._survey.want(self.table.keys_wanted())
         seen = {key: _extremes(found) for key, found in self._survey.seen.items()}
         for view in self._live.views:
             frame = view.frame

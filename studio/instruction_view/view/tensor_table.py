@@ -219,14 +219,36 @@ class TensorTable(QTableView):
         binding.connect(self, theme.changed, self._restyle)
         self._restyle()
 
-    def keys_in_sight(self) -> tuple[str, ...]:
-        """Names of the tensors whose rows can be seen, from top to bottom."""
+    def keys_wanted(self) -> tuple[str, ...]:
+        """Names of the tensors worth a look: those whose rows can be seen, from top to bottom.
+
+        None where what is seen of them would stand in columns out of sight, and sorts nothing.
+        """
         first, last = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
-        if first < 0 or not self.isVisible():
+        if first < 0 or not self.isVisible() or not self._tells_of_looks():
             return ()
         rows = range(first, (last if last >= 0 else self._ordered.rowCount() - 1) + 1)
         places = (self._ordered.mapToSource(self._ordered.index(row, 0)).row() for row in rows)
         return tuple(self._rows.found[place].key for place in places)
+
+    def _tells_of_looks(self) -> bool:
+        """Whether anybody could tell that a tensor was looked at."""
+        if not self._has_seen:
+            # The columns appear with the first look.
+            return any(not self._is_left_out(place) for place in _LIVE)
+        if self.horizontalHeader().sortIndicatorSection() in _LIVE:
+            return True
+        wide = self.viewport().width()
+        return any(
+            self.columnViewportPosition(place) < wide
+            and self.columnViewportPosition(place) + self.columnWidth(place) > 0
+            for place in _LIVE
+            if not self.isColumnHidden(place)
+        )
+
+    def _is_left_out(self, place: int) -> bool:
+        """Whether the user has hidden a column."""
+        return place in self._chosen_columns and self.isColumnHidden(place)
 
     def _set_up(self) -> None:
         self.setMouseTracking(True)

@@ -427,6 +427,8 @@ def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
     studio: Studio, pane: TensorMapPane, qtbot: QtBot
 ) -> None:
     column = [each.key for each in TENSOR_COLUMNS].index("greatest")
+    # Wide enough that the columns with what is seen are in sight.
+    pane.resize(1800, 1500)
 
     def greatest(name: str) -> str:
         index = pane.table.row_of(tensor_ref(pane, name))
@@ -442,3 +444,30 @@ def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
         assert float(greatest(name)) == pytest.approx(float(values.max()), rel=1e-2)
     pane.hide()
     qtbot.waitUntil(lambda: not studio.live.views)
+
+
+def test_tensors_are_not_looked_at_for_columns_out_of_sight(
+    studio: Studio, pane: TensorMapPane, qtbot: QtBot
+) -> None:
+    table, bar = pane.table, pane.table.horizontalScrollBar()
+    greatest = [each.key for each in TENSOR_COLUMNS].index("greatest")
+    # The columns appear with the first look, beyond the right edge.
+    qtbot.waitUntil(lambda: not table.isColumnHidden(greatest), timeout=20_000)
+    qtbot.waitUntil(lambda: table.columnViewportPosition(greatest) > table.viewport().width())
+    qtbot.waitUntil(lambda: not studio.live.views and table.keys_wanted() == ())
+    pane._look.stop()
+    pane.take_seen()
+    assert studio.live.views == ()
+    # Rows in order of what was seen have to be kept in order.
+    table.sortByColumn(greatest, Qt.SortOrder.AscendingOrder)
+    assert table.keys_wanted()
+    table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    assert table.keys_wanted() == ()
+    bar.setValue(bar.maximum())
+    assert table.keys_wanted()
+    pane.take_seen()
+    qtbot.waitUntil(lambda: bool(studio.live.views))
+    for place, each in enumerate(TENSOR_COLUMNS):
+        if each.is_live:
+            table.choose_column(place, is_shown=False)
+    assert table.keys_wanted() == ()
