@@ -252,11 +252,13 @@ def _lines(training: TrainingModel, standing: Standing) -> tuple[_Line, ...]:
     word, text = training.word, _text(training, standing)
     time, pace = _time(training, standing), _pace(training, standing)
     found = [_Line(word, text, time, pace), _Line(word, text, time)]
+    short = _counts(training, standing, "/")
     if training.state in ("running", "paused"):
         # The icon tells these states too, and the status bar the time that is left.
-        short = _counts(training, standing, "/")
         found += [_Line(word, short, time), _Line("", short, time), _Line("", short)]
         found += [_Line("", short.partition(",")[0])]
+    elif training.state in ("finished", "stopped"):
+        found += [_Line(word, text), _Line(word, short)]
     else:
         found += [_Line(word, text)]
     return tuple(found)

@@ -244,6 +244,7 @@ def test_epoch_and_batch_are_told_whole_in_narrow_windows(
     trainings.settings(epochs=1000)
     click(qtbot, train_button(bar))
     trainings.until(lambda: bar.progress.time and trainings.studio.training.standing.epoch > 10)
+    stopped = r"Stopped epoch \d+(/| of )1\u202f000.*"
     counts = r"epoch \d+(/| of )1\u202f000, batch \d+(/| of )\d+"
     # As wide as it is in windows of 1024, 1152, 1280 and 1600 pixels.
     for wide, wanted in ((560, counts), (690, f"{counts} .* left"),
@@ -252,6 +253,10 @@ def test_epoch_and_batch_are_told_whole_in_narrow_windows(
         bar.resize(wide, 32)
         trainings.until(lambda w=wanted: re.fullmatch(w, bar.progress.shown))
         assert bar.learning_rate.isVisible()
+    click(qtbot, step_button(bar, "stop"))
+    trainings.until_state("stopped")
+    bar.resize(560, 32)
+    trainings.until(lambda: re.fullmatch(stopped, bar.progress.shown))
 
 
 def test_the_steps_lose_their_words_where_there_is_no_room(bar: TransportBar) -> None:
