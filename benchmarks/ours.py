@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -92,12 +93,31 @@ Keras adds it before the bias correction, PyTorch behind it, which divides it by
 """
 
 
+@dataclass(frozen=True)
+class Given:
+    """What every system is given: samples, their classes, and the weights it starts from."""
+
+    x: np.ndarray
+    y: np.ndarray
+    weights: Sequence[np.ndarray]
+
+    @classmethod
+    def to(cls, work: Workload, rows: int) -> Given:
+        """Made for a workload, with so many samples."""
+        return cls(*data(work, rows), start(work))
+
+
 def network_of(
-    work: Workload, batch: int, backend: Backend, rows: int = 0, epsilon: float = 1e-7
+    work: Workload,
+    batch: int,
+    backend: Backend,
+    rows: int = 0,
+    epsilon: float = 1e-7,
+    given: Given | None = None,
 ) -> tuple[Network, Samples]:
     """A network with the shared starting weights and one batch of samples, or so many rows."""
-    x, y = data(work, rows or batch)
-    samples = Samples((x,), (y,))
+    given = given or Given.to(work, rows or batch)
+    samples = Samples((given.x,), (given.y,))
     task = Task(
         work.id,
         graph_of(work),
@@ -113,23 +133,28 @@ def network_of(
     )
     network = Network(task, backend)
     network.initialise(0)
-    write_start(network, work)
+    write_start(network, given.weights)
     return network, samples
 
 
-def write_start(network: Network, work: Workload) -> None:
+def write_start(network: Network, weights: Sequence[np.ndarray]) -> None:
     """Give the parameters the values every system starts from."""
-    values: Iterator[np.ndarray] = iter(start(work))
-    for tensor in network.programs.lowered("train").of_role(Role.PARAM):
-        value = next(values)
-        if value.ndim == 2:
-            value = value.T
-        network.session.write(tensor.name, np.ascontiguousarray(value))
+    tensors = network.programs.lowered("train").of_role(Role.PARAM)
+    stored = (value.T if value.ndim == 2 else value for value in weights)
+    network.session.write_all(
+        (tensor.name, np.ascontiguousarray(value))
+        for tensor, value in zip(tensors, stored, strict=True)
+    )
 
 
 @contextmanager
 def ready_to_train(
-    work: Workload, batch: int, backend: Backend, rows: int = 0, epsilon: float = 1e-7
+    work: Workload,
+    batch: int,
+    backend: Backend,
+    rows: int = 0,
+    epsilon: float = 1e-7,
+    given: Given | None = None,
 ) -> Iterator[tuple[Network, Executable]]:
     """A network whose training program is compiled, with its data on the device.
 
@@ -139,8 +164,9 @@ def ready_to_train(
         backend: the device.
         rows: samples in the data set; those of one batch by default.
         epsilon: Adam's.
+        given: samples and weights, where they are made already.
     """
-    network, samples = network_of(work, batch, backend, rows, epsilon)
+    network, samples = network_of(work, batch, backend, rows, epsilon, given)
     with network:
         feed = Feed(network, "train", samples, batch, 0, 1 << 30)
         order = np.random.default_rng(0).permutation(len(samples)) if rows else np.arange(batch)
