@@ -11,6 +11,7 @@ from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.keys import with_keys
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
+from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.studio import Studio
 from studio.ui.models.training import HIGHEST_RATE, NO_DATA
 from studio.ui.panes.transport.end_notice import EndNotice
@@ -81,7 +82,8 @@ class TransportBar(QWidget):
             studio.problems.changed, studio.document_replaced, studio.training.staleness_changed,
             rate=15,
         )  # fmt: skip
-        binding.refresh(self, self._show_rate, studio.training.changed, rate=10, live="fact")
+        self._tick = tick_of(studio.training)
+        binding.connect(self, self._tick.ticked, self._show_rate)
         self._end_notice = EndNotice(studio, self)
         self.show_possible()
 
