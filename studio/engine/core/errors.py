@@ -79,6 +79,10 @@ class DataError(StudioError):
     code = "data"
 
 
+class EmptyDataError(DataError):
+    """There is nothing in the user's data that a network could learn from."""
+
+
 class BackendError(StudioError):
     """A device cannot run the program: no OpenGL, too old, out of memory, a driver error."""
 

@@ -259,7 +259,7 @@ class DataModel:
         """Use a file or folder of the user's: recognised and read first, then one undo step.
 
         Where it is recognised but cannot be read, it is attached all the same, so that what is
-        wrong with it is listed.
+        wrong with it is listed. Where there is nothing in it, there would be nothing to mend.
 
         Args:
             path: the file or folder.

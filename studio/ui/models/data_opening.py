@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import DataError, EmptyDataError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.train.data.csv_rows import parse_delimiter
 from studio.engine.train.data.dataset import Dataset
@@ -120,7 +120,7 @@ def look_at(
     """Recognise and read a file, a folder, or two files that belong together.
 
     Raises:
-        DataError: it is nothing to train on.
+        DataError: it is nothing to train on, or there is nothing in it.
     """
     handle.progress(None, "recognising")
     if len(paths) > 2:
@@ -134,6 +134,8 @@ def look_at(
     handle.progress(None, "reading")
     try:
         return Attachment(found, cache.open(settings, base or Path.cwd()))
+    except EmptyDataError:
+        raise
     except StudioError:
         return Attachment(found, None)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import EmptyDataError
 from studio.engine.formats import npy
 from studio.engine.formats.byte_source import ByteSource
 from studio.engine.formats.npz import ArrayArchive
@@ -76,5 +76,5 @@ def _opened(path: Path, limits: DataLimits) -> Iterator[ByteSource]:
 def _usable(array: Array, who: str) -> Array:
     """The array in C order; DataError if nothing is in it."""
     if array.size == 0:
-        raise DataError(f"the array is empty: its shape is {list(array.shape)}", who=who)
+        raise EmptyDataError(f"the array is empty: its shape is {list(array.shape)}", who=who)
     return np.asarray(array, order="C")

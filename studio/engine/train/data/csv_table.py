@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, EmptyDataError
 from studio.engine.train.data.csv_numbers import NumberColumns, check_width
 from studio.engine.train.data.csv_rows import (
     Row,
@@ -52,6 +52,7 @@ class CsvOptions:
 
 
 _DEFAULT_OPTIONS = CsvOptions()
+_ROWS = "a table has one row for every sample"
 
 
 def load_csv(
@@ -73,7 +74,7 @@ def load_csv(
         numbers.append(row)
         label_rows.append(Row(row.line, [row.cells[i] for i in labels]))
     if not label_rows:
-        raise DataError("the table has no rows of data", who=who)
+        raise EmptyDataError("the table has no rows of data", who=who, hint=_ROWS)
     found, notes = _labels(label_rows, [names[i] for i in labels], labels, options, limits, who)
     x, kind = _samples(numbers.matrix(), options.shape, who)
     shaped = kind == "images"
@@ -95,7 +96,7 @@ def _take_header(
     """Column names and the rows of data."""
     first = next(rows, None)
     if first is None:
-        raise DataError("the table has no rows", who=who)
+        raise EmptyDataError("the table has no rows", who=who, hint=_ROWS)
     if len(first.cells) < 2:
         raise DataError(
             f"row {first.line}: expected at least two columns, features and label, got one",
@@ -211,6 +212,7 @@ def _labels(
             f"expected at least two classes: every label in column {quoted(names[0])} is "
             f"{quoted(found.class_names[0])}",
             who=who,
+            hint="choose another column as the label",
         )
     return found, note
 

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from studio.engine.core.dtypes import NumpyDType
-from studio.engine.core.errors import DataError, FormatError
+from studio.engine.core.errors import DataError, EmptyDataError, FormatError
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import check_counts, labels_from_array
 from studio.engine.train.data.normalization import Array
@@ -114,7 +114,7 @@ def _read_header(stream: BinaryIO, who: str) -> _Header:
         raise FormatError("the header is cut short", who=who)
     shape = struct.unpack(f">{rank}I", sizes)
     if 0 in shape:
-        raise FormatError(f"the array is empty: its shape is {list(shape)}", who=who)
+        raise EmptyDataError(f"the array is empty: its shape is {list(shape)}", who=who)
     return _Header(np.dtype(_TYPES[start[2]]), shape, 4 + 4 * rank)
 
 

@@ -4,12 +4,13 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, EmptyDataError
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.image_decode import (
     IMAGE_SUFFIXES,
@@ -20,6 +21,9 @@ from studio.engine.train.data.image_decode import (
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted, size_text
 
 ColorMode: TypeAlias = Literal["auto", "grayscale", "rgb"]
+
+_ARRANGE = "make one folder per class and put its images there"
+_LOOKED_AT = 20_000
 
 _TRAIN, _TEST = "train", ("test", "val", "validation", "valid")
 
@@ -136,10 +140,11 @@ def _subfolders(root: Path) -> list[str]:
 def _find_images(root: Path, class_names: tuple[str, ...], limits: DataLimits) -> _Found:
     present = _subfolders(root)
     if len(present) < 2:
-        raise DataError(
+        raise EmptyDataError(
             f"expected one folder per class, at least two: {root} has "
             f"{'only ' + quoted(present[0]) if present else 'none'}",
             who=root.name,
+            hint=_ARRANGE,
         )
     unknown = [name for name in present if class_names and name not in class_names]
     if unknown or len(present) > limits.classes:
@@ -165,8 +170,32 @@ def _find_images(root: Path, class_names: tuple[str, ...], limits: DataLimits) -
                 if len(found.files) > limits.images:
                     raise DataError(f"too many images: at most {limits.images}", who=root.name)
         if len(found.files) == before and (name in present or not class_names):
-            raise DataError(f"class folder {quoted(name)} holds no images", who=root.name)
+            raise _without_images(root, name, present)
     return found
+
+
+def _without_images(root: Path, missing: str, present: list[str]) -> DataError:
+    """What to say of a class folder that holds none: do the others hold any?"""
+    holding = [name for name in present if name != missing and _holds_images(root / name)]
+    if not holding:
+        return EmptyDataError("there are no images in this folder", who=root.name, hint=_ARRANGE)
+    if len(holding) == 1:
+        return EmptyDataError(
+            f"expected images of at least two classes: only folder {quoted(holding[0])} holds any",
+            who=root.name,
+            hint=_ARRANGE,
+        )
+    return DataError(
+        f"class folder {quoted(missing)} holds no images",
+        who=root.name,
+        hint="put images there, or take the folder away",
+    )
+
+
+def _holds_images(folder: Path) -> bool:
+    """Whether there are any; in a folder of very many other files they are not looked for long."""
+    looked_at = islice(_walk(folder), _LOOKED_AT)
+    return any(p.suffix.lower() in IMAGE_SUFFIXES and p.name[0] != "." for p in looked_at)
 
 
 def _walk(folder: Path) -> Iterator[Path]:

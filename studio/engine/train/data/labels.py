@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.errors import DataError, EmptyDataError, ParameterError
 from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
@@ -99,6 +99,19 @@ def labels_from_array(
         class_names: names of the classes in order, or empty for ``"0"``, ``"1"``, …
         limits: cap on the number of classes.
     """
+    found = _labels_of(y, who, task, class_names, limits)
+    if len(found.class_names) == 1:
+        raise EmptyDataError(
+            f"expected at least two classes: every label is {quoted(found.class_names[0])}",
+            who=who,
+            hint="are these the labels? for numbers to predict set task regression",
+        )
+    return found
+
+
+def _labels_of(
+    y: Array, who: str, task: Task, class_names: Sequence[str], limits: DataLimits
+) -> Labels:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim not in (1, 2) or y.size == 0:

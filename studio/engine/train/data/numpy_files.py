@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, EmptyDataError
 from studio.engine.train.data.array_files import DataArchive, open_npz, read_npy
 from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.dataset import Dataset
@@ -123,6 +123,14 @@ def _choose_keys(keys: Sequence[str], options: ArrayOptions, who: str) -> tuple[
     for x_key, y_key in pairs:
         if x_key in keys and y_key in keys:
             return x_key, y_key
+    if len(keys) < 2:
+        raise EmptyDataError(
+            "the archive holds one array, and samples need labels beside them"
+            if keys
+            else "the archive holds no arrays",
+            who=who,
+            hint="save samples as x and labels as y",
+        )
     wanted = " or ".join(f"{x_key} and {y_key}" for x_key, y_key in pairs)
     shown = ", ".join(quoted(key) for key in keys[:12]) or "nothing"
     raise DataError(

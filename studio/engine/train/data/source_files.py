@@ -7,7 +7,7 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import DataError, EmptyDataError, StudioError
 from studio.engine.formats import byte_source
 from studio.engine.formats.limits import Limits
 from studio.engine.train.data.normalization import Array
@@ -112,7 +112,7 @@ def open_regular(
     stream, size = byte_source.open_regular(path, cap, who, "data", DataError)
     if size == 0:
         stream.close()
-        raise DataError("the file is empty", who=who)
+        raise EmptyDataError("the file is empty", who=who, hint="was it written to the end?")
     return stream, size
 
 

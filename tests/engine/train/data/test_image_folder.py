@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, EmptyDataError
 from studio.engine.train.data.image_decode import decode_image
 from studio.engine.train.data.image_folder import FolderOptions, load_image_folder
 from studio.engine.train.data.source_files import DEFAULT_LIMITS
@@ -148,6 +148,13 @@ def test_folders_without_classes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="only 'one'"):
         load_image_folder(tmp_path)
     (tmp_path / "two").mkdir()
+    with pytest.raises(EmptyDataError, match="two classes: only folder 'one' holds any"):
+        load_image_folder(tmp_path)
+    (tmp_path / "one" / "a.png").unlink()
+    with pytest.raises(EmptyDataError, match="no images in this folder"):
+        load_image_folder(tmp_path)
+    put(tmp_path / "one" / "a.png", grey())
+    put(tmp_path / "six" / "a.png", grey())
     with pytest.raises(DataError, match="'two' holds no images"):
         load_image_folder(tmp_path)
 

@@ -362,6 +362,67 @@ def test_samples_and_labels_are_dropped_in_two_files(
     assert studio.data.dataset.class_names == ("low", "middle", "high")
 
 
+def write_empty_source(folder: Path, kind: str) -> Path:
+    path = folder / kind
+    if kind.endswith(".csv"):
+        path.write_text("" if kind == "empty.csv" else "width,height,kind\n")
+    elif kind == "no_arrays.npz":
+        np.savez(path)
+    elif kind == "one_class.npz":
+        np.savez(path, x=np.ones((5, 3), np.float32), y=np.zeros(5, np.int64))
+    elif kind == "one_class":
+        write_pictures(path, ("cat",))
+        (path / "dog").mkdir()
+    else:
+        for name in ("cat", "dog"):
+            (path / name / "more").mkdir(parents=True)
+            if kind == "letters":
+                (path / name / "letter.txt").write_text("no picture")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("bare_folders", "there are no images in this folder"),
+        ("letters", "there are no images in this folder"),
+        ("one_class", "only folder 'cat' holds any"),
+        ("empty.csv", "the file is empty"),
+        ("header_only.csv", "the table has no rows of data"),
+        ("no_arrays.npz", "the archive holds no arrays"),
+        ("one_class.npz", "expected at least two classes"),
+    ],
+)
+def test_a_source_with_nothing_in_it_is_refused_with_a_sentence_and_changes_nothing(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path, kind: str, words: str
+) -> None:
+    path = write_empty_source(tmp_path, kind)
+    before, told = studio.document.state, len(studio.notices.all)
+    drop(pane, path)
+    qtbot.waitUntil(lambda: len(studio.notices.all) > told and not studio.tasks.running)
+    assert studio.document.state is before
+    assert pane.is_empty
+    (notice,) = [n for n in studio.notices.all if n.severity == "error"]
+    assert words in notice.text
+    assert path.name in notice.text
+    assert notice.details
+
+
+def test_a_folder_with_one_class_yet_to_be_filled_is_attached_and_says_which(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    pets = write_pictures(tmp_path / "pets")
+    (pets / "owl").mkdir()
+    drop(pane, pets)
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(pane.head.refusal.isVisible)
+    assert "'owl' holds no images" in pane.head.refusal.text.text()
+    (pets / "owl").rmdir()
+    studio.data.reload()
+    settled(studio, qtbot)
+    assert studio.data.dataset.class_names == ("cat", "dog")
+
+
 def test_three_files_are_not_dragged_in(pane: DataPane, tmp_path: Path) -> None:
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(tmp_path / f"{n}.npy")) for n in range(3)])
