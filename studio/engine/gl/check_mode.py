@@ -63,6 +63,7 @@ def check_step(
     )
     storages = Storages(plain, session, work.pool, work.target, batch, rows, keep_all=True)
     try:
+        storages.make_zero()
         for tensor in program.inputs:
             source = fed.where(Ref(tensor))
             target = storages.where(Ref(tensor))

@@ -25,7 +25,7 @@ class Storages:
     Args:
         program: whose storages.
         session: keeps the persistent ones.
-        pool: lends the arena, zero-filled (halos rely on that).
+        pool: lends the arena; ``make_zero`` is to be called before the first run.
         target: says how long one of its buffers may be.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
@@ -50,12 +50,20 @@ class Storages:
         self._pool = pool
         self._symbols = (batch, rows)
         purpose = f"the arena of {program.name} ({program.mode}, batch {batch})"
-        self._arena: list[PoolBuffer] = pool.acquire_all(self.plan.buffers, purpose, zero=True)
+        self._arena: list[PoolBuffer] = pool.acquire_all(self.plan.buffers, purpose)
+        self._is_zero = False
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arena."""
         return sum(buffer.capacity for buffer in self._arena)
+
+    def make_zero(self) -> None:
+        """Fill the arena with zero bits, once: halos and what is read before it is written."""
+        if not self._is_zero:
+            for buffer in self._arena:
+                self._pool.clear(buffer.slice(0, buffer.capacity))
+            self._is_zero = True
 
     def descriptor(self, ref: Ref) -> ShapeDescriptor:
         """How the elements of an operand lie in its storage."""

@@ -134,6 +134,24 @@ def test_session_refuses_another_shape(backend: GlBackend) -> None:
     session.close()
 
 
+def test_an_arena_that_others_have_used_begins_as_zeros(backend: GlBackend) -> None:
+    lines = Lines()
+    x, y = lines.input("x", (BATCH, 512)), lines.made("y", (BATCH, 512))
+    lines.add("forward", "RELU", x=x, y=y)
+    program = lines.program(y)
+    session = backend.open_session()
+    first = backend.compile(program, session, 64)
+    first.feed(x.id, np.full((64, 512), np.nan, np.float32))
+    assert np.isnan(first.fetch(x).result(60)).all()
+    first.close()
+    hits = backend.memory().hits
+    second = backend.compile(program, session, 64)
+    assert backend.memory().hits > hits
+    assert not second.fetch(x).result(60).any()
+    second.close()
+    session.close()
+
+
 def test_stop_ends_before_the_next_run(backend: GlBackend) -> None:
     lines = Lines()
     step = lines.kept("step", (8,), DType.int32)
