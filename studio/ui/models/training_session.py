@@ -33,6 +33,9 @@ REFRESH_SECONDS = 1 / 10
 QUIET_SECONDS = 1.0
 """The same while live views rest."""
 
+FLYING_SECONDS = 0.2
+"""Epochs shorter than this end between two reports, which would find batch 0 most of the time."""
+
 
 class TrainingSession:
     """A training and where it stands; used on the window's thread.
@@ -286,7 +289,14 @@ class TrainingSession:
         epochs = max(0, news.epochs - news.epoch)
         steps = max(0, epochs * news.steps - news.step)
         left = self._left.tell(self._pace.seconds_left(steps, epochs), curves.elapsed)
-        self.standing = Standing.of(news, curves.elapsed, items, left)
+        counts = self._counts_batches(news.steps)
+        self.standing = Standing.of(news, curves.elapsed, items, left, counts_batches=counts)
+
+    def _counts_batches(self, steps: int) -> bool:
+        """Whether a batch is still the one under way when it is read; with some inertia."""
+        epoch = self._pace.seconds_left(steps, 1)
+        least = FLYING_SECONDS if self.standing.counts_batches else 2.0 * FLYING_SECONDS
+        return epoch is None or epoch >= least
 
     def _follow_control(self, made: Prepared) -> None:
         """Show the state the training thread is in."""

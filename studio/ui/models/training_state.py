@@ -59,6 +59,7 @@ class Standing:
         items_per_second: pace, or None while it is not known.
         elapsed: seconds of training.
         left: how long it will still take.
+        counts_batches: an epoch takes long enough for its batches to be counted while it runs.
     """
 
     epoch: int = 0
@@ -72,10 +73,17 @@ class Standing:
     items_per_second: float | None = None
     elapsed: float = 0.0
     left: TimeLeft = NO_TIME
+    counts_batches: bool = True
 
     @classmethod
     def of(
-        cls, progress: Progress, elapsed: float, items_per_second: float | None, left: TimeLeft
+        cls,
+        progress: Progress,
+        elapsed: float,
+        items_per_second: float | None,
+        left: TimeLeft,
+        *,
+        counts_batches: bool,
     ) -> Standing:
         """The standing after a report."""
         return cls(
@@ -90,6 +98,7 @@ class Standing:
             items_per_second,
             elapsed,
             left,
+            counts_batches,
         )
 
 

@@ -138,7 +138,10 @@ def progress_fact(studio: Studio, standing: Standing, *, brief: bool) -> Fact:
     if not studio.training.is_busy or not standing.epochs:
         return Fact("")
     text = f"Epoch {numbers.count(standing.epoch)}/{numbers.count(standing.epochs)}"
-    tip = f"{text}\nBatch {standing.batch} of {standing.batches} in this epoch"
+    if standing.counts_batches or studio.training.state == "paused":
+        tip = f"{text}\nBatch {standing.batch} of {standing.batches} in this epoch"
+    else:
+        tip = f"{text}\n{standing.batches} batches an epoch, faster than they can be read"
     left = standing.left.seconds
     if left is not None:
         time = f"{rounded_time(left)} left"

@@ -242,7 +242,7 @@ def _counts(training: TrainingModel, standing: Standing, between: str) -> str:
         return ""
     count = numbers.count
     words = f"epoch {count(standing.epoch)}{between}{count(standing.epochs)}"
-    if training.is_busy:
+    if training.is_busy and (standing.counts_batches or training.state == "paused"):
         words += f", batch {count(standing.batch)}{between}{count(standing.batches)}"
     return words
 

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data
+from studio.ui.models import training_session
 from studio.ui.models.actions import ActionSpec
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import STATES
@@ -88,6 +89,36 @@ def test_a_training_is_started_paused_stepped_continued_and_stopped(
     trainings.until(lambda: "Stopped" in bar.progress.accessibleDescription())
 
 
+@pytest.fixture
+def epochs_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample's epochs take a few milliseconds; here that is long enough to count batches."""
+    monkeypatch.setattr(training_session, "FLYING_SECONDS", 0.0)
+
+
+def test_batches_are_left_out_while_epochs_fly_by_and_told_when_it_stands_still(
+    bar: TransportBar, trainings: Trainings, qtbot: QtBot
+) -> None:
+    training = trainings.studio.training
+    click(qtbot, train_button(bar))
+    trainings.until(lambda: bar.progress.time and ", batch" not in bar.progress.text)
+    seen: set[str] = set()
+
+    def several() -> bool:
+        seen.add(bar.progress.text)
+        return len(seen) >= 4
+
+    trainings.until(several)
+    assert all(re.fullmatch(r"epoch [\d\u202f]+ of 100\u202f000", text) for text in seen)
+    click(qtbot, step_button(bar, "pause"))
+    trainings.until_state("paused")
+    click(qtbot, step_button(bar, "step_batch"))
+    trainings.until(lambda: training.state == "paused" and training.standing.batch > 0)
+    standing = training.standing
+    batch = f", batch {standing.batch} of {standing.batches}"
+    trainings.until(lambda: bar.progress.text.endswith(batch))
+
+
+@pytest.mark.usefixtures("epochs_take_long")
 def test_progress_names_epoch_batch_and_time_left(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -238,6 +269,7 @@ def test_a_click_without_data_leads_to_the_data(
     assert shown == [True]
 
 
+@pytest.mark.usefixtures("epochs_take_long")
 def test_epoch_and_batch_are_told_whole_in_narrow_windows(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
