@@ -206,7 +206,7 @@ class GlExecutable:
         found = entries(self._program)
         self.planned = list(zip(found, plan_entries(planner, found, self._hand_over), strict=True))
         flat = [one for _, planned in self.planned for one in planned]
-        # Drivers commit memory when it is first touched; their threads compile meanwhile.
+        # The first touch of much memory takes a driver long; its threads compile meanwhile.
         self._storages.make_zero()
         self._work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
