@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -73,6 +73,17 @@ class Popup(QFrame):
         body.setAutoFillBackground(False)
         wanted = body.sizeHint().height() + self._area.frameWidth() * 2
         self._area.setFixedHeight(min(wanted, _HEIGHT))
+        self._settle()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            # What stands in it can come to need another height after it was put there.
+            self._settle()
+        return done
+
+    def _settle(self) -> None:
+        """As high as it needs to be, its lower edge where it is."""
         bottom = self.geometry().bottom()
         self._take_size()
         if self.isVisible():
