@@ -220,6 +220,52 @@ def test_a_sum_and_a_rectifier_follow_a_normalisation(
     np.testing.assert_allclose(found, np.maximum(wanted, 0.0), rtol=1e-4, atol=2e-5)
 
 
+def test_normalisations_behind_different_kernels_share_a_program(backend: GlBackend) -> None:
+    size, batch = (8, 8), 5
+    shape = (BATCH, *size, 16)
+    lines = Lines()
+    x, w, v = (
+        lines.input("x", (BATCH, *size, 3)),
+        lines.kept("w", (3, 3, 3, 16)),
+        lines.kept("v", (3, 3, 16, 16)),
+    )
+    source, weights, results = x, w, []
+    for k in range(2):
+        made, normal = lines.made(f"made_{k}", shape), lines.made(f"normal_{k}", shape)
+        y = lines.made(f"y_{k}", shape)
+        lines.add("forward", "CONV2D", w=weights, x=source, y=made, **SAME.fields())
+        lines.add("forward", "FUSE", kind="epilogue")
+        normalisation(lines, f"norm{k}", made, normal, 16)
+        lines.add("forward", "RELU", x=normal, y=y)
+        lines.add("forward", "END")
+        source, weights = y, v
+        results.append(y)
+    program = lines.program(*results)
+    session = backend.open_session()
+    executable = backend.compile(program, session, batch)
+    one, other = (
+        kernel
+        for _, planned in executable.planned
+        for kernel in planned
+        if kernel.source.name == "batchnorm_whole"
+    )
+    executable.close()
+    session.close()
+    assert one.launch != other.launch
+    assert one.source.text == other.source.text
+    fed = {"x": draw(batch, *size, 3), "w": draw(3, 3, 3, 16), "v": draw(3, 3, 16, 16) * 0.2}
+    given = [parameters(f"norm{k}", 16) for k in range(2)]
+    fed32 = {name: values.astype(np.float32) for name, values in fed.items()}
+    found = run_once(backend, program, batch, *results, **fed32, **given[0], **given[1])
+    exact = fed["x"]
+    for k, kernel in enumerate((fed["w"], fed["v"])):
+        made = conv(exact, kernel, SAME)
+        xhat = (made - made.mean((0, 1, 2))) / np.sqrt(made.var((0, 1, 2)) + EPS)
+        wanted = xhat * given[k][f"norm{k}_gamma"] + given[k][f"norm{k}_beta"]
+        exact = np.maximum(wanted, 0.0)
+        np.testing.assert_allclose(found[k], exact, rtol=1e-4, atol=5e-5)
+
+
 @pytest.mark.parametrize("batch", [1, 6])
 def test_two_normalisations_get_the_sums_of_one_gradient(backend: GlBackend, batch: int) -> None:
     size, channels = (6, 5), (3, 8)

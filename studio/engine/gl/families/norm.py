@@ -22,7 +22,7 @@ _MOST_COLUMNS = 1024
 """Columns whose sums it may keep."""
 _JOINING_LOCAL = 512
 _JOINING_GROUPS = 132
-"""Work groups at most that do so, and their invocations."""
+"""Work groups at most that do so, in one line, and their invocations."""
 _AHEAD = 4
 """Fours an invocation reads before it stores the first."""
 _FOLD_LANES = 32
@@ -144,12 +144,11 @@ def _joining_pass(
         vector=(*names, *columns, *bind),
         defines={
             "COLS": cols,
-            "AT_ONCE": parts.at_once,
             "JOIN_LANES": lanes,
             "TALLIED": 0,
             "AHEAD": _AHEAD,
         },
-        launch=(parts.count, groups),
+        launch=(parts.count, parts.at_once),
         scratch=room,
         in_fours=True,
         spares=True,

@@ -14,7 +14,8 @@ void main() {
     if (c < COLS) {
         for (int part = lane; part < parts; part += LANES) {
             int at = part * COLS + c;
-            state = joined(state, vec3(count_of(part, parts, rows), scratch[at], scratch[parts * COLS + at]));
+            float count = count_of(part, parts, AT_ONCE, rows);
+            state = joined(state, vec3(count, scratch[at], scratch[parts * COLS + at]));
         }
     }
 #if LANES > 1

@@ -6,8 +6,8 @@ vec3 joined(vec3 a, vec3 b) {
     return vec3(count, a.y + d * (b.x / count), a.z + b.z + d * d * (a.x * b.x / count));
 }
 
-// How many of so many rows a part has, parts taking AT_ONCE rows in turn.
-float count_of(int part, int parts, int rows) {
-    int left = rows % (AT_ONCE * parts) - part * AT_ONCE;
-    return float(rows / (AT_ONCE * parts) * AT_ONCE + clamp(left, 0, AT_ONCE));
+// How many of so many rows a part has, parts taking some at once, in turn.
+float count_of(int part, int parts, int at_once, int rows) {
+    int left = rows % (at_once * parts) - part * at_once;
+    return float(rows / (at_once * parts) * at_once + clamp(left, 0, at_once));
 }

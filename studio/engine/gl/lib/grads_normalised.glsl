@@ -1,6 +1,6 @@
 // dx = gamma / deviation (dy - (sum of dy + xhat sum of dy xhat) / rows) with sums in parts. With
 // TALLIED parts have sums of dy (x - mean) in the place of those of dy xhat. Four neighbouring channels
-// an invocation, LAUNCH_1 groups in turn.
+// an invocation, all work groups in turn.
 #include "statistics.glsl"
 #include "joined_parts.glsl"
 
@@ -30,7 +30,7 @@ void finish_columns(inout vec4 first, inout vec4 second, int c, vec4 origin) {
 }
 
 void main() {
-    int begin = THREAD * 4, stride = LAUNCH_1 * GROUP_SIZE * 4;
+    int begin = THREAD * 4, stride = int(gl_NumWorkGroups.x) * GROUP_SIZE * 4;
     vec4 ahead[AHEAD], dy_ahead[AHEAD];
     for (int k = 0; k < AHEAD; ++k) {
         int e = min(begin + k * stride, DX_NUMEL - 4);

@@ -1,5 +1,6 @@
 // y = gamma (x - mean) / sqrt(var + eps) + beta with the statistics of parts: pairs of a part's mean and
-// its sum of squared deviations. Four neighbouring channels an invocation, LAUNCH_1 groups in turn.
+// its sum of squared deviations. Four neighbouring channels an invocation, all work groups in turn. Parts
+// take LAUNCH_1 rows in turn: no macro, so that normalisations behind different kernels share a program.
 #include "chan.glsl"
 #include "joined_parts.glsl"
 
@@ -12,7 +13,7 @@ shared vec4 shifts[PART_QUADS];
 
 // Means are taken about part 0's, so that a large one costs no accuracy.
 void add_part(inout vec4 first, inout vec4 second, int part, vec4 mean, vec4 squares, vec4 origin) {
-    float count = count_of(part, LAUNCH_0, X_NUMEL / COLS);
+    float count = count_of(part, LAUNCH_0, LAUNCH_1, X_NUMEL / COLS);
     vec4 d = mean - origin;
     first += count * d;
     second += squares + count * d * d;
@@ -47,7 +48,7 @@ void read_ahead(int begin, int stride, out vec4 ahead[AHEAD]) {
 }
 
 void main() {
-    int begin = THREAD * 4, stride = LAUNCH_1 * GROUP_SIZE * 4;
+    int begin = THREAD * 4, stride = int(gl_NumWorkGroups.x) * GROUP_SIZE * 4;
     vec4 ahead[AHEAD];
     read_ahead(begin, stride, ahead);
     join_parts();
