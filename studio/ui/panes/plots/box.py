@@ -8,10 +8,11 @@ from typing import Any
 
 import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtWidgets import QGraphicsRectItem
+from PySide6.QtWidgets import QGraphicsRectItem, QWidget
 
 from studio.ui.kit import theme
 from studio.ui.models.curves_display import View
+from studio.ui.panes.plots import strokes
 
 _NARROW = 8
 _NOTCH = 120.0
@@ -112,7 +113,7 @@ class PlotBox(pg.ViewBox):  # type: ignore[misc]
             end = QPointF(end.x(), self.height())
         rect = QRectF(self.mapToView(start), self.mapToView(end)).normalized()
         if not event.isFinish():
-            self._frame.setPen(pg.mkPen(theme.colour("accent"), width=1))
+            self._frame.setPen(strokes.thin(theme.colour("accent"), self._ratio()))
             self._frame.setBrush(theme.colour("accent", 40))
             self._frame.setRect(rect)
             self._frame.setVisible(True)
@@ -121,6 +122,11 @@ class PlotBox(pg.ViewBox):  # type: ignore[misc]
         if abs(end.x() - start.x()) >= _NARROW:
             height = None if low else (rect.top(), rect.bottom())
             self._gestures.zoom((rect.left(), rect.right()), height)
+
+    def _ratio(self) -> float:
+        """Device pixels to one of the plot's."""
+        view: QWidget | None = self.getViewWidget()
+        return 1.0 if view is None else view.devicePixelRatioF()
 
     def _pan(self, event: Any) -> None:
         if event.isStart() or self._from is None:

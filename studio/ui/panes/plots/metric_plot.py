@@ -132,17 +132,28 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.setBackground(theme.colour("dock"))
         for side in ("left", "bottom"):
             dress(self.plotItem.getAxis(side))
-        self._cursor.setPen(pg.mkPen(theme.colour("text3"), width=1))
-        self._grid.setPen(pg.mkPen(theme.colour("hairline", 110), width=1))
-        self._minor.setPen(pg.mkPen(theme.colour("hairline", 45), width=1))
-        self._marks.setPen(pg.mkPen(theme.colour("warning"), width=1, style=Qt.PenStyle.DashLine))
-        self._bad.setPen(pg.mkPen(theme.colour("error"), width=1))
-        self._zone.setPen(pg.mkPen(theme.colour("hairline"), style=Qt.PenStyle.DotLine))
+        self._set_pens()
         self._zone.setBrush(QBrush(theme.colour("hairline", 60)))
         self._title.setFont(theme.font("ui"))
         self._show_title()
         for label in self._mark_labels:
             self._dress_mark(label)
+
+    def _set_pens(self) -> None:
+        ratio, thin = self.devicePixelRatioF(), strokes.thin
+        self._cursor.setPen(thin(theme.colour("text3"), ratio))
+        self._marks.setPen(thin(theme.colour("warning"), ratio, Qt.PenStyle.DashLine))
+        self._bad.setPen(thin(theme.colour("error"), ratio))
+        self._zone.setPen(thin(theme.colour("hairline"), ratio, Qt.PenStyle.DotLine))
+        # Lines of more than one device pixel take long to draw while values keep coming.
+        fine = 1.0 if self._live else ratio
+        self._grid.setPen(thin(theme.colour("hairline", 110), fine))
+        self._minor.setPen(thin(theme.colour("hairline", 45), fine))
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._set_pens()
+        return bool(super().event(event))
 
     def draw(self, *, live: bool) -> None:
         """Draw the curves as they are now.
@@ -150,7 +161,9 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         Args:
             live: a training is under way: quickly before beautifully.
         """
-        self._live = live
+        if live != self._live:
+            self._live = live
+            self._set_pens()
         display = self._display
         pixels = max(32, round(self.box.width()))
         content = self._content = display.content(self.metric_name, pixels)
@@ -179,7 +192,6 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             drawn, stroke = wanted[number]
             raised = drawn.entry.key == self._display.hovered
             width = 1.75 if smooth and not stroke.ghost else 1.0
-            # Lines of more than one device pixel take long to draw while values keep coming.
             ratio = self.devicePixelRatioF() if smooth else 1.0
             pen = strokes.pen(
                 drawn.entry.style, width, ghost=stroke.ghost, raised=raised, ratio=ratio

@@ -19,6 +19,19 @@ def colour(style: LineStyle, alpha: int = 255) -> QColor:
     return theme.colour(f"series.{style.series}", alpha)
 
 
+def thin(colour: QColor, ratio: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+    """The pen of a line that tells no values, one device-independent pixel wide.
+
+    Args:
+        colour: its colour.
+        ratio: device pixels to one of them.
+        style: its pattern.
+    """
+    made = QPen(colour, ratio, style)
+    made.setCosmetic(True)
+    return made
+
+
 def pen(
     style: LineStyle, width: float = 1.0, *, ghost: bool = False, raised: bool = False,
     ratio: float = 1.0,

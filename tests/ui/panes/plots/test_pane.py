@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,6 @@ from PySide6.QtGui import (
     QGuiApplication,
     QHelpEvent,
     QImage,
-    QPainter,
-    QPen,
     QTextDocument,
     QWheelEvent,
 )
@@ -33,40 +30,12 @@ from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import theme
 from studio.ui.models.curves import RATE
-from studio.ui.models.studio import Studio
 from studio.ui.panes.plots.axes import spread
 from studio.ui.panes.plots.metric_plot import MetricPlot, value_text
 from studio.ui.panes.plots.pane import PlotsPane, best_columns
 from tests.ui.painted import Painted
+from tests.ui.panes.plots.conftest import move
 from tests.ui.panes.trainings import Trainings
-
-
-@pytest.fixture
-def trainings(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
-    made = Trainings(studio, qtbot, tmp_path, "spirals")
-    made.settings(epochs=12, early_stopping=None)
-    return made
-
-
-@pytest.fixture
-def pane(trainings: Trainings, qtbot: QtBot) -> Iterator[PlotsPane]:
-    made = PlotsPane(trainings.studio)
-    qtbot.addWidget(made)
-    made.resize(1100, 360)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def trained(pane: PlotsPane, trainings: Trainings) -> PlotsPane:
-    trainings.train()
-    trainings.until(lambda: [p.metric_name for p in pane.plots] == ["loss", "accuracy", RATE])
-    trainings.until(lambda: pane.plot("loss").box.width() > 100 and pane.plot("loss").content)
-    pane.draw()
-    QApplication.processEvents()
-    return pane
 
 
 def title(plot: MetricPlot) -> str:
@@ -91,22 +60,9 @@ def drag(qtbot: QtBot, plot: MetricPlot, button: Qt.MouseButton, *places: QPoint
         for part in range(1, 6):
             step = start + (end - start) * part / 5
             # Qt's own test events name no pressed buttons while they move.
-            _move(view, step, button)
+            move(view, step, button)
     qtbot.mouseRelease(view, button, pos=places[-1])
     QApplication.processEvents()
-
-
-def _move(view: object, at: QPoint, button: Qt.MouseButton) -> None:
-    from PySide6.QtCore import QEvent
-    from PySide6.QtGui import QMouseEvent
-    from PySide6.QtWidgets import QWidget
-
-    assert isinstance(view, QWidget)
-    event = QMouseEvent(
-        QEvent.Type.MouseMove, QPointF(at), QPointF(view.mapToGlobal(at)),
-        Qt.MouseButton.NoButton, button, Qt.KeyboardModifier.NoModifier,
-    )  # fmt: skip
-    QApplication.sendEvent(view, event)
 
 
 def colours(image: QImage) -> np.ndarray:
@@ -221,32 +177,6 @@ def test_curves_are_drawn_in_their_colours_in_both_themes(
         assert count(picture, theme.colour("series.0")) > 50, mode
         assert count(picture, theme.colour("series.1")) > 20, mode
         assert count(picture, theme.colour("dock"), 2) > 0.5 * picture.width() * picture.height()
-
-
-@pytest.mark.parametrize("ratio", [1.0, 1.5, 3.0])
-def test_lines_at_rest_are_as_thick_at_any_scale(
-    trained: PlotsPane, monkeypatch: pytest.MonkeyPatch, ratio: float
-) -> None:
-    plot = trained.plot("loss")
-    monkeypatch.setattr(type(plot), "devicePixelRatioF", lambda _self: ratio)
-    trained.draw()
-    pens = [line.opts["pen"] for line in plot._lines if line.isVisible()]
-    assert pens
-    picture = QImage(round(40 * ratio), round(40 * ratio), QImage.Format.Format_ARGB32)
-    picture.setDevicePixelRatio(ratio)
-    for pen in pens:
-        solid = QPen(pen)
-        solid.setStyle(Qt.PenStyle.SolidLine)
-        solid.setColor(QColor("white"))
-        picture.fill(QColor("black"))
-        painter = QPainter(picture)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(solid)
-        painter.drawLine(QPointF(0, 20), QPointF(40, 20))
-        painter.end()
-        column = (picture.pixelColor(picture.width() // 2, y) for y in range(picture.height()))
-        thick = sum(colour.lightnessF() for colour in column) / ratio
-        assert thick in (pytest.approx(1.0, abs=0.05), pytest.approx(1.75, abs=0.05))
 
 
 def test_the_latest_values_stand_at_the_right_edge(
@@ -430,7 +360,7 @@ def test_the_pointer_is_shared_by_all_plots_with_values(
     plot = trained.plot("loss")
     view = plot.viewport()
     for x in (0.4, 0.45, 0.5):
-        _move(view, place(plot, x, 0.5), Qt.MouseButton.NoButton)
+        move(view, place(plot, x, 0.5), Qt.MouseButton.NoButton)
     qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text != "", timeout=5000)
     place_x = trainings.studio.plots.cursor
     assert place_x is not None
