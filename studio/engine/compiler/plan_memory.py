@@ -16,6 +16,8 @@ from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 
 WORD = 4
+NEIGHBOURS = 1 << 16
+"""Bytes between two ranges that are cleared in one go with them."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,25 @@ class MemoryPlan:
         begins = list(accumulate(self.buffers[:-1], initial=0))
         number = bisect_right(begins, slot.offset) - 1
         return number, slot.offset - begins[number]
+
+    def to_clear(self) -> list[tuple[int, int, int]]:
+        """Ranges that have to be zero before the first run: number of the buffer, begin and end.
+
+        They are those of storages that live to the end of a run. Halos, what is read before it is
+        written and fed tensors live through all of it; an output may be fetched before any run.
+        Bytes of other storages are given on within a run, so that nothing can rely on them.
+        """
+        end = max(len(self.program) - 1, 0)
+        found: list[tuple[int, int, int]] = []
+        for slot in sorted(self.slots.values(), key=lambda slot: slot.offset):
+            if slot.last < end:
+                continue
+            number, begin = self.place(slot)
+            behind = begin + slot.nbytes
+            if found and found[-1][0] == number and begin - found[-1][2] < NEIGHBOURS:
+                begin = found.pop()[1]
+            found.append((number, begin, behind))
+        return found
 
     def table(self) -> str:
         """The plan for reading: a line per storage, then the sums and where the peak is."""

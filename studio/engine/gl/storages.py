@@ -59,10 +59,10 @@ class Storages:
         return sum(buffer.capacity for buffer in self._arena)
 
     def make_zero(self) -> None:
-        """Fill the arena with zero bits, once: halos and what is read before it is written."""
+        """Clear what has to begin as zeros, once; touching all of a large arena takes long."""
         if not self._is_zero:
-            for buffer in self._arena:
-                self._pool.clear(buffer.slice(0, buffer.capacity))
+            for number, begin, end in self.plan.to_clear():
+                self._pool.clear(self._arena[number].slice(begin, end - begin))
             self._is_zero = True
 
     def descriptor(self, ref: Ref) -> ShapeDescriptor:

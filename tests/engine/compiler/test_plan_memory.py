@@ -104,6 +104,30 @@ def test_no_buffer_of_an_arena_is_longer_than_the_longest_storage_may_be(
         assert plan == whole
 
 
+@given(program=straight_programs(), batch=st.integers(1, 9), keep_all=st.booleans())
+def test_what_has_to_begin_as_zeros_is_cleared(
+    program: Program, batch: int, keep_all: bool
+) -> None:
+    small = replace(GL, max_storage_bytes=1 << 12)
+    plan = plan_memory(program, batch, 0, small, keep_all=keep_all)
+    ranges = plan.to_clear()
+    for (one, _, end), (other, begin, _) in itertools.pairwise(ranges):
+        assert (one, end) < (other, begin)
+    assert all(0 <= begin < end <= plan.buffers[number] for number, begin, end in ranges)
+    needy = {*program.inputs, *program.outputs, *(t.id for t in program.tensors.values() if t.pad)}
+    for storage, slot in plan.slots.items():
+        number, begin = plan.place(slot)
+        covered = any(n == number and b <= begin < begin + slot.nbytes <= e for n, b, e in ranges)
+        assert covered or not (keep_all or storage.root in needy)
+
+
+def test_what_is_given_on_within_a_run_is_not_cleared() -> None:
+    plan = plan_memory(chain(9, outputs=(9,)), 1 << 16, 0, GL)
+    cleared = sum(end - begin for _, begin, end in plan.to_clear())
+    # Of ten storages the one that is fed, the result, and what the last line reads.
+    assert cleared == 3 << 20
+
+
 def test_two_storages_that_fill_more_than_half_a_buffer_lie_in_two() -> None:
     program = chain(2)
     plan = plan_memory(program, 40, 0, replace(GL, max_storage_bytes=1024))

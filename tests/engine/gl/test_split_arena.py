@@ -14,6 +14,7 @@ from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.choices import SHIPPED
 from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.storages import Storages
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.signatures import product_signature
 from studio.engine.gl.tuning.table import Measured, Table
@@ -110,6 +111,29 @@ def trained(backend: GlBackend) -> Trained:
         weights = network.read((Role.PARAM, Role.STATE, Role.SLOT))
         kernels = [(event.mnemonic, event.kernel) for event in profile.events]
         return Trained(weights, watched, kernels, buffers_of(executable))
+
+
+@pytest.mark.parametrize("nbytes", [GL.max_storage_bytes, MIB])
+def test_training_in_an_arena_full_of_other_numbers_has_the_same_bits(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, nbytes: int
+) -> None:
+    limit(backend, nbytes)
+    clean = trained(backend)
+    filled: list[int] = []
+    make_zero = Storages.make_zero
+
+    def fill_first(storages: Storages) -> None:
+        """Clear as ever, in an arena where every float is no number."""
+        for buffer in () if storages._is_zero else storages._arena:
+            filled.append(buffer.nbytes)
+            storages._pool.upload(buffer.slice(), np.full(buffer.nbytes, 255, np.uint8))
+        make_zero(storages)
+
+    monkeypatch.setattr(Storages, "make_zero", fill_first)
+    dirty = trained(backend)
+    assert len(filled) >= dirty.buffers
+    assert equal_bytes(clean.weights, dirty.weights)
+    assert equal_bytes(clean.watched, dirty.watched)
 
 
 def test_training_in_several_buffers_has_the_same_bits(backend: GlBackend) -> None:
