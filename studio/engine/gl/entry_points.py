@@ -47,11 +47,6 @@ _CORE: dict[str, _Signature] = {
     "buffer_sub_data": ("glBufferSubData", None, (_UINT, _SIZE, _SIZE, _PTR)),
     "get_buffer_sub_data": ("glGetBufferSubData", None, (_UINT, _SIZE, _SIZE, _PTR)),
     "copy_buffer_sub_data": ("glCopyBufferSubData", None, (_UINT, _UINT, _SIZE, _SIZE, _SIZE)),
-    "clear_buffer_sub_data": (
-        "glClearBufferSubData",
-        None,
-        (_UINT, _UINT, _SIZE, _SIZE, _UINT, _UINT, _PTR),
-    ),
     "map_buffer_range": ("glMapBufferRange", _PTR, (_UINT, _SIZE, _SIZE, _UINT)),
     "unmap_buffer": ("glUnmapBuffer", ctypes.c_ubyte, (_UINT,)),
     "fence_sync": ("glFenceSync", _PTR, (_UINT, _UINT)),
@@ -151,7 +146,6 @@ class EntryPoints:
     buffer_sub_data: Callable[..., None]
     get_buffer_sub_data: Callable[..., None]
     copy_buffer_sub_data: Callable[[int, int, int, int, int], None]
-    clear_buffer_sub_data: Callable[..., None]
     map_buffer_range: Callable[[int, int, int, int], int | None]
     unmap_buffer: Callable[[int], int]
     fence_sync: Callable[[int, int], int | None]
