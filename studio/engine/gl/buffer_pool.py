@@ -163,9 +163,7 @@ class BufferPool:
             self.clear(buffer.slice(0, allocation.capacity))
         return buffer
 
-    def acquire_all(
-        self, sizes: Sequence[int], purpose: str, *, zero: bool = False
-    ) -> list[PoolBuffer]:
+    def acquire_all(self, sizes: Sequence[int], purpose: str) -> list[PoolBuffer]:
         """Lend several device buffers for one purpose, or none of them.
 
         Raises:
@@ -180,7 +178,7 @@ class BufferPool:
         try:
             for number, nbytes in enumerate(sizes, 1):
                 which = f"part {number} of {len(sizes)} of " if len(sizes) > 1 else ""
-                found.append(self.acquire(nbytes, which + purpose, zero=zero))
+                found.append(self.acquire(nbytes, which + purpose))
         except BaseException:
             for buffer in found:
                 self.release(buffer)
