@@ -22,11 +22,11 @@ WAIT_SLICE_NS = 25_000_000
 AHEAD = 0.004
 """Seconds of work that may be queued, in steps beyond the fewest."""
 JUDGED = 8
-"""Steps by which the length of a step is judged."""
-LARGEST = 32
+"""Stretches between fences by which the length of a step is judged."""
+LARGEST = 64
 """Steps queued at most."""
-FENCES = 4
-"""Fences that stand for the steps queued; each takes the device as long as a small kernel."""
+FENCES = 2
+"""Fences that stand for the steps queued; each takes an H200 ten microseconds."""
 
 
 class Fence:
@@ -101,7 +101,7 @@ class StepThrottle:
 
     Waking up behind a fence takes the host longer than a short step takes the device, which would
     then wait for the host. So as many steps may be queued as the device passes in ``AHEAD``
-    seconds, judged by those it has passed last.
+    seconds, judged by those it has passed last. What is known of their length outlives a break.
 
     Args:
         gl: entry points of the context, on its thread.
@@ -122,7 +122,8 @@ class StepThrottle:
         self._fences: deque[tuple[Fence, int]] = deque()
         self._open = 0
         self._clock = clock
-        self._passed: deque[tuple[float, int]] = deque(maxlen=JUDGED + 1)
+        self._passed: deque[tuple[float, int]] = deque(maxlen=JUDGED)
+        self._last_passed: float | None = None
 
     @property
     def in_flight(self) -> int:
@@ -149,9 +150,16 @@ class StepThrottle:
             if not fence.wait(stopping):
                 return False
             self._fences.popleft()
-            self._passed.append((self._clock(), steps))
+            self._judge(steps)
             most = self.most
         return True
+
+    def _judge(self, steps: int) -> None:
+        """Note how long it is since the fence before this one, unless the device rested."""
+        now = self._clock()
+        if self._last_passed is not None:
+            self._passed.append((now - self._last_passed, steps))
+        self._last_passed = now
 
     def settle(self) -> None:
         """Put a fence behind steps that have none yet; the device then finishes them by itself."""
@@ -162,16 +170,16 @@ class StepThrottle:
     @property
     def most(self) -> int:
         """Steps that may be queued now."""
-        if len(self._passed) <= JUDGED:
+        if len(self._passed) < JUDGED:
             return self._max_in_flight
-        passed = list(self._passed)
-        each = (passed[-1][0] - passed[0][0]) / sum(steps for _, steps in passed[1:])
+        seconds, steps = map(sum, zip(*self._passed, strict=True))
+        each = seconds / steps
         affordable = LARGEST if each * LARGEST <= AHEAD else int(AHEAD / each)
         return max(self._max_in_flight, affordable)
 
     def drain(self, stopping: threading.Event | None = None) -> bool:
         """Wait for every step in flight; False when given up."""
-        self._passed.clear()
+        self._last_passed = None
         self.settle()
         while self._fences:
             if not self._fences[0][0].wait(stopping):
