@@ -27,6 +27,7 @@ class Tile:
             round's depth.
         wait: cycles a round waits for memory and barriers when no other group hides it.
         begin: cycles a work group costs beside its rounds.
+        pipelined: whether reads of shared memory run ahead of the products, across rounds.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Tile:
     slices: int = 1
     wait: int = 0
     begin: int = 0
+    pipelined: bool = False
 
     @property
     def threads(self) -> int:
@@ -97,6 +99,7 @@ class Tile:
             "PER_N": self.per_col,
             "SHARED_TILES": int(self.shared),
             "SLICES": self.slices,
+            "PIPELINED": int(self.pipelined),
             "SHARE": self.share if self.shared else 1,
         }
 
@@ -108,6 +111,7 @@ TILES = (
     Tile("128x128", 128, 128, 16, 8, 8, True, 0.71, wait=100, begin=3800),
     Tile("128x64s2", 128, 64, 16, 8, 8, True, 0.64, 1, 2, wait=80, begin=1700),
     Tile("128x64", 128, 64, 16, 8, 4, True, 0.58, 4, wait=40),
+    Tile("64x64ps2", 64, 64, 16, 8, 8, True, 0.645, 2, 2, wait=530, begin=4000, pipelined=True),
     Tile("64x64x32s2", 64, 64, 32, 8, 4, True, 0.61, 5, 2, wait=90, begin=100),
     Tile("64x64s2", 64, 64, 16, 8, 4, True, 0.59, 2, 2, wait=300, begin=300),
     Tile("64x64", 64, 64, 16, 4, 4, True, 0.51, 2, wait=120),
@@ -126,7 +130,8 @@ an NVIDIA H200 on 21 November 2026, a hundred pairs of a shape and a tile, which
 ``tests/engine/gl/test_tiles.py``. At 1.98 GHz half of the estimates lie within 6 % of the times;
 those differ by up to 10 % between runs, and convolutions' gradients of inputs take half as long
 again, whatever the tile. The tiles of 16 columns are estimates. A name ends in the number of
-slices, after the depth of a round where nothing else tells a tile from another.
+slices, after the depth of a round where nothing else tells a tile from another, or a ``p`` where
+reads are pipelined.
 """
 
 REGISTER_TILES = (

@@ -2,15 +2,10 @@
 // round of both factors is fetched while the present one is multiplied. SLICES > 1: so many invocations
 // share PER_M x PER_N outputs, each having its own part of every round's depth; at the end they add up their
 // sums, SHARE fours of each slice at a time, and each finishes some of them.
-#include "product_rounds.glsl"
+#include "product_multiply.glsl"
 #include "last_group.glsl"
 
 #if SHARED_TILES
-#define SUMS (PER_M * PER_N / 4)
-#define THREADS_M (TILE_M / PER_M)
-#define THREADS_N (TILE_N / PER_N)
-#define SLICE_SIZE (THREADS_M * THREADS_N)
-#define SLICE_DEPTH (TILE_K / SLICES)
 // Fours of sums that a slice finishes, and which they are.
 #define OWN (SUMS / SLICES)
 #define OWNED(slice, j) ((j) / SHARE * SHARE * SLICES + (slice) * SHARE + (j) % SHARE)
@@ -30,20 +25,6 @@ ivec2 spot(int mine) {
     return ivec2(block % (THREADS_N / 4) * 4 + high, block / (THREADS_N / 4) * 8 + wide);
 #endif
 #endif
-}
-
-vec4 sum[SUMS];
-
-// Multiplies a round; `left` and `right` are where the invocation's first four of each factor lie.
-void multiply(int left, int right) {
-    for (int d = 0; d < SLICE_DEPTH; ++d) {
-        vec4 a[PER_M / 4], b[PER_N / 4];
-        for (int p = 0; p < PER_M / 4; ++p) a[p] = tile_rounds[left + LEFT_LINE(d) + p * THREADS_M];
-        for (int q = 0; q < PER_N / 4; ++q) b[q] = tile_rounds[right + RIGHT_LINE(d) + q * THREADS_N];
-        for (int m = 0; m < PER_M; ++m) {
-            for (int q = 0; q < PER_N / 4; ++q) sum[m * (PER_N / 4) + q] += a[m / 4][m % 4] * b[q];
-        }
-    }
 }
 
 #if SLICES > 1
@@ -108,15 +89,7 @@ void main() {
     END_ROUND;
     int left = slice * (SLICE_DEPTH / 4) * LEFT_STEP + at.y;
     int right = 2 * LEFT_ROOM + slice * (SLICE_DEPTH / 4) * RIGHT_STEP + at.x;
-    int half_tile = 0;
-    for (int k = work.first; k < work.last; k += TILE_K) {
-        bool more = k + TILE_K < work.last;
-        if (more) fetch(k + TILE_K, work.last);
-        multiply(left + half_tile * LEFT_ROOM, right + half_tile * RIGHT_ROOM);
-        half_tile = 1 - half_tile;
-        if (more) keep(half_tile, k + TILE_K, work.last);
-        END_ROUND;
-    }
+    multiply_rounds(work, left, right);
 #if SLICES > 1
     add_slices(slice, mine);
 #endif
