@@ -78,7 +78,9 @@ def touches(program: Program, ins: Instruction) -> Iterator[tuple[Storage, bool]
             yield storage, storage in before
 
 
-def lifetimes(program: Program, without: Container[Storage] = ()) -> dict[Storage, Span]:
+def lifetimes(
+    program: Program, without: Container[Storage] = (), lingering: Container[str] = ()
+) -> dict[Storage, Span]:
     """The span of every transient storage that a run touches, feeds or fetches.
 
     A fused group counts as one instruction. Fed tensors live for the whole run, so that one feed
@@ -88,8 +90,11 @@ def lifetimes(program: Program, without: Container[Storage] = ()) -> dict[Storag
     Args:
         program: what runs.
         without: storages that need no room.
+        lingering: mnemonics of which a part may run beside the next kernel; what they read is
+            needed until that has run.
     """
     spans = group_spans(program)
+    end = max(len(spans) - 1, 0)
     found: dict[Storage, Span] = {}
     kept: set[Storage] = {program.storage(Ref(i)) for i in program.inputs}
     for _, index, ins in program.located():
@@ -97,13 +102,12 @@ def lifetimes(program: Program, without: Container[Storage] = ()) -> dict[Storag
         for storage, needs_before in touches(program, ins):
             if storage in without:
                 continue
-            if storage not in found:
-                found[storage] = span
-                if needs_before:
-                    kept.add(storage)
-            else:
-                found[storage] = Span(found[storage].first, span.last)
-    end = max(len(spans) - 1, 0)
+            first, last = found.get(storage, span)
+            if needs_before and storage not in found:
+                kept.add(storage)
+            if needs_before and ins.mnemonic in lingering:
+                last = max(last, spans[min(span.last + 1, end)].last)
+            found[storage] = Span(first, max(last, span.last))
     for storage in (program.storage(Ref(i)) for i in program.outputs):
         if transient(program, storage):
             found[storage] = Span(found.get(storage, Span(0, end)).first, end)

@@ -159,7 +159,9 @@ def plan_memory(
     Raises BackendError naming the tensor where one is above the device's limit.
     """
     registers = target.fuses_gradients and not keep_all
-    spans = lifetimes(program, inner_gradients(program) if registers else ())
+    without = inner_gradients(program) if registers else ()
+    lingering = target.lingering if batch <= target.lingering_rows else ()
+    spans = lifetimes(program, without, lingering)
     if keep_all:
         end = max(len(program) - 1, 0)
         spans = dict.fromkeys(spans, Span(0, end))

@@ -19,6 +19,9 @@ class Target:
             scale and shift by running statistics.
         fuses_gradients: kernels apply gradients of element-wise functions where they store theirs.
         padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
+        lingering: mnemonics of which a part may run beside the kernel behind them, which must not
+            write where they read.
+        lingering_rows: longest batch with which they do; more work fills a device by itself.
     """
 
     name: str
@@ -29,6 +32,8 @@ class Target:
     fuses_operands: bool = False
     fuses_gradients: bool = False
     padded_writers: frozenset[str] = frozenset()
+    lingering: frozenset[str] = frozenset()
+    lingering_rows: int = 0
 
 
 PADDED_WRITERS = frozenset(
@@ -79,5 +84,7 @@ GL = Target(
     fuses_operands=True,
     fuses_gradients=True,
     padded_writers=PADDED_WRITERS,
+    lingering=frozenset({"GRADS_LINEAR"}),
+    lingering_rows=256,
 )
 """Any OpenGL 4.3 device."""

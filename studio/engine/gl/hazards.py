@@ -102,11 +102,13 @@ def with_patience(
     """
     found = list(levels)
     last = max(levels, default=0)
-    for number, level in enumerate(levels):
+    # From the end, so that who waits for a patient one may already have made room for it.
+    for number in reversed(range(len(levels))):
+        level = levels[number]
         if not patient[number] or level == last:
             continue
         later = range(number + 1, len(levels))
-        close = (k for k in later if levels[k] <= level + 1)
+        close = (k for k in later if found[k] <= level + 1)
         if not any(_meet(touches[number], touches[k]) for k in close):
             found[number] = level + 1
     return found

@@ -54,6 +54,7 @@ class Product:
         fixed_depth: whether the depth is the same for every batch length.
         gaps: whether the left factor has elements that lie nowhere and are 0.
         busy: whether finding a depth index's place takes divisions; registers are short then.
+        late: whether its result is wanted late, so that it had better run beside what comes next.
         bias: added to every row, where present.
         bind: further names of the kernel.
         defines: further macros of the kernel.
@@ -71,6 +72,7 @@ class Product:
     fixed_depth: bool = True
     gaps: bool = False
     busy: bool = False
+    late: bool = False
     bias: Ref | None = None
     bind: Mapping[str, Ref] = field(default_factory=dict)
     defines: Mapping[str, int | str] = field(default_factory=dict)
@@ -122,6 +124,7 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         arrivals=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
         takes=_tally_grid(case, product, tile) if parts == 1 or joins else None,
+        patient=product.late,
     )
     if parts == 1 or joins:
         return (main,)

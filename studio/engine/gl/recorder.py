@@ -44,7 +44,7 @@ class Dispatch:
         numbers: the range of the launch block.
         groups: work groups.
         barrier: whether memory written before has to be visible first.
-        patient: whether others of its level had better begin first.
+        patient: whether it was put off to its level, where others had better begin first.
     """
 
     program: int
@@ -116,13 +116,16 @@ class Recording:
                 numbers[one.launch],
                 one.groups,
                 hazards.needs_barrier(reads, writes) or not self.dispatches,
-                one.patient,
             )
             self.dispatches.append(dispatch)
             touches.append((reads, writes))
             found.append(levels.place(reads, writes))
         settled = with_patience(found, touches, [one.patient for one in planned])
-        self.ordered = side_by_side(list(zip(settled, self.dispatches, strict=True)))
+        placed = [
+            (level, replace(one, patient=level > soonest))
+            for level, soonest, one in zip(settled, found, self.dispatches, strict=True)
+        ]
+        self.ordered = side_by_side(placed)
 
     def table(self, words: bytes) -> Slice:
         """The range a table of these words was given."""
@@ -266,7 +269,7 @@ def _scratch_of(planned: Planned) -> ScratchBinding | None:
 
 
 def side_by_side(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
-    """Dispatches by level, the patient ones last, with a barrier before each level."""
+    """Dispatches by level, those put off to it last, with a barrier before each level."""
     found: list[Dispatch] = []
     current = -1
     for level, one in sorted(placed, key=lambda item: (item[0], item[1].patient)):

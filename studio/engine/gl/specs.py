@@ -61,7 +61,7 @@ class Pass:
             device offers.
         takes: where it can take sums along of the columns of what it stores.
         given: its scratch storage are the sums taken along for it.
-        patient: small, and its result is wanted late: it had better run beside larger ones.
+        patient: its result is wanted late, and it had better run beside what comes next.
         holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
             ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the

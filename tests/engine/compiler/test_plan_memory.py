@@ -52,6 +52,24 @@ def straight_programs(draw: st.DrawFn) -> Program:
     )
 
 
+def test_what_a_lingering_kernel_reads_stays_until_the_next_has_run() -> None:
+    program = chain(5, outputs=(5,))
+    target = replace(CPU, lingering=frozenset({"RELU"}), lingering_rows=4)
+    plain, lingering = (plan_memory(program, 4, 1, one).slots for one in (CPU, target))
+    inner = [program.storage(Ref(i)) for i in range(1, 5)]
+    assert [plain[s].last for s in inner] == [1, 2, 3, 4]
+    assert [lingering[s].last for s in inner] == [2, 3, 4, 4]
+    longer = plan_memory(program, 5, 1, target).slots
+    assert [longer[s].last for s in inner] == [1, 2, 3, 4]
+    assert_sound(plan_memory(program, 4, 1, target), CPU.offset_alignment)
+    # A group is one kernel, and so is the one behind it.
+    lines = list(program.section("forward"))
+    lines[2:4] = [parse_line("FUSE {kind=chain}"), *lines[2:4], parse_line("END")]
+    grouped = program.with_sections(forward=tuple(lines))
+    found = plan_memory(grouped, 4, 1, target).slots
+    assert [found[s].last for s in inner] == [5, 6, 6, 6]
+
+
 def assert_sound(plan: MemoryPlan, alignment: int) -> None:
     """No two storages needed by one instruction share a byte; sums add up."""
     for (a, p), (b, q) in itertools.combinations(plan.slots.items(), 2):

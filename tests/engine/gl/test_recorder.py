@@ -16,6 +16,8 @@ A: Span = (1, 0, 64)
 B: Span = (1, 64, 128)
 OVER_BOTH: Span = (1, 32, 96)
 ELSEWHERE: Span = (2, 0, 64)
+C: Span = (3, 0, 64)
+D: Span = (3, 64, 128)
 
 
 @pytest.mark.parametrize(
@@ -120,3 +122,26 @@ def test_patient_dispatches_run_one_level_later_where_nobody_waits_there() -> No
     # Who writes where it reads waits for it.
     again = [*touches[:-1], ([ELSEWHERE], [A])]
     assert with_patience(found, again, patient) == [0, 1, 1, 2, 2]
+
+
+def test_patient_dispatches_make_room_for_each_other() -> None:
+    # Parts of a product and their sum may both wait, while a chain of others goes on.
+    touches: list[tuple[list[Span], list[Span]]] = [
+        ([], [A]),
+        ([], [B]),
+        ([A], [ELSEWHERE]),
+        ([ELSEWHERE], [C]),
+        ([C], []),
+        ([B], [D]),
+    ]
+    levels = Levels()
+    found = [levels.place(*one) for one in touches]
+    assert found == [0, 0, 1, 2, 3, 1]
+    patient = [False, True, False, False, False, True]
+    assert with_patience(found, touches, patient) == [0, 1, 1, 2, 3, 2]
+    # Not where the sum has to come at once, nor where somebody writes what the product reads.
+    patient[5] = False
+    assert with_patience(found, touches, patient) == [0, 0, 1, 2, 3, 1]
+    patient[5] = True
+    touches[1], touches[2] = ([C], [B]), ([A], [ELSEWHERE, C])
+    assert with_patience(found, touches, patient) == [0, 0, 1, 2, 3, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from math import prod
 
+from studio.engine.compiler.target import GL
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.specs import Case, Pass, Variant
 
@@ -91,18 +92,16 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
             "COVER": _cover(out, 4),
             "QUADS": quads,
             "ROWS_EACH": each,
-            "DW_GROUPS": blocks,
         },
     )
-    if not case.wants("x"):
-        return (make("grads_linear_few_dw", groups=(blocks, 1, 1)),) if blocks else ()
-    dx = make("grads_linear_few_dx", groups=(units, 1, 1))
-    if not blocks:
-        return (dx,)
-    # dy, x, w, dw, db and dx, and what the tail of the group touches.
-    if 6 + case.tail_storages > case.traits.storage_blocks:
-        return (make("grads_linear_few_dw", groups=(blocks, 1, 1)), dx)
-    return (make("grads_linear_few", groups=(blocks + units, 1, 1)),)
+    # One dispatch each: that of the weights takes longer than that of x and is wanted later.
+    passes = []
+    if blocks:
+        late = rows <= GL.lingering_rows
+        passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patient=late))
+    if case.wants("x"):
+        passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
+    return tuple(passes)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
