@@ -58,6 +58,10 @@ _SHARES: Mapping[str, Mapping[str, float]] = {
     "profile": {"left": 0.13, "right": 0.40, "bottom": 0.32},
 }
 _LEAST = {"left": 240, "right": 300, "bottom": 160}
+_PLOTS = 240
+"""Height at which a plot can be read below its controls, where there is that much."""
+
+_MOST_PLOTS = 0.36
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
 _FRAME = QMargins(8, 40, 8, 8)
@@ -126,6 +130,8 @@ def _share_out(window: QMainWindow, workspace: str, first: Mapping[str, list[Doc
         share = _SHARES[workspace][side]
         whole = window.height() if side == "bottom" else window.width()
         size = max(_LEAST[side], round(whole * share))
+        if side == "bottom" and any(dock.spec.id == "plots" for dock in docks):
+            size = max(size, min(_PLOTS, round(whole * _MOST_PLOTS)))
         across = Qt.Orientation.Vertical if side == "bottom" else Qt.Orientation.Horizontal
         window.resizeDocks([docks[0]], [size], across)
         if len(docks) > 1:

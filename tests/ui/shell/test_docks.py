@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt
@@ -366,6 +367,18 @@ def test_a_low_window_gives_one_pane_at_a_time_the_whole_side(
     qtbot.waitUntil(lambda: right_columns(opened) == 2)
     opened.resize(1300, 720)
     qtbot.waitUntil(lambda: right_columns(opened) == 1)
+
+
+@pytest.mark.parametrize(("wide", "high"), [(1024, 700), (1280, 720), (1366, 768)])
+def test_plots_have_the_height_they_can_be_read_at_in_low_windows(
+    qtbot: QtBot, window: MainWindow, project: Path, wide: int, high: int
+) -> None:
+    window.resize(wide, high)
+    QApplication.processEvents()
+    window.documents.open_path(project)
+    qtbot.waitUntil(lambda: not window.is_welcoming)
+    qtbot.waitUntil(lambda: window.docks["plots"].height() == 240)
+    assert window.centralWidget().height() > 300
 
 
 def test_a_small_window_does_not_stay_in_the_next_one(

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QPalette, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -35,10 +35,12 @@ RATE = 10.0
 """Refreshes a second at most."""
 
 _BESIDE = 1.7
-_TALL = 110
+_TALL, _LEAST = 110, 96
 _NARROWEST = 240
 _EMPTY, _HIDDEN = 0.35, 1.0
 _ONE_ROW = 780
+_APART = 1
+_LINES = 3
 _MENU = ("plots.follow", "plots.log_y", "plots.outliers", "plots.pin", None, "plots.copy",
          "plots.export_csv")  # fmt: skip
 
@@ -57,7 +59,7 @@ class PlotsPane(PaneFrame):
         self._notify = studio.notify
         self._fail = studio.fail
         self._plots: dict[str, MetricPlot] = {}
-        self._placed: tuple[tuple[MetricPlot, ...], int] = ((), 0)
+        self._placed: tuple[tuple[MetricPlot, ...], int, int] = ((), 0, 0)
         self._current = ""
         self._space = False
         self._legend = Legend(self._display, self)
@@ -73,11 +75,14 @@ class PlotsPane(PaneFrame):
         self._area.setBackgroundRole(QPalette.ColorRole.Base)
         self._grid = QGridLayout(self._area)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setSpacing(1)
+        self._grid.setSpacing(_APART)
         self._scroll = QScrollArea(body)
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self._area)
+        self._scroll.viewport().installEventFilter(self)
+        self._replaced = QTimer(self, singleShot=True, interval=0)
+        self._replaced.timeout.connect(self._place_again)
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -180,18 +185,25 @@ class PlotsPane(PaneFrame):
         plots = self.plots
         wide, high = self._scroll.viewport().width(), self._scroll.viewport().height()
         columns = best_columns(len(plots), wide, high)
-        if (plots, columns) == self._placed:
+        rows = -(-len(plots) // columns)
+        tall = row_height(rows, high)
+        if (plots, columns, tall) == self._placed:
             return
-        self._placed = (plots, columns)
+        self._placed = (plots, columns, tall)
         for number, plot in enumerate(plots):
             self._grid.addWidget(plot, *divmod(number, columns))
             plot.show()
-        rows = -(-len(plots) // columns)
         for number in range(max(self._grid.rowCount(), rows)):
             self._grid.setRowStretch(number, 1 if number < rows else 0)
         for number in range(max(self._grid.columnCount(), columns)):
             self._grid.setColumnStretch(number, 1 if number < columns else 0)
-        self._area.setMinimumHeight(rows * _TALL if rows > 1 else 0)
+        self._area.setMinimumHeight(rows * (tall + _APART) - _APART if tall else 0)
+        # A notch of the wheel goes to the next row.
+        self._scroll.verticalScrollBar().setSingleStep(max(1, round((tall + _APART) / _LINES)))
+
+    def _place_again(self) -> None:
+        if not self._display.is_empty:
+            self._place()
 
     def _place_head(self) -> None:
         """Legend and controls on one line, or on two where that is too narrow."""
@@ -300,6 +312,10 @@ class PlotsPane(PaneFrame):
     # -- events ---------------------------------------------------------------------------------
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self._scroll.viewport():
+            # The legend has got another line, or a bar for scrolling stands beside the plots. What
+            # is being laid out is not to be changed meanwhile.
+            self._replaced.start()
         if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space:
             if not event.isAutoRepeat():
                 self._space = event.type() == QEvent.Type.KeyPress
@@ -317,6 +333,17 @@ class PlotsPane(PaneFrame):
         self._place_head()
         if not self._display.is_empty:
             self.draw()
+
+
+def row_height(rows: int, high: int) -> int:
+    """How high a row of plots is where not all are in sight; 0 where they share what there is.
+
+    Those in sight fill the place, so that none is cut.
+    """
+    if rows * (_TALL + _APART) - _APART <= high or rows == 1:
+        return 0
+    seen = max(1, (high + _APART) // (_TALL + _APART))
+    return max(_LEAST, (high + _APART) // seen - _APART)
 
 
 def best_columns(count: int, wide: int, high: int) -> int:
