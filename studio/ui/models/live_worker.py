@@ -391,7 +391,10 @@ class LiveWorker:
             if delay > 0:
                 self._condition.wait(delay)
             return True
-        return not self._closing and self._condition.wait(_LINGER_SECONDS)
+        if not self._closing and not self._gone:
+            self._condition.wait(_LINGER_SECONDS)
+        # What came while the lock was not held counts, also where the wait was over just before.
+        return self._woken or bool(self._channels or self._gone)
 
     def _served(self, channel: Channel, source: Source) -> float:
         try:
