@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError, EmptyDataError, ParameterError
+from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
@@ -101,10 +101,13 @@ def labels_from_array(
     """
     found = _labels_of(y, who, task, class_names, limits)
     if len(found.class_names) == 1:
-        raise EmptyDataError(
+        hint = "are these the labels?"
+        if task == "auto":
+            hint += " for numbers to predict set task regression"
+        raise DataError(
             f"expected at least two classes: every label is {quoted(found.class_names[0])}",
             who=who,
-            hint="are these the labels? for numbers to predict set task regression",
+            hint=hint,
         )
     return found
 

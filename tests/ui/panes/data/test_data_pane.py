@@ -368,8 +368,6 @@ def write_empty_source(folder: Path, kind: str) -> Path:
         path.write_text("" if kind == "empty.csv" else "width,height,kind\n")
     elif kind == "no_arrays.npz":
         np.savez(path)
-    elif kind == "one_class.npz":
-        np.savez(path, x=np.ones((5, 3), np.float32), y=np.zeros(5, np.int64))
     elif kind == "one_class":
         write_pictures(path, ("cat",))
         (path / "dog").mkdir()
@@ -390,7 +388,6 @@ def write_empty_source(folder: Path, kind: str) -> Path:
         ("empty.csv", "the file is empty"),
         ("header_only.csv", "the table has no rows of data"),
         ("no_arrays.npz", "the archive holds no arrays"),
-        ("one_class.npz", "expected at least two classes"),
     ],
 )
 def test_a_source_with_nothing_in_it_is_refused_with_a_sentence_and_changes_nothing(
@@ -421,6 +418,24 @@ def test_a_folder_with_one_class_yet_to_be_filled_is_attached_and_says_which(
     studio.data.reload()
     settled(studio, qtbot)
     assert studio.data.dataset.class_names == ("cat", "dog")
+
+
+def test_labels_of_one_class_are_attached_and_mended_by_another_task(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "heights.npz"
+    np.savez(path, x=np.ones((5, 3), np.float32), y=np.zeros(5, np.int64))
+    drop(pane, path)
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(pane.head.refusal.isVisible)
+    assert "expected at least two classes" in pane.head.refusal.text.text()
+    task = one(pane, QComboBox, "field_task")
+    assert task.isVisible()
+    task.setCurrentIndex(task.findText("regression", Qt.MatchFlag.MatchFixedString))
+    task.activated.emit(task.currentIndex())
+    settled(studio, qtbot)
+    assert studio.data.dataset is not None
+    assert studio.data.dataset.class_names == ()
 
 
 def test_three_files_are_not_dragged_in(pane: DataPane, tmp_path: Path) -> None:
