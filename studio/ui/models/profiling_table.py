@@ -39,6 +39,7 @@ class KernelRow:
         calls: how often it was measured.
         total_ms: time of all those calls.
         mean_us: mean time of a call.
+        median_us: time that half of the latest samples stay below: what a call usually takes.
         p95_us: time that 95 % of the latest samples stay below.
         min_us: shortest call.
         max_us: longest call.
@@ -62,6 +63,7 @@ class KernelRow:
     calls: int
     total_ms: float
     mean_us: float
+    median_us: float
     p95_us: float
     min_us: float
     max_us: float
@@ -140,9 +142,13 @@ class KernelTimes:
             groups.setdefault(_GROUP_KEYS[by](event), []).append(column)
         whole = float(self._sums.sum()) or 1.0
         latest = self._latest()
-        high = np.percentile(latest, 95, axis=0)
-        rows = [self._row(name, at, whole, latest, high, peaks) for name, at in groups.items()]
+        usual = np.percentile(latest, (50, 95), axis=0)
+        rows = [self._row(name, at, whole, latest, usual, peaks) for name, at in groups.items()]
         return tuple(sorted(rows, key=lambda row: -row.total_ms))
+
+    def together_us(self) -> float:
+        """What all kernels of an instrumented step usually take, one timed after the other."""
+        return float(np.median(self._latest().sum(axis=1))) if self.samples else 0.0
 
     def _latest(self) -> Floats:
         """The samples kept, oldest first."""
@@ -156,7 +162,7 @@ class KernelTimes:
         at: list[int],
         whole: float,
         latest: Floats,
-        high: Floats,
+        usual: Floats,
         peaks: Peaks | None,
     ) -> KernelRow:
         events = [self.events[column] for column in at]
@@ -166,7 +172,7 @@ class KernelTimes:
         flops, traffic = sum(e.flops for e in events), sum(e.traffic_bytes for e in events)
         bound, utilisation = _roofline(events, self._sums[at], seconds, peaks)
         each = latest[:, at]
-        p95 = high[at[0]] if len(at) == 1 else np.percentile(each, 95)
+        median, p95 = usual[:, at[0]] if len(at) == 1 else np.percentile(each, (50, 95))
         return KernelRow(
             id=name,
             indices=tuple(e.index for e in events),
@@ -177,6 +183,7 @@ class KernelTimes:
             calls=self.samples * len(at),
             total_ms=total * 1e-3,
             mean_us=step / len(at),
+            median_us=float(median),
             p95_us=float(p95),
             min_us=float(self._least[at].min()),
             max_us=float(self._most[at].max()),

@@ -49,6 +49,7 @@ def test_a_row_has_the_statistics_numpy_has(rng: np.random.Generator) -> None:
     assert conv.calls == 200
     assert conv.total_ms == pytest.approx(mine.sum() * 1e-3)
     assert conv.mean_us == pytest.approx(mine.mean())
+    assert conv.median_us == pytest.approx(np.median(mine))
     assert conv.p95_us == pytest.approx(np.percentile(mine, 95))
     assert (conv.min_us, conv.max_us) == (mine.min(), mine.max())
     assert conv.share == pytest.approx(mine.sum() / samples.sum())
@@ -58,7 +59,9 @@ def test_a_row_has_the_statistics_numpy_has(rng: np.random.Generator) -> None:
     both = samples[:, 1:3]
     assert (add.calls, add.indices) == (400, (1, 2))
     assert add.mean_us == pytest.approx(both.mean())
+    assert add.median_us == pytest.approx(np.median(both))
     assert add.max_us == both.max()
+    assert times.together_us() == pytest.approx(np.median(samples.sum(axis=1)))
     assert add.recent == pytest.approx(both.sum(axis=1)[-RECENT:])
     assert sum(row.share for row in rows.values()) == pytest.approx(1.0)
 

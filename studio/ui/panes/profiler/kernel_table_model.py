@@ -31,7 +31,7 @@ class KernelTableModel(QAbstractTableModel):
     def __init__(self) -> None:
         super().__init__()
         self._rows: tuple[KernelRow, ...] = ()
-        self._column, self._descending = "mean", True
+        self._column, self._descending = "median", True
 
     @property
     def _arrow(self) -> str:
@@ -136,4 +136,16 @@ def _tip(column: Column, row: KernelRow) -> str:
     return f"{column.title}: {exact}\n{column.tip}"
 
 
-_CARD = ("section", "kernel", "calls", "mean", "p95", "min", "max", "gflops", "gbytes", "bound")
+_CARD = (
+    "section",
+    "kernel",
+    "calls",
+    "median",
+    "mean",
+    "p95",
+    "min",
+    "max",
+    "gflops",
+    "gbytes",
+    "bound",
+)

@@ -302,11 +302,21 @@ class ProfilerPane(PaneFrame):
         bar = found.bar
         every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
         mean = f"mean of {numbers.count(every)} steps, " if every else ""
-        self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}")
+        times = found.times
+        together = 0.0 if times is None else times.together_us() * 1e-6
+        said = numbers.duration(together)
+        self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}, {said} together")
+        more = ""
+        if bar is not None and together > bar.seconds:
+            more = (
+                f" Timed one by one, the kernels of a step take {said} together: longer than the"
+                f" whole step, {numbers.duration(bar.seconds)}, in which nothing is timed between"
+                " them. The bar counts them without what the timing adds."
+            )
         self._steps.setToolTip(
             f"Kernels are timed in instrumented steps of a {found.subject.origin}, which take turns"
             " with plain ones; the step bar tells what that costs. The bar leaves out steps"
-            " during which panes were opened, once there are others."
+            f" during which panes were opened, once there are others.{more}"
         )
 
     def _show_buttons(self) -> None:

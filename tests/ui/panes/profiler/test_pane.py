@@ -24,6 +24,8 @@ from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
+from studio.ui.kit import numbers
+from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models import entities
 from studio.ui.models.profiling_columns import COLUMNS
 from studio.ui.models.profiling_table import KernelTimes
@@ -95,6 +97,23 @@ def test_nothing_measured_offers_a_dry_run_that_shows_a_step(
     shown = pane.findChild(object, "profiled_device").whole
     assert shown == found.subject.device
     assert found.clock in pane.findChild(object, "profiled_steps").whole
+
+
+def test_the_foot_says_how_kernels_timed_one_by_one_relate_to_a_step(
+    measured: ProfilerPane, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, bar = studio.profiling.measurement, studio.profiling.bar
+    assert found is not None
+    assert found.times is not None
+    assert bar is not None
+    foot = measured.findChild(ElidedLabel, "profiled_steps")
+    together = found.times.together_us()
+    assert foot.whole.endswith(f", {numbers.duration(together * 1e-6)} together")
+    for factor, is_longer in ((2.0, True), (0.5, False)):
+        spent = bar.seconds * factor * 1e6
+        monkeypatch.setattr(found.times, "together_us", lambda spent=spent: spent)
+        measured._show_subject()
+        assert ("longer than the whole step" in foot.toolTip()) is is_longer
 
 
 def test_the_bar_fills_its_width_in_order(measured: ProfilerPane, studio: Studio) -> None:
@@ -243,7 +262,7 @@ def test_columns_are_chosen_and_one_always_stays(measured: ProfilerPane, qtbot: 
 def test_the_usual_columns_fit_a_narrow_pane(measured: ProfilerPane) -> None:
     table = measured.table
     assert table.horizontalScrollBar().maximum() == 0
-    assert table.shown_columns() == ("instruction", "layer", "mean", "share", "peak")
+    assert table.shown_columns() == ("instruction", "layer", "median", "share", "peak")
 
 
 def test_a_wide_pane_shows_waste_and_history_until_columns_are_chosen(
@@ -348,7 +367,7 @@ def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> No
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     head, line = QGuiApplication.clipboard().text().split("\n")
     cells = dict(zip(head.split("\t"), line.split("\t"), strict=True))
-    assert float(cells["Mean µs"]) == row.mean_us
+    assert float(cells["Median µs"]) == row.median_us
     assert cells["Layer"] == row.layers
 
 
