@@ -9,7 +9,7 @@ from studio.instruction_view.model.tensor_rows import TensorRow
 
 TensorColumnKey: TypeAlias = Literal[
     "register", "name", "shape", "dtype", "bytes", "role", "producer", "uses", "lifetime",
-    "place", "shares", "least", "greatest", "nan",
+    "place", "shares", "least", "greatest", "nan", "step",
 ]  # fmt: skip
 
 
@@ -20,11 +20,13 @@ class Extremes(NamedTuple):
         least: smallest finite number; None where there is none.
         greatest: largest finite number; None where there is none.
         nan: how many are NaN.
+        step: the training step at which it was looked at.
     """
 
     least: float | None
     greatest: float | None
     nan: int
+    step: int
 
 
 class TensorColumn(NamedTuple):
@@ -67,6 +69,8 @@ TENSOR_COLUMNS: tuple[TensorColumn, ...] = (
                  is_live=True),
     TensorColumn("nan", "NaN", "How many were NaN when last looked at.", 6, is_number=True,
                  is_live=True),
+    TensorColumn("step", "Seen at", "Training step after which it was last looked at.", 8,
+                 is_number=True, is_live=True),
 )  # fmt: skip
 
 
@@ -74,7 +78,7 @@ def tensor_cell(
     row: TensorRow, key: TensorColumnKey, seen: Extremes | None = None, alias: str = ""
 ) -> str:
     """What stands in a cell; ``alias`` is what a person calls the tensor."""
-    if key in ("least", "greatest", "nan"):
+    if key in ("least", "greatest", "nan", "step"):
         return "" if seen is None else _live_cell(seen, key)
     if key == "register":
         return str(row.ref)
@@ -110,6 +114,7 @@ def tensor_order(
         "least": None if seen is None else seen.least,
         "greatest": None if seen is None else seen.greatest,
         "nan": None if seen is None else seen.nan,
+        "step": None if seen is None else seen.step,
     }
     if key not in numbers:
         return (0.0, tensor_cell(row, key, alias=alias))
@@ -128,7 +133,7 @@ def _shares_text(row: TensorRow) -> str:
 
 
 def _live_cell(seen: Extremes, key: TensorColumnKey) -> str:
-    if key == "nan":
-        return str(seen.nan)
+    if key in ("nan", "step"):
+        return str(seen.nan if key == "nan" else seen.step)
     number = seen.least if key == "least" else seen.greatest
     return "" if number is None else f"{number:.4g}"

@@ -27,6 +27,7 @@ from studio.instruction_view.view.tips import register_tip
 from studio.ui.kit import binding, contexts
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.live import LiveView
 from studio.ui.models.live_survey import TensorSurvey
 
 if TYPE_CHECKING:
@@ -126,14 +127,12 @@ class TensorMapPane(PaneFrame):
     def take_seen(self) -> None:
         """Take over what was seen of tensors last: by the live views, and looking on purpose."""
         self._survey.want(self.table.keys_wanted())
-        seen = {key: _extremes(found) for key, found in self._survey.seen.items()}
+        seen = {key: _extremes(*look) for key, look in self._survey.seen.items()}
         for view in self._live.views:
             frame = view.frame
-            if frame is None or frame.statistics is None or frame.wish.minus is not None:
+            if frame is None or frame.statistics is None or not _is_the_tensor(view):
                 continue
-            # Several pictures in a row are more than the tensor.
-            if not view.past:
-                seen[view.entity.key] = _extremes(frame.statistics)
+            seen[view.entity.key] = _extremes(frame.statistics, frame.snapshot.moment.step)
         self.table.take_seen(seen)
 
     def _forget_seen(self, _document: object) -> None:
@@ -193,9 +192,18 @@ class TensorMapPane(PaneFrame):
         QToolTip.showText(at, register_tip(row, names, alias), self)
 
 
-def _extremes(found: Statistics) -> Extremes:
+def _is_the_tensor(view: LiveView) -> bool:
+    """Whether a view shows its tensor as it is now.
+
+    One that nobody sees keeps the picture it had; several pictures in a row are more than a tensor.
+    """
+    wish = view.wish
+    return wish.active and wish.held is None and wish.minus is None and not view.past
+
+
+def _extremes(found: Statistics, step: int) -> Extremes:
     low, high = (found.low, found.high) if found.finite else (None, None)
-    return Extremes(low, high, found.nan)
+    return Extremes(low, high, found.nan, step)
 
 
 def _explained() -> str:

@@ -292,14 +292,15 @@ class TensorTable(QTableView):
         bar.setValue(value)
 
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
-        """Show what was last seen of some tensors; those columns are hidden without any."""
+        """Show what was last seen of some tensors; those columns appear with the first look."""
         if seen == self._rows.seen and self._has_seen is not None:
             return
         self._rows.take_seen(seen)
-        if bool(seen) != self._has_seen:
+        # They stay: with every change of the network all is looked at anew.
+        if self._has_seen is None or (seen and not self._has_seen):
             self._has_seen = bool(seen)
-            for place, column in enumerate(TENSOR_COLUMNS):
-                if column.is_live and place not in self._chosen_columns:
+            for place in _LIVE:
+                if place not in self._chosen_columns:
                     self.setColumnHidden(place, not seen)
 
     def annotate(self, annotations: Annotations) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from studio.engine.core.signal import Signal
 from studio.engine.runtime.live_statistics import Statistics
@@ -10,12 +11,25 @@ from studio.engine.train.trainer import Trainer
 from studio.ui.models.entities import Entity
 from studio.ui.models.live import LiveTensors, LiveView
 from studio.ui.models.live_frames import SHARE
+from studio.ui.models.live_resting import Resting
 from studio.ui.models.scheduling import Handle, Scheduler
 
 PAUSE = 0.25
 """Seconds between two looks."""
 PATIENCE = 1.0
 """Seconds after which a tensor that does not come is passed over."""
+
+
+class Look(NamedTuple):
+    """What was seen of a tensor at one look.
+
+    Attributes:
+        statistics: of its numbers.
+        step: the training step at which they were so; 0 for before the first.
+    """
+
+    statistics: Statistics
+    step: int
 
 
 class TensorSurvey:
@@ -30,18 +44,18 @@ class TensorSurvey:
         self.changed: Signal[[]] = Signal()
         self._live = live
         self._scheduler = scheduler
-        self._seen: dict[str, Statistics] = {}
+        self._seen: dict[str, Look] = {}
         self._wanted: tuple[str, ...] = ()
         self._looked: dict[str, int] = {}
         self._round = 0
         self._view: LiveView | None = None
         self._timer: Handle | None = None
-        self._trainer: Trainer | None = None
+        self._source: Trainer | Resting | None = None
         live.changed.connect(self._source_changed)
 
     @property
-    def seen(self) -> Mapping[str, Statistics]:
-        """The last statistics, by the key of the tensor."""
+    def seen(self) -> Mapping[str, Look]:
+        """The last looks, by the key of the tensor."""
         return self._seen
 
     def want(self, keys: Sequence[str]) -> None:
@@ -59,10 +73,14 @@ class TensorSurvey:
         self.changed.emit()
 
     def _source_changed(self) -> None:
-        if self._live.trainer is not self._trainer:
-            self._trainer = self._live.trainer
-            # Gradients and activations of another training are none of this one's.
+        source = self._live.trainer or self._live.resting
+        if source is not self._source:
+            self._source = source
+            # What another training or other weights hold says nothing of these, the look that is
+            # on its way included.
             self._seen, self._looked = {}, {}
+            if self._view is not None:
+                self._leave()
 
     def _next(self) -> None:
         self._timer = None
@@ -85,7 +103,7 @@ class TensorSurvey:
             return
         frame = view.frame
         if frame is not None and frame.statistics is not None:
-            self._seen[view.entity.key] = frame.statistics
+            self._seen[view.entity.key] = Look(frame.statistics, frame.snapshot.moment.step)
             self._leave()
             self.changed.emit()
         elif view.status.state == "missing" or self._live.trainer is None:

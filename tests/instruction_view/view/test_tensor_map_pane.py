@@ -381,28 +381,70 @@ def test_a_tensor_seen_anew_paints_its_own_cells_and_no_more(pane: TensorMapPane
     pane.resize(900, 500)
     pane._look.stop()
     keys = [row.key for row in table.shown[:3]]
-    table.take_seen({key: Extremes(-1.0, 1.0, 0) for key in keys})
+    table.take_seen({key: Extremes(-1.0, 1.0, 0, 1) for key in keys})
     told: list[tuple[int, int, int, int]] = []
     table.model().dataChanged.connect(
         lambda first, last: told.append((first.row(), first.column(), last.row(), last.column()))
     )
     painted = Painted(table.viewport())
-    table.take_seen({key: Extremes(-1.0, 1.0, 0) for key in keys})
+    table.take_seen({key: Extremes(-1.0, 1.0, 0, 1) for key in keys})
     assert told == []
     assert painted.take() == []
-    table.take_seen({key: Extremes(-1.0, 1.0 + (key == keys[1]), 0) for key in keys})
+    table.take_seen({key: Extremes(-1.0, 1.0 + (key == keys[1]), 0, 1) for key in keys})
     assert told == [(1, live[0], 1, live[-1])]
     # Those columns are out of sight.
     assert painted.take() == []
     table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
     painted.take()
-    table.take_seen({key: Extremes(-1.0, 1.0 + 2 * (key == keys[1]), 0) for key in keys})
+    table.take_seen({key: Extremes(-1.0, 1.0 + 2 * (key == keys[1]), 0, 1) for key in keys})
     row = table.visualRect(table.model().index(1, live[0]))
     parts = painted.take()
     assert parts
     assert all(part.top() >= row.top() - 1 for part in parts)
     assert all(part.bottom() <= row.bottom() + 1 for part in parts)
     assert table.model().index(1, live[1]).data().strip() == "3"
+
+
+def test_copied_rows_tell_at_which_step_a_tensor_was_looked_at(pane: TensorMapPane) -> None:
+    pane._look.stop()
+    first, second, third = (row.key for row in pane.table.shown[:3])
+    pane.table.take_seen({first: Extremes(-1.0, 2.0, 0, 120), second: Extremes(None, None, 4, 7)})
+    # Out of sight, where nothing is looked at.
+    assert pane.table.keys_wanted() == ()
+    head, *lines = (line.split("\t") for line in pane.table.copied().splitlines())
+    begin = head.index("Min")
+    assert head[begin:] == ["Min", "Max", "NaN", "Seen at"]
+    assert [line[begin:] for line in lines[:3]] == [
+        ["-1", "2", "0", "120"], ["", "", "4", "7"], ["", "", "", ""],
+    ]  # fmt: skip
+    assert third == pane.table.shown[2].key
+
+
+def test_a_view_that_nobody_sees_tells_nothing_of_its_tensor(
+    studio: Studio, pane: TensorMapPane, qtbot: QtBot
+) -> None:
+    pane._look.stop()
+    pane.table.take_seen({})
+    least = [column.key for column in TENSOR_COLUMNS].index("least")
+    index = pane.table.row_of(tensor_ref(pane, "conv1/kernel"))
+
+    def cell() -> str:
+        return str(pane.table.model().index(index.row(), least).data()).strip()
+
+    for place, each in enumerate(TENSOR_COLUMNS):
+        if each.is_live:
+            pane.table.choose_column(place, is_shown=False)
+    view = studio.live.open(entities.tensor("conv1/kernel"))
+    view.want(active=True)
+    qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
+    pane._survey.forget()
+    pane.take_seen()
+    assert cell()
+    # Its picture stays what it was, while the tensor changes.
+    view.want(active=False)
+    pane.take_seen()
+    assert not cell()
+    view.close()
 
 
 def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
@@ -412,10 +454,10 @@ def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
     pane._look.stop()
     greatest = [column.key for column in TENSOR_COLUMNS].index("greatest")
     keys = [row.key for row in table.shown[:3]]
-    table.take_seen({key: Extremes(0.0, float(n), 0) for n, key in enumerate(keys)})
+    table.take_seen({key: Extremes(0.0, float(n), 0, 1) for n, key in enumerate(keys)})
     table.sortByColumn(greatest, Qt.SortOrder.AscendingOrder)
     assert [row.key for row in table.shown[:3]] == keys
-    table.take_seen({key: Extremes(0.0, 9.0 - n, 0) for n, key in enumerate(keys)})
+    table.take_seen({key: Extremes(0.0, 9.0 - n, 0, 1) for n, key in enumerate(keys)})
     assert [row.key for row in table.shown[:3]] == keys[::-1]
 
 

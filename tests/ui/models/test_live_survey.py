@@ -67,7 +67,7 @@ def test_every_tensor_wanted_is_seen_and_one_is_looked_at_at_a_time(
     desk.until(all_seen)
     assert most == 1
     for name, array in arrays.items():
-        found = desk.survey.seen[name]
+        found = desk.survey.seen[name].statistics
         assert (found.low, found.high) == (np.nanmin(array), np.nanmax(array))
         assert found.nan == np.isnan(array).sum()
     desk.survey.want(())
@@ -126,3 +126,26 @@ def test_nothing_is_looked_at_while_live_views_rest(desk: Desk) -> None:
     desk.until(lambda: "t" in desk.survey.seen)
     desk.survey.forget()
     assert not desk.survey.seen
+
+
+def test_other_weights_are_looked_at_anew(desk: Desk) -> None:
+    held = [
+        HeldWeights("a test", lambda n=n: {"t": np.full(3, n, np.float32)}, step=10 * n)
+        for n in range(3)
+    ]
+    desk.live.rest_on(held[1])
+    desk.survey.want(["t"])
+    desk.until(lambda: "t" in desk.survey.seen)
+    look = desk.survey.seen["t"]
+    assert (look.statistics.high, look.step) == (1.0, 10)
+    # It is not looked at for the moment, and still nothing is told that is not so any more.
+    desk.survey.want(())
+    desk.live.rest_on(held[2])
+    assert not desk.survey.seen
+    desk.survey.want(["t"])
+    (view,) = desk.live.views
+    desk.live.rest_on(held[0])
+    assert view not in desk.live.views
+    desk.until(lambda: "t" in desk.survey.seen)
+    look = desk.survey.seen["t"]
+    assert (look.statistics.high, look.step) == (0.0, 0)
