@@ -299,24 +299,16 @@ class ProfilerPane(PaneFrame):
         steps = numbers.count(found.samples)
         self.set_note(state)
         self._device.set_text(found.subject.device)
-        bar = found.bar
+        bar, times = found.bar, found.times
         every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
         mean = f"mean of {numbers.count(every)} steps, " if every else ""
-        times = found.times
         together = 0.0 if times is None else times.together_us() * 1e-6
         said = numbers.duration(together)
         self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}, {said} together")
-        more = ""
-        if bar is not None and together > bar.seconds:
-            more = (
-                f" Timed one by one, the kernels of a step take {said} together: longer than the"
-                f" whole step, {numbers.duration(bar.seconds)}, in which nothing is timed between"
-                " them. The bar counts them without what the timing adds."
-            )
         self._steps.setToolTip(
             f"Kernels are timed in instrumented steps of a {found.subject.origin}, which take turns"
             " with plain ones; the step bar tells what that costs. The bar leaves out steps"
-            f" during which panes were opened, once there are others.{more}"
+            f" during which panes were opened, once there are others.{_excess(together, bar)}"
         )
 
     def _show_buttons(self) -> None:
@@ -462,3 +454,14 @@ class ProfilerPane(PaneFrame):
 
     def _written(self, path: Path) -> None:
         self._notify(f"Wrote {path.name}", "ok", details=str(path))
+
+
+def _excess(together: float, bar: StepBar | None) -> str:
+    """Why kernels timed one by one take longer than a whole step; empty where they do not."""
+    if bar is None or together <= bar.seconds:
+        return ""
+    return (
+        f" Timed one by one, the kernels of a step take {numbers.duration(together)} together:"
+        f" longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing is timed"
+        " between them. The bar counts them without what the timing adds."
+    )
