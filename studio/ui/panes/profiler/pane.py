@@ -33,6 +33,7 @@ from studio.ui.models.profiling_actions import NOTHING_MEASURED
 from studio.ui.models.profiling_columns import RowFilter
 from studio.ui.models.profiling_table import GROUPINGS, Grouping, KernelRow
 from studio.ui.models.selection import Selection
+from studio.ui.models.step_bar import StepBar
 from studio.ui.models.studio import Studio
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.kernel_table import KernelTable
@@ -305,11 +306,7 @@ class ProfilerPane(PaneFrame):
         together = 0.0 if times is None else times.together_us() * 1e-6
         said = numbers.duration(together)
         self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}, {said} together")
-        self._steps.setToolTip(
-            f"Kernels are timed in instrumented steps of a {found.subject.origin}, which take turns"
-            " with plain ones; the step bar tells what that costs. The bar leaves out steps"
-            f" during which panes were opened, once there are others.{_excess(together, bar)}"
-        )
+        self._steps.setToolTip(_steps_tip(found.subject.origin, together, bar))
 
     def _show_buttons(self) -> None:
         model = self._profiling
@@ -456,12 +453,17 @@ class ProfilerPane(PaneFrame):
         self._notify(f"Wrote {path.name}", "ok", details=str(path))
 
 
-def _excess(together: float, bar: StepBar | None) -> str:
-    """Why kernels timed one by one take longer than a whole step; empty where they do not."""
+def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:
+    """Which steps were measured, and why kernels timed one by one may take longer than one."""
+    told = (
+        f"Kernels are timed in instrumented steps of a {origin}, which take turns with plain ones;"
+        " the step bar tells what that costs. The bar leaves out steps during which panes were"
+        " opened, once there are others."
+    )
     if bar is None or together <= bar.seconds:
-        return ""
+        return told
     return (
-        f" Timed one by one, the kernels of a step take {numbers.duration(together)} together:"
+        f"{told} Timed one by one, the kernels of a step take {numbers.duration(together)} together:"
         f" longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing is timed"
         " between them. The bar counts them without what the timing adds."
     )
