@@ -463,7 +463,7 @@ def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:
     if bar is None or together <= bar.seconds:
         return told
     return (
-        f"{told} Timed one by one, the kernels of a step take {numbers.duration(together)} together:"
-        f" longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing is timed"
-        " between them. The bar counts them without what the timing adds."
+        f"{told} Timed one by one, the kernels of a step take {numbers.duration(together)}"
+        f" together: longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing is"
+        " timed between them. The bar counts them without what the timing adds."
     )
