@@ -464,6 +464,6 @@ def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:
         return told
     return (
         f"{told} Timed one by one, the kernels of a step take {numbers.duration(together)}"
-        f" together: longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing is"
-        " timed between them. The bar counts them without what the timing adds."
+        f" together: longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing"
+        " is timed between them. The bar counts them without what the timing adds."
     )
