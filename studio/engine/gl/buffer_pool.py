@@ -116,6 +116,7 @@ class BufferPool:
         self._free = _FreeLists()
         self._lent: dict[int, Allocation] = {}
         self._counters = PoolCounters(budget_bytes=budget_bytes)
+        self._copied: set[int] = set()
 
     def counters(self) -> PoolCounters:
         """A copy of the counters; may be asked for from any thread."""
@@ -231,6 +232,7 @@ class BufferPool:
             more = min(done, target.nbytes - done)
             self.copy(buffer.slice(begin, more), buffer.slice(begin + done, more))
             done += more
+        self._settle()
 
     def upload(self, target: Slice, data: npt.NDArray[np.generic] | bytes | memoryview) -> None:
         """Copy host memory into a range, in one piece and without the interpreter lock.
@@ -250,9 +252,13 @@ class BufferPool:
             )
         if source.nbytes == 0:
             return
-        gl = self.gl
+        gl, name = self.gl, target.buffer.name
+        # NVIDIA (580.159) carries an upload out before queued copies of its buffer, and one that is
+        # no whole words before an earlier upload to a new buffer.
+        if name in self._copied or source.nbytes % 4 or target.offset % 4:
+            self._settle()
         gl.memory_barrier(const.BUFFER_UPDATE_BARRIER_BIT)
-        gl.bind_buffer(const.COPY_WRITE_BUFFER, target.buffer.name)
+        gl.bind_buffer(const.COPY_WRITE_BUFFER, name)
         gl.buffer_sub_data(
             const.COPY_WRITE_BUFFER, target.offset, source.nbytes, source.ctypes.data
         )
@@ -277,7 +283,13 @@ class BufferPool:
             target.offset,
             source.nbytes,
         )
+        self._copied.update((source.buffer.name, target.buffer.name))
         gl.check(f"copying {source.buffer.purpose} to {target.buffer.purpose}")
+
+    def _settle(self) -> None:
+        """Wait until nothing is queued that an upload could overtake."""
+        self.gl.finish()
+        self._copied.clear()
 
     def _capacity(self, nbytes: int) -> int:
         """What a buffer for a request holds."""

@@ -112,6 +112,32 @@ def test_upload_behind_a_clear_of_a_new_buffer_is_not_lost(
 
 
 @pytest.mark.gl
+@pytest.mark.parametrize("size", [16, 15, 240, 241])
+@pytest.mark.parametrize("offset", [0, 1, 4])
+@pytest.mark.parametrize("capacity", [256, 4096, 1 << 20])
+def test_upload_does_not_overtake_what_was_queued_before_it(
+    engine: EngineThread, pool: BufferPool, size: int, offset: int, capacity: int
+) -> None:
+    def of(*earlier: str) -> list[int]:
+        zeros = pool.acquire(capacity, "zeros", zero=True)
+        buffer = pool.acquire(capacity, "a new buffer")
+        for what in earlier:
+            if what == "upload":
+                pool.upload(buffer.slice(), np.zeros(capacity, np.uint8))
+            else:
+                pool.copy(zeros.slice(), buffer.slice())
+        pool.upload(buffer.slice(offset, size), np.full(size, 7, np.uint8))
+        found = read_now(pool, buffer.slice(offset, size))
+        pool.release(zeros)
+        pool.release(buffer)
+        pool.trim()
+        return found.tolist()
+
+    for earlier in ("upload",), ("copy",), ("upload", "copy"), ("copy", "upload"):
+        assert engine.call(of, *earlier) == [7] * size, earlier
+
+
+@pytest.mark.gl
 @pytest.mark.parametrize(
     ("words", "begin", "end"),
     [(256, 25, 75), (1 << 20, 3, (1 << 20) - 5), ((1 << 20) + 9, 0, (1 << 19) + 1)],
