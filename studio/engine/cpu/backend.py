@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
+from weakref import WeakSet
 
 import numpy as np
 
@@ -37,8 +38,9 @@ class CpuBackend:
         self._target = target
         self._means = means or Means.of_machine()
         self._count = MemoryCount()
-        self._sessions: list[CpuSession] = []
-        self._executables: list[CpuExecutable] = []
+        # Weakly: a device stays open from one training to the next, and their programs do not.
+        self._sessions: WeakSet[CpuSession] = WeakSet()
+        self._executables: WeakSet[CpuExecutable] = WeakSet()
         self._closed = False
 
     @property
@@ -72,7 +74,7 @@ class CpuBackend:
         """A session with nothing in it."""
         self._require_open()
         session = CpuSession(self._count, self._target)
-        self._sessions.append(session)
+        self._sessions.add(session)
         return session
 
     def compile(
@@ -104,7 +106,7 @@ class CpuBackend:
             program, session, batch, self._target, self._count, self.device, self._means,
             progress,
         )  # fmt: skip
-        self._executables.append(made)
+        self._executables.add(made)
         return made
 
     def memory(self) -> MemoryReport:
@@ -117,9 +119,9 @@ class CpuBackend:
 
     def close(self) -> None:
         """Close what is open; sessions and executables are void after this."""
-        for executable in self._executables:
+        for executable in tuple(self._executables):
             executable.close()
-        for session in self._sessions:
+        for session in tuple(self._sessions):
             session.close()
         self._executables.clear()
         self._sessions.clear()

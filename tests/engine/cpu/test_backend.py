@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -121,6 +122,17 @@ def test_memory_counts_go_up_and_come_back() -> None:
     after = backend.memory()
     assert (after.persistent_bytes, after.transient_bytes, after.buffers) == (0, 0, 0)
     assert after.peak_bytes >= report.persistent_bytes + report.transient_bytes
+
+
+def test_a_backend_outlives_what_was_closed_without_keeping_it() -> None:
+    backend, session, executable = opened()
+    gone = [weakref.ref(session), weakref.ref(executable), weakref.ref(executable.program)]
+    executable.close()
+    session.close()
+    del session, executable
+    gc.collect()
+    assert [each() for each in gone] == [None, None, None]
+    backend.close()
 
 
 def test_profile_names_section_kernel_and_cost() -> None:
