@@ -167,8 +167,11 @@ class AccessibleCanvas(QAccessibleObject):
         entity = _entity(what)
         found = self._things.get(entity)
         if found is None:
-            made = AccessibleLayer if isinstance(what, str) else AccessibleWire
-            found = self._things[entity] = made(self._canvas, what)  # type: ignore[arg-type]
+            if isinstance(what, str):
+                found = AccessibleLayer(self._canvas, what)
+            else:
+                found = AccessibleWire(self._canvas, what)
+            self._things[entity] = found
         return found
 
     def forget_gone(self) -> None:
