@@ -47,19 +47,28 @@ _BLOCK_SECONDS = 0.02
 _MOST_STEPS = 2000
 
 
-def measure(block: Callable[[], float], steps: int, repeats: int = 7, warm: int = 2) -> Timing:
-    """Run a block of ``steps`` (it returns its seconds) and keep the median of the repeats."""
+def _work(block: Callable[[], float], least: int = 1) -> None:
+    """Run a block until the device's clock has risen, and so many times at least."""
     work = SteadyWork()
-    while warm > 0 or work.seconds < WARM_SECONDS:
+    while least > 0 or work.seconds < WARM_SECONDS:
         took = block()
         work.add(time.perf_counter(), took)
-        warm -= 1
+        least -= 1
+
+
+def measure(block: Callable[[], float], steps: int, repeats: int = 7, warm: int = 2) -> Timing:
+    """Run a block of ``steps`` (it returns its seconds) and keep the median of the repeats."""
+    _work(block, warm)
     found = sorted(block() / steps * 1e3 for _ in range(repeats))
     return Timing(statistics.median(found), found[0], found[-1])
 
 
 def enough_steps(block: Callable[[int], float], least: int = 20) -> int:
-    """Steps of a block by which its beginning and its end, some ten microseconds, do not count."""
+    """Steps of a block by which its beginning and its end, some ten microseconds, do not count.
+
+    Counted at a risen clock: at that of a GPU which compiles, a block is four times too short.
+    """
+    _work(lambda: block(least))
     steps = least
     while steps < _MOST_STEPS and block(steps) < _BLOCK_SECONDS:
         steps *= 2
