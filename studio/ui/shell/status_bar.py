@@ -211,7 +211,10 @@ class StatusBar(QWidget):
         )
         binding.refresh(self, self._show_validity, studio.problems.changed)
         binding.connect(self, studio.document_replaced, self._replaced)
-        binding.refresh(self, self._show_step, studio.profiling.changed, rate=4, live="fact")
+        binding.refresh(
+            self, self._show_step, studio.profiling.changed, studio.profiling.state_changed,
+            rate=4, live="fact",
+        )  # fmt: skip
         binding.refresh(self, self._show_tasks, studio.tasks.changed, rate=10)
         binding.refresh(self, self._show_bell, studio.notices.changed)
         binding.connect(self, studio.preferences.changed, self._preference_changed)

@@ -115,7 +115,11 @@ def device_fact(studio: Studio) -> Fact:
 
 def step_fact(studio: Studio) -> Fact:
     """How long a step takes."""
-    bar = studio.profiling.bar
+    profiling = studio.profiling
+    bar = profiling.bar
+    if studio.training.is_busy and (profiling.frozen or not profiling.is_live):
+        # What was measured before is of another training, or of another time in this one.
+        bar = None
     if bar is not None and bar.seconds > 0:
         tip = f"Measured over {bar.plain_steps + bar.instrumented_steps} steps"
         if bar.sees_studio:

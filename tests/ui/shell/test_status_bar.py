@@ -91,6 +91,36 @@ def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: Ma
     qtbot.waitUntil(lambda: abs(shown - latest) <= 1e-3 * abs(latest))
 
 
+def test_the_time_of_a_step_is_of_the_training_under_way(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    profiling = compiled.studio.profiling
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
+    compiled.studio.preferences.set("backend", "cpu")
+
+    def says(what: str) -> None:
+        qtbot.waitUntil(lambda: text(compiled, "step").endswith(what), timeout=30_000)
+
+    training.start()
+    says("/step")
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    profiling.set_quiet(True)
+    training.start()
+    says("samples/s")
+    profiling.set_quiet(False)
+    says("/step")
+    training.pause()
+    qtbot.waitUntil(lambda: training.state == "paused", timeout=20_000)
+    profiling.set_frozen(True)
+    says("samples/s")
+    profiling.set_frozen(False)
+    says("/step")
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+
+
 def test_the_bars_above_and_below_tell_of_the_same_batch(
     qtbot: QtBot, compiled: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
