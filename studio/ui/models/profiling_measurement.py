@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from studio.engine.core.tensor import TensorType
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.totals import Peaks
@@ -22,6 +23,8 @@ from studio.ui.models.selection import Selection
 from studio.ui.models.step_bar import StepBar, step_bar
 
 Origin: TypeAlias = Literal["training", "dry run"]
+_Work: TypeAlias = tuple[str, tuple[TensorType, ...]]
+"""An instruction, and what it works on."""
 
 WINDOWS = 400
 """Windows the step bar looks back over."""
@@ -96,6 +99,7 @@ class Measurement:
         self._entry_of = _entry_of(subject.program)
         self._bar: StepBar | None = None
         self._rows: dict[tuple[Grouping, Peaks | None], tuple[KernelRow, ...]] = {}
+        self._places: tuple[Provenance, Mapping[int, int]] | None = None
 
     def add(self, windows: Iterable[StepWindow], *, restless: bool = False) -> bool:
         """Count what a sampler found; whether there was anything.
@@ -164,17 +168,28 @@ class Measurement:
         """Mean milliseconds by instruction, of the program another view shows.
 
         Args:
-            shown: the provenance of that program; instructions are found by their stable keys.
+            shown: the provenance of that program; instructions are found by their stable keys, and
+                have a time where they do the same work there: as much of it, in one kernel with
+                the same others.
         """
         if self.times is None:
             return {}
         spent = self.times.mean_us()
         if shown is None or shown.program is self.subject.program:
             return {index: us * 1e-3 for index, us in spent.items()}
-        places = {index: shown.index_of(self.provenance.key_of(index)) for index in spent}
-        return {
-            place: us * 1e-3 for index, us in spent.items() if (place := places[index]) is not None
-        }
+        places = self._places_in(shown)
+        return {places[index]: us * 1e-3 for index, us in spent.items() if index in places}
+
+    def _places_in(self, shown: Provenance) -> Mapping[int, int]:
+        """Where another program does what was measured here."""
+        if self._places is None or self._places[0] is not shown:
+            there, found = _works(shown), dict[int, int]()
+            for index, work in _works(self.provenance).items():
+                place = shown.index_of(self.provenance.key_of(index))
+                if place is not None and there.get(place) == work:
+                    found[index] = place
+            self._places = shown, found
+        return self._places[1]
 
     # -- links ----------------------------------------------------------------------------------
 
@@ -238,4 +253,15 @@ def _entry_of(program: Program) -> dict[int, int]:
     for first in firsts:
         for index in range(first, first + sizes[first]):
             found[index] = first
+    return found
+
+
+def _works(provenance: Provenance) -> dict[int, list[_Work]]:
+    """What runs in each kernel, by the line its time stands under."""
+    found: dict[int, list[_Work]] = {}
+    tensors = provenance.program.tensors
+    for index, entry in _entry_of(provenance.program).items():
+        names = (key.removesuffix(entities.GRADIENT) for key in provenance.operands_of(index))
+        types = tuple(tensors.named(name).type for name in names)
+        found.setdefault(entry, []).append((provenance.instruction_at(index).mnemonic, types))
     return found

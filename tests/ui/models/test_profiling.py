@@ -21,6 +21,7 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.normalization import BatchNormalization
+from studio.engine.layers.pooling import MaxPooling2D
 from studio.engine.layers.shaping import Flatten
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.totals import Peaks
@@ -435,10 +436,10 @@ def test_a_row_selects_kernels_of_its_instructions(measured: Measurement) -> Non
 def test_times_reach_another_program_by_stable_keys(measured: Measurement) -> None:
     own = measured.times_ms()
     assert measured.times_ms(measured.provenance) == own
-    # The same graph with a layer less: its conv stands elsewhere and keeps its time.
-    graph = LayerGraph("less")
+    # The same graph with other layers between: its conv stands elsewhere and keeps its time.
+    graph = LayerGraph("other")
     x = graph.add(Conv2D(4, 3, name="conv1"), graph.add(Input((8, 8, 1), name="image")))
-    x = graph.add(Flatten(name="flat"), x)
+    x = graph.add(Flatten(name="flat"), graph.add(MaxPooling2D(2, name="pool"), x))
     graph.outputs = (graph.add(Dense(10, "softmax", name="digit"), x),)
     made = task(graph, DIGITS)
     with open_backend("cpu") as opened, Trainer(made, opened.backend) as other:
@@ -448,6 +449,12 @@ def test_times_reach_another_program_by_stable_keys(measured: Measurement) -> No
     for index, spent in moved.items():
         key = shown.key_of(index)
         assert own[measured.provenance.index_of(key)] == spent
+    # What is of another size there was not measured.
+    used = {key for index in moved for key in shown.operands_of(index)}
+    assert "conv1/kernel" in used
+    assert "digit/kernel" not in used
+    before = {key for index in own for key in measured.provenance.operands_of(index)}
+    assert {"conv1/kernel", "digit/kernel"} <= before
 
 
 def test_a_trace_holds_every_measured_kernel_on_one_clock(measured: Measurement) -> None:
