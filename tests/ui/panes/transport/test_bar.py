@@ -58,6 +58,15 @@ def click(qtbot: QtBot, button: QPushButton | QToolButton) -> None:
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
+def type_rate(qtbot: QtBot, bar: TransportBar, typed: str) -> None:
+    bar.activateWindow()
+    field = bar.learning_rate
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, typed)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+
+
 def test_every_state_has_an_icon_and_a_word(bar: TransportBar) -> None:
     assert set(STATE_ICONS) == set(STATES)
     assert bar.progress.accessibleDescription() == "Not trained"
@@ -181,11 +190,7 @@ def test_a_rate_set_while_it_stands_still_is_the_one_shown(
     click(qtbot, step_button(bar, "pause"))
     trainings.until_state("paused")
     for typed in ("0.002", "0"):
-        bar.activateWindow()
-        field.setFocus()
-        field.selectAll()
-        qtbot.keyClicks(field, typed)
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        type_rate(qtbot, bar, typed)
         bar.setFocus()
         trainings.until(lambda t=typed: training.standing.learning_rate == pytest.approx(float(t)))
         bar.show_possible()
@@ -205,19 +210,11 @@ def test_a_rate_is_taken_as_typed_or_refused_with_the_reason(
     trainings.until(lambda: training.standing.steps > 0)
     click(qtbot, step_button(bar, "pause"))
     trainings.until_state("paused")
-
-    def type_rate(typed: str) -> None:
-        bar.activateWindow()
-        field.setFocus()
-        field.selectAll()
-        qtbot.keyClicks(field, typed)
-        qtbot.keyClick(field, Qt.Key.Key_Return)
-
-    type_rate("5000")
+    type_rate(qtbot, bar, "5000")
     trainings.until(lambda: training.standing.learning_rate == 5000.0)
     assert not trainings.studio.notices.all
     for count, (typed, got) in enumerate((("-1", "-1"), ("1e39", "1e+39")), 1):
-        type_rate(typed)
+        type_rate(qtbot, bar, typed)
         said = [notice.text for notice in trainings.studio.notices.all]
         assert len(said) == count
         assert said[-1] == f"learning rate: expected a number from 0 to 3e+38, got {got}"
