@@ -181,6 +181,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._show_title()
         self.show_cursor()
         self._place_labels()
+        # Otherwise it is found while it paints that items have moved, and all is painted twice.
+        self.scene().prepareForPaint()
 
     def _draw_lines(self, wanted: list[tuple[Drawn, Stroke]], smooth: bool) -> None:
         while len(self._lines) < len(wanted):
@@ -286,6 +288,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         axis = self.plotItem.getAxis("left")
         if axis.width() != width:
             axis.setWidth(width)
+            # Laid out only later, the curves would first be painted where they no longer belong.
+            self.plotItem.layout.activate()
 
     def _resized(self, _box: object) -> None:
         """The area has another size: more or less of the curves can be seen."""

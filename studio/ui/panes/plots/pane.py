@@ -146,8 +146,6 @@ class PlotsPane(PaneFrame):
         left = max((plot.left_needed for plot in plots), default=0)
         for plot in plots:
             plot.set_left_width(left)
-            # Otherwise it is found while it paints that items have moved, and all is painted twice.
-            plot.scene().prepareForPaint()
         count = len(self._display.runs)
         self.set_note(f"{count} runs" if count > 1 else "")
 

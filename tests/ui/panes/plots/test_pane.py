@@ -109,27 +109,35 @@ def test_a_training_draws_itself_while_it_runs(pane: PlotsPane, trainings: Train
     trainings.until_state("stopped")
 
 
+@pytest.mark.parametrize("top", [2.0, 2e7], ids=["as-wide", "wider"])
 def test_new_numbers_paint_every_plot_once(
-    trained: PlotsPane, trainings: Trainings, monkeypatch: pytest.MonkeyPatch
+    trained: PlotsPane, trainings: Trainings, monkeypatch: pytest.MonkeyPatch, top: float
 ) -> None:
     curves = trainings.studio.training.curves
     assert curves is not None
-    drawn: list[MetricPlot] = []
-    draw = MetricPlot.draw
+    asked: list[MetricPlot] = []
+    set_left_width = MetricPlot.set_left_width
 
-    def counted(plot: MetricPlot, *, live: bool) -> None:
-        drawn.append(plot)
-        draw(plot, live=live)
+    def counted(plot: MetricPlot, width: int) -> None:
+        asked.append(plot)
+        set_left_width(plot, width)
 
+    # Once each time the pane draws. It may do so by itself at any time, even while what is
+    # already there settles, for something the training says at its end.
+    monkeypatch.setattr(MetricPlot, "set_left_width", counted)
     painted = [Painted(plot.viewport()) for plot in trained.plots]
-    monkeypatch.setattr(MetricPlot, "draw", counted)
+    asked.clear()
+    for each in painted:
+        each.times = 0
+    left = trained.plot("loss").box.sceneBoundingRect().left()
     for name in ("loss", "accuracy", RATE):
-        curves.segments[-1].steps[name].extend(np.linspace(0.2, 2.0, 300, dtype=np.float32))
+        curves.segments[-1].steps[name].extend(np.linspace(0.2, top, 300, dtype=np.float32))
     trained.draw()
-    for plot, each in zip(trained.plots, painted, strict=True):
+    for each in painted:
         each.settle()
-        # The pane may draw once more by itself, for something the training says at its end.
-        assert 1 <= each.times <= drawn.count(plot)
+    for plot, each in zip(trained.plots, painted, strict=True):
+        assert 1 <= each.times <= asked.count(plot)
+    assert (trained.plot("loss").box.sceneBoundingRect().left() > left) == (top > 2.0)
 
 
 def test_controls_are_written_only_when_they_say_something_else(
