@@ -1,10 +1,18 @@
-"""Notices that slide into the corner of the window and never take the focus."""
+"""Notices in the corner of the window, over as little as they can, that never take the focus."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
+from PySide6.QtGui import QCursor, QHoverEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.tool_button import tool_button
@@ -16,37 +24,53 @@ MOST = 3
 SECONDS = 6.0
 """How long a toast stays; errors stay until they are seen."""
 
-_WIDTH = 360
-_MARGIN = 16
+_WIDTH, _MOST_LINE, _LEAST_LINE = 360, 520, 200
+_MARGIN, _BESIDE = 16, 4
 ICONS = {"info": "info", "ok": "ok", "warning": "warning", "error": "error"}
 ROLES = {"info": "accent", "ok": "ok", "warning": "warning", "error": "error"}
 
 
 class Toast(QWidget):
-    """One notice on the window."""
+    """One notice on the window.
 
-    def __init__(self, notice: Notice, stack: ToastStack) -> None:
-        super().__init__(stack)
+    Args:
+        notice: what it says.
+        stack: where it is one of several.
+        parent: what it stands on.
+    """
+
+    def __init__(self, notice: Notice, stack: ToastStack, parent: QWidget) -> None:
+        super().__init__(parent)
         self.setObjectName("toast")
         self.setAccessibleName(notice.text)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, False)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.notice = notice
         self._stack = stack
+        self._rested_at = QCursor.pos()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(round(SECONDS * 1000))
         self._timer.timeout.connect(self._leave)
         self._fill()
-        self.setFixedWidth(_WIDTH)
         if notice.severity != "error":
             self._timer.start()
 
-    def enterEvent(self, _event: QEnterEvent) -> None:
-        self._timer.stop()
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHoverEvent):
+            self._hover(event)
+        return super().event(event)
 
-    def leaveEvent(self, _event: QEvent) -> None:
-        if self.notice.severity != "error":
-            self._timer.start()
+    def _hover(self, event: QHoverEvent) -> None:
+        """It stays while somebody points at it, and leaves from under a pointer that rests."""
+        if event.type() == QEvent.Type.HoverLeave:
+            if self.notice.severity != "error":
+                self._timer.start()
+            return
+        # Under a pointer that rests Qt tells of a move too, to where it is.
+        moved = event.globalPosition().toPoint() != self._rested_at
+        if moved and event.type() == QEvent.Type.HoverMove:
+            self._timer.stop()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -63,15 +87,11 @@ class Toast(QWidget):
 
     def _fill(self) -> None:
         notice = self.notice
+        self.setFixedWidth(_WIDTH)
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 8, 8, 8)
         row.setSpacing(8)
-        picture = QLabel(self)
-        picture.setPixmap(
-            icons.icon(ICONS[notice.severity], ROLES[notice.severity]).pixmap(QSize(16, 16))
-        )
-        picture.setFixedHeight(theme.HIT)
-        row.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._picture(), 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         column.setSpacing(4)
         for text, role in ((notice.text, ""), (notice.details, "soft")):
@@ -92,10 +112,20 @@ class Toast(QWidget):
         column.setContentsMargins(0, max(0, (theme.HIT - line) // 2), 0, 0)
         column.addStretch(1)
         row.addLayout(column, 1)
-        close = tool_button("close", "toast_close", "Dismiss", self)
-        close.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        close.clicked.connect(self._dismiss)
-        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._close_button(), 0, Qt.AlignmentFlag.AlignTop)
+
+    def _picture(self) -> QLabel:
+        role = ROLES[self.notice.severity]
+        made = QLabel(self)
+        made.setPixmap(icons.icon(ICONS[self.notice.severity], role).pixmap(QSize(16, 16)))
+        made.setFixedHeight(theme.HIT)
+        return made
+
+    def _close_button(self) -> QToolButton:
+        made = tool_button("close", "toast_close", "Dismiss", self)
+        made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        made.clicked.connect(self._dismiss)
+        return made
 
     def _act(self) -> None:
         action = self.notice.action
@@ -110,24 +140,61 @@ class Toast(QWidget):
         self._stack.dismiss(self, seen=False)
 
 
+class LineToast(Toast):
+    """A short notice on the status bar, where it covers nothing that is worked with."""
+
+    def _fill(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 2, 0)
+        row.setSpacing(8)
+        row.addWidget(self._picture())
+        self._words = QLabel(self.notice.text, self)
+        self._words.setTextFormat(Qt.TextFormat.PlainText)
+        self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row.addWidget(self._words, 1)
+        row.addWidget(self._close_button())
+        words = self._words.fontMetrics().horizontalAdvance(self.notice.text)
+        # The words themselves claim no width: where there is less, they are cut.
+        self.wanted_width = row.minimumSize().width() + words + 4
+        """How wide it is with every word of it."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        text = self.notice.text
+        room = self._words.width()
+        shown = self._words.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        self._words.setText(shown)
+        self.setToolTip(text if shown != text else "")
+
+
 class ToastStack(QWidget):
     """The corner of the window where toasts stand, newest at the bottom.
+
+    What is said in a few words and asks for nothing stands on the status bar instead.
 
     Args:
         notices: what there is to say.
         window: whose lower right corner it keeps to.
         bottom: height left free below, for a status bar.
+        bell: what stands on the status bar for all notices: short ones stand to the left of it.
     """
 
-    def __init__(self, notices: Notices, window: QWidget, bottom: int = 0) -> None:
+    def __init__(
+        self, notices: Notices, window: QWidget, bottom: int = 0, bell: QWidget | None = None
+    ) -> None:
         super().__init__(window)
         self.setObjectName("toasts")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._notices = notices
+        self._window = window
         self._bottom = bottom
+        self._bell = bell
+        self._line: LineToast | None = None
         self._toasts: list[Toast] = []
         self._waiting: list[Notice] = []
         window.installEventFilter(self)
+        if bell is not None:
+            bell.installEventFilter(self)
         binding.connect(self, notices.added, self.add)
         binding.connect(self, notices.changed, self._forget_seen)
         binding.connect(self, theme.changed, self._recolour)
@@ -135,11 +202,18 @@ class ToastStack(QWidget):
 
     @property
     def toasts(self) -> tuple[Toast, ...]:
-        """What is shown, oldest first."""
+        """What stands in the corner, oldest first."""
         return tuple(self._toasts)
+
+    @property
+    def line(self) -> LineToast | None:
+        """What stands on the status bar."""
+        return self._line
 
     def add(self, notice: Notice) -> None:
         """Show a notice; the oldest that is no error makes room, errors wait for their turn."""
+        if self._add_line(notice):
+            return
         if len(self._toasts) >= MOST:
             passing = next((t for t in self._toasts if t.notice.severity != "error"), None)
             if passing is None:
@@ -147,8 +221,23 @@ class ToastStack(QWidget):
                     self._waiting.append(notice)
                 return
             self._remove(passing)
-        self._toasts.append(Toast(notice, self))
+        self._toasts.append(Toast(notice, self, self))
         self._place()
+
+    def _add_line(self, notice: Notice) -> bool:
+        """Whether it is said on the status bar, in place of what was said there before."""
+        short = notice.severity in ("info", "ok") and not notice.details and notice.action is None
+        if not short or self._bell is None:
+            return False
+        line = LineToast(notice, self, self._window)
+        if line.wanted_width > self._room():
+            line.deleteLater()
+            return False
+        if self._line is not None:
+            self._remove(self._line)
+        self._line = line
+        self._place_line()
+        return True
 
     def dismiss(self, toast: Toast, *, seen: bool) -> None:
         """Take a toast away; one that only ran out is still unseen under the bell."""
@@ -160,31 +249,39 @@ class ToastStack(QWidget):
             self._notices.see(toast.notice)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and watched is self.parent():
-            self._place()
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+            if event.type() == QEvent.Type.Resize and watched is self._window:
+                self._place()
+            self._place_line()
         return False
 
     def _remove(self, toast: Toast) -> None:
-        if toast in self._toasts:
+        if toast is self._line:
+            self._line = None
+        elif toast in self._toasts:
             self._toasts.remove(toast)
-            toast.hide()
-            toast.deleteLater()
+        else:
+            return
+        toast.hide()
+        toast.deleteLater()
 
     def _forget_seen(self) -> None:
         self._waiting = [notice for notice in self._waiting if not notice.seen]
-        seen = [toast for toast in self._toasts if toast.notice.seen]
+        shown = [*self._toasts, *([self._line] if self._line else [])]
+        seen = [toast for toast in shown if toast.notice.seen]
         for toast in seen:
             self._remove(toast)
         if seen:
             self._place()
 
     def _recolour(self) -> None:
-        for toast in self._toasts:
-            toast.update()
+        for toast in (*self._toasts, self._line):
+            if toast is not None:
+                toast.update()
 
     def _place(self) -> None:
-        window = self.parentWidget()
-        if not self._toasts or window is None:
+        window = self._window
+        if not self._toasts:
             self.hide()
             return
         y = 0
@@ -203,3 +300,34 @@ class ToastStack(QWidget):
         )
         self.show()
         self.raise_()
+
+    def _right(self) -> int:
+        """Where the bell begins, in the window."""
+        bell = self._bell
+        if bell is None or not bell.isVisible():
+            return self._window.width()
+        return bell.mapTo(self._window, QPoint(0, 0)).x() - _BESIDE
+
+    def _room(self) -> int:
+        return min(_MOST_LINE, self._right() - _MARGIN)
+
+    def _place_line(self) -> None:
+        line = self._line
+        if line is None:
+            return
+        width = max(_LEAST_LINE, min(line.wanted_width, self._room()))
+        top = self._window.height() - self._bottom
+        right = self._right()
+        left = self._whole(right - width)
+        line.setGeometry(left, top, right - left, self._bottom)
+        line.show()
+        line.raise_()
+
+    def _whole(self, left: int) -> int:
+        """A place at or left of this one where no fact is cut: half a number reads as another."""
+        bar = None if self._bell is None else self._bell.parentWidget()
+        for fact in [] if bar is None else bar.findChildren(QToolButton):
+            begin = fact.mapTo(self._window, QPoint(0, 0)).x()
+            if fact.isVisible() and begin < left < begin + fact.width():
+                return begin
+        return left

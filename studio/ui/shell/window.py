@@ -77,7 +77,7 @@ class MainWindow(QMainWindow):
         self._exports = Exports(studio, self, lambda: self.canvas)
         self.actions_of_window = WindowActions(studio.actions, self, self._refused)
         self.actions_of_window.fill_menu_bar()
-        self.toasts = ToastStack(studio.notices, self, HEIGHT)
+        self.toasts = ToastStack(studio.notices, self, HEIGHT, self.status.button("bell"))
         self._take_place(reset_layout=reset_layout)
         self._follow()
 

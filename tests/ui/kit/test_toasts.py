@@ -1,11 +1,13 @@
-"""Toasts: at most three, never the focus, errors until they are seen."""
+"""Toasts: few, over little, never the focus, errors until they are seen."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtGui import QCursor
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -120,3 +122,140 @@ def test_seeing_all_under_the_bell_clears_the_corner(
         notices.add(f"failure {number}", "error")
     notices.see()
     assert stack.toasts == ()
+
+
+# -- on the status bar ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bell(window: QWidget) -> QToolButton:
+    """At the right end of a bar at the foot of the window, a fact far to the left of it."""
+    made = QToolButton(window)
+    made.setGeometry(850, 576, 40, 24)
+    made.show()
+    fact = QToolButton(window)
+    fact.setObjectName("fact")
+    fact.setGeometry(100, 576, 80, 24)
+    fact.show()
+    return made
+
+
+@pytest.fixture
+def barred(window: QWidget, notices: Notices, bell: QToolButton) -> ToastStack:
+    return ToastStack(notices, window, 24, bell)
+
+
+def in_window(widget: QWidget) -> QRect:
+    return QRect(widget.mapTo(widget.window(), QPoint(0, 0)), widget.size())
+
+
+def test_few_words_of_success_stand_on_the_bar_beside_the_bell(
+    window: QWidget, notices: Notices, bell: QToolButton, barred: ToastStack
+) -> None:
+    notices.add("The training has finished: accuracy 97 %", "ok")
+    line = barred.line
+    assert line is not None
+    assert barred.toasts == ()
+    place = in_window(line)
+    assert (place.top(), place.height()) == (576, 24)
+    assert place.left() > 180
+    assert bell.x() - 8 < place.right() < bell.x()
+    label = next(each for each in line.findChildren(QLabel) if each.text())
+    assert label.text() == "The training has finished: accuracy 97 %"
+    assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+    assert window.findChild(QLineEdit).hasFocus()
+
+
+def test_what_asks_for_something_stands_in_the_corner(notices: Notices, barred: ToastStack) -> None:
+    notices.add("Disk is full", "error")
+    notices.add("Copies are shown", "warning")
+    notices.add("Deleted", "info", ("Undo", lambda: None))
+    assert texts(barred) == ["Disk is full", "Copies are shown", "Deleted"]
+    notices.add("Wrote a file", "ok", details="/home/me/out")
+    notices.add("words " * 60)
+    assert texts(barred) == ["Disk is full", "Wrote a file", "words " * 60]
+    assert barred.line is None
+
+
+def test_the_line_goes_by_itself_and_is_still_under_the_bell(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, notices: Notices, barred: ToastStack
+) -> None:
+    monkeypatch.setattr(toasts, "SECONDS", 0.02)
+    notices.add("failure", "error")
+    notices.add("first", "ok")
+    notices.add("second", "ok")
+    line = barred.line
+    assert line is not None
+    assert line.notice.text == "second"
+    qtbot.waitUntil(lambda: barred.line is None)
+    assert texts(barred) == ["failure"]
+    assert notices.unseen == 3
+
+
+def test_closing_the_line_is_seeing_it(qtbot: QtBot, notices: Notices, barred: ToastStack) -> None:
+    notices.add("first", "ok")
+    assert barred.line is not None
+    close = barred.line.findChild(QToolButton, "toast_close")
+    qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert barred.line is None
+    assert notices.unseen == 0
+    notices.add("second", "ok")
+    notices.see()
+    assert barred.line is None
+
+
+def test_the_line_keeps_to_the_bell_and_cuts_no_fact(
+    qtbot: QtBot, window: QWidget, notices: Notices, bell: QToolButton, barred: ToastStack
+) -> None:
+    text = "The training has finished: accuracy 97 %"
+    notices.add(text, "ok")
+    line = barred.line
+    assert line is not None
+    wide = line.width()
+    bell.move(700, 576)
+    assert in_window(line).right() == 700 - 5
+    assert line.width() == wide
+    # The line would begin in the middle of the fact, and what was left of it would mislead.
+    bell.move(140 + wide, 576)
+    assert in_window(line).left() == 100
+    bell.move(260, 576)
+    label = next(each for each in line.findChildren(QLabel) if each.text())
+    qtbot.waitUntil(lambda: label.text().endswith("…"))
+    assert line.toolTip() == text
+
+
+def test_the_line_stays_while_it_is_pointed_at(
+    qtbot: QtBot, window: QWidget, notices: Notices, barred: ToastStack
+) -> None:
+    QTest.mouseMove(window.windowHandle(), QPoint(20, 20))
+    notices.add("pointed at", "ok")
+    line = barred.line
+    assert line is not None
+    timer = line.findChild(QTimer)
+    assert timer.isActive()
+    QTest.mouseMove(window.windowHandle(), in_window(line).center())
+    qtbot.waitUntil(lambda: not timer.isActive())
+    timer.setInterval(20)
+    QTest.mouseMove(window.windowHandle(), QPoint(20, 20))
+    qtbot.waitUntil(lambda: barred.line is None)
+
+
+def test_a_line_that_comes_under_a_resting_pointer_goes_all_the_same(
+    qtbot: QtBot, window: QWidget, notices: Notices, barred: ToastStack
+) -> None:
+    notices.add("where it stands", "ok")
+    assert barred.line is not None
+    place = in_window(barred.line).center()
+    notices.see()
+    QCursor.setPos(window.mapToGlobal(place))
+    qtbot.waitUntil(lambda: window.mapFromGlobal(QCursor.pos()) == place)
+    notices.add("where it stands", "ok")
+    line = barred.line
+    assert line is not None
+    # What Qt says once more of a pointer that has not moved.
+    QTest.mouseMove(window.windowHandle(), place)
+    qtbot.waitUntil(line.underMouse)
+    timer = line.findChild(QTimer)
+    assert timer.isActive()
+    QTest.mouseMove(window.windowHandle(), place + QPoint(3, 0))
+    qtbot.waitUntil(lambda: not timer.isActive())

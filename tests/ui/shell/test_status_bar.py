@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -194,10 +194,31 @@ def test_the_bell_counts_what_was_not_seen_and_opening_it_is_seeing(
 
 def test_toasts_stand_above_the_bar_and_leave_the_focus(qtbot: QtBot, opened: MainWindow) -> None:
     opened.canvas.setFocus()
-    opened.studio.notify("Something happened")
+    opened.studio.notify("Something happened", "warning")
     assert opened.canvas.hasFocus()
     assert opened.toasts.isVisible()
     assert opened.toasts.geometry().bottom() < opened.statusBar().geometry().top()
+
+
+def test_a_success_covers_no_pane_and_not_the_bell(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.canvas.setFocus()
+    opened.studio.notify("The training has finished: test accuracy 97 %", "ok")
+    line = opened.toasts.line
+    assert line is not None
+    assert line.isVisible()
+    assert opened.canvas.hasFocus()
+    assert not opened.toasts.isVisible()
+    bar, bell = opened.statusBar(), opened.status.button("bell")
+
+    def stands_on_the_bar() -> bool:
+        end = bell.mapTo(opened, QPoint(0, 0)).x()
+        place = line.geometry()
+        return bar.geometry().contains(place) and end - 8 < place.right() < end
+
+    # The bell begins to count, and needs more room.
+    qtbot.waitUntil(lambda: "1" in bell.text() and stands_on_the_bar())
+    opened.resize(opened.width() - 60, opened.height() - 40)
+    qtbot.waitUntil(stands_on_the_bar)
 
 
 def test_zoom_follows_the_canvas(qtbot: QtBot, opened: MainWindow) -> None:
