@@ -1,0 +1,42 @@
+"""Measured peaks of devices: when they are measured, and how they are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from studio.engine.train.devices import open_backend
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.profiling_peaks import PeakStore
+from tests.ui.models.profiling.profiling_bench import Bench
+
+
+def test_peaks_that_are_wanted_are_measured_when_the_device_is_free(
+    bench: Bench, trainer: Trainer
+) -> None:
+    bench.model.follow(trainer)
+    bench.until(lambda: bench.samples >= 1)
+    bench.model.want_peaks()
+    assert not bench.model.is_busy
+    assert bench.model.why_no_peaks() == "the device is busy with a training"
+    trainer.control.stop()
+    bench.model.unfollow()
+    bench.until(lambda: not bench.model.is_busy)
+    assert bench.model.peaks is not None
+
+
+def test_peaks_are_kept_by_device_and_damage_counts_as_unknown(tmp_path: Path) -> None:
+    with open_backend("cpu") as opened:
+        measured = PeakStore(tmp_path).measure(opened.backend)
+        name = opened.backend.fingerprint
+    assert measured.gflops > 0
+    assert PeakStore(tmp_path).find(name) == measured
+    assert PeakStore(tmp_path).find("another device") is None
+    (file,) = tmp_path.iterdir()
+    good = json.loads(file.read_text())
+    for bad in ("{", json.dumps({**good, "gflops": -1}), json.dumps({**good, "fingerprint": "x"}),
+                json.dumps({**good, "gbytes": "many"}), "[]",
+                json.dumps({k: v for k, v in good.items() if k != "method"}),
+                json.dumps({**good, "method": good["method"] - 1})):  # fmt: skip
+        file.write_text(bad)
+        assert PeakStore(tmp_path).find(name) is None

@@ -1,0 +1,72 @@
+"""Trainings that go on: after a stop, after their end, and from a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine.core.errors import ParameterError
+from studio.engine.train.trained import Trained
+from studio.graph_editor.model.document import Document
+from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project
+from tests.ui.models.training_bench import TrainingBench
+
+
+def test_going_on_after_a_stop_ends_as_if_it_had_never_stopped(
+    tmp_path: Path, benches: list[TrainingBench]
+) -> None:
+    whole = TrainingBench(tmp_path / "whole", cnn(), DIGITS, saved=False, epochs=2, batch_size=64)
+    parts = TrainingBench(tmp_path / "parts", cnn(), DIGITS, saved=False, epochs=2, batch_size=64)
+    benches += [whole, parts]
+    whole.train()
+    for _ in range(3):
+        parts.model.step_batch()
+        parts.until_state("paused")
+    parts.model.stop()
+    parts.until_state("stopped")
+    run = parts.model.run
+    parts.model.go_on()
+    parts.until_state("finished")
+    assert parts.model.run == run
+    assert whole.model.network is not None
+    assert parts.model.network is not None
+    assert equal_bytes(
+        whole.model.network.use(Trained.weights), parts.model.network.use(Trained.weights)
+    )
+    mine, theirs = parts.model.curves, whole.model.curves
+    assert mine is not None
+    assert theirs is not None
+    assert len(mine.segments) == 1
+    np.testing.assert_array_equal(
+        mine.segments[0].steps["loss"].values, theirs.segments[0].steps["loss"].values
+    )
+
+
+def test_a_finished_training_goes_on_for_as_many_epochs_again(bench: TrainingBench) -> None:
+    bench.train()
+    bench.model.go_on()
+    bench.until_state("finished")
+    bench.until(lambda: len(bench.endings) == 2)
+    curves = bench.model.curves
+    assert curves is not None
+    assert len(curves.segments) == 1
+    assert len(curves.segments[0].epochs["loss"]) == 6
+    assert [m.kind for m in curves.marks] == ["start", "restart"]
+    assert bench.model.run is not None
+    assert bench.model.run.project().training.epochs == 6
+    with pytest.raises(ParameterError, match="all 6 epochs are done"):
+        bench.model.go_on(6)
+
+
+def test_a_run_goes_on_with_the_network_it_had(bench: TrainingBench) -> None:
+    bench.train()
+    run = bench.model.run
+    assert run is not None
+    bench.document = Document.of_project(project(mlp(units=5)))
+    bench.model.resume_run(run, 4)
+    bench.until_state("finished")
+    bench.until(lambda: len(bench.endings) == 2)
+    assert len(run.metrics()) == 4
+    assert bench.model.is_stale
