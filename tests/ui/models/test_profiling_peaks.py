@@ -8,21 +8,21 @@ from pathlib import Path
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.profiling_peaks import PeakStore
-from tests.ui.models.profiling.profiling_bench import Bench
+from tests.ui.models.profiling_bench import ProfilingBench
 
 
 def test_peaks_that_are_wanted_are_measured_when_the_device_is_free(
-    bench: Bench, trainer: Trainer
+    profiler: ProfilingBench, trainer: Trainer
 ) -> None:
-    bench.model.follow(trainer)
-    bench.until(lambda: bench.samples >= 1)
-    bench.model.want_peaks()
-    assert not bench.model.is_busy
-    assert bench.model.why_no_peaks() == "the device is busy with a training"
+    profiler.model.follow(trainer)
+    profiler.until(lambda: profiler.samples >= 1)
+    profiler.model.want_peaks()
+    assert not profiler.model.is_busy
+    assert profiler.model.why_no_peaks() == "the device is busy with a training"
     trainer.control.stop()
-    bench.model.unfollow()
-    bench.until(lambda: not bench.model.is_busy)
-    assert bench.model.peaks is not None
+    profiler.model.unfollow()
+    profiler.until(lambda: not profiler.model.is_busy)
+    assert profiler.model.peaks is not None
 
 
 def test_peaks_are_kept_by_device_and_damage_counts_as_unknown(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.profiling import SETTLE_SECONDS
 from studio.ui.models.profiling_measurement import Measurement, Origin
-from tests.ui.models.profiling.profiling_bench import Bench
+from tests.ui.models.profiling_bench import ProfilingBench
 
 
 def test_the_step_bar_leaves_out_steps_during_which_panes_were_opened(
@@ -49,19 +49,19 @@ def test_the_step_bar_leaves_out_steps_during_which_panes_were_opened(
 
 
 def test_opening_panes_keeps_the_bar_until_there_are_enough_steps_after_it(
-    bench: Bench, trainer: Trainer
+    profiler: ProfilingBench, trainer: Trainer
 ) -> None:
-    bench.model.follow(trainer)
-    bench.scheduler.advance(SETTLE_SECONDS)
-    bench.until(lambda: bench.model.bar is not None and bench.model.bar.plain_steps > 100)
-    before = bench.model.bar
-    bench.model.unsettle()
-    assert bench.model.bar is before
-    seen = bench.samples
-    bench.until(lambda: bench.samples > seen + 1)
-    bench.scheduler.advance(SETTLE_SECONDS)
-    bench.until(lambda: bench.model.bar is not before)
-    found = bench.model.measurement
+    profiler.model.follow(trainer)
+    profiler.scheduler.advance(SETTLE_SECONDS)
+    profiler.until(lambda: profiler.model.bar is not None and profiler.model.bar.plain_steps > 100)
+    before = profiler.model.bar
+    profiler.model.unsettle()
+    assert profiler.model.bar is before
+    seen = profiler.samples
+    profiler.until(lambda: profiler.samples > seen + 1)
+    profiler.scheduler.advance(SETTLE_SECONDS)
+    profiler.until(lambda: profiler.model.bar is not before)
+    found = profiler.model.measurement
     assert found is not None
     assert found.bar is not None
     assert found.bar.seconds > 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from studio.engine.profiler.totals import Peaks
 from studio.ui.models.profiling_columns import COLUMNS, csv_text
 from studio.ui.models.profiling_measurement import Measurement
-from tests.ui.models.profiling.profiling_bench import Bench
+from tests.ui.models.profiling_bench import ProfilingBench
 
 
 def test_a_trace_holds_every_measured_kernel_on_one_clock(measured: Measurement) -> None:
@@ -64,14 +64,16 @@ def test_a_trace_keeps_to_the_trace_event_format(measured: Measurement) -> None:
             open_ends.append(end)
 
 
-def test_files_are_written_in_the_background(bench: Bench, measured: Measurement, tmp_path: Path):
+def test_files_are_written_in_the_background(
+    profiler: ProfilingBench, measured: Measurement, tmp_path: Path
+):
     written: list[Path] = []
-    bench.model.export_trace(tmp_path / "trace.json", written.append)
-    bench.model.export_csv(tmp_path / "table.csv", "layer", written.append)
-    bench.until(lambda: len(written) == 2)
+    profiler.model.export_trace(tmp_path / "trace.json", written.append)
+    profiler.model.export_csv(tmp_path / "table.csv", "layer", written.append)
+    profiler.until(lambda: len(written) == 2)
     assert json.loads((tmp_path / "trace.json").read_text())["displayTimeUnit"] == "ms"
     lines = (tmp_path / "table.csv").read_text().splitlines()
-    assert len(lines) == 1 + len(bench.model.rows("layer"))
+    assert len(lines) == 1 + len(profiler.model.rows("layer"))
 
 
 def test_the_table_as_text_has_every_exact_number(measured: Measurement) -> None:

@@ -32,7 +32,7 @@ def network() -> LayerGraph:
     return graph
 
 
-class Bench:
+class ProfilingBench:
     """A profiler with everything it stands on, its clock turned by the test."""
 
     def __init__(self, folder: Path) -> None:
