@@ -60,7 +60,11 @@ class SampleTableModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = _ROLE.DisplayRole
     ) -> Any:
-        if self._browser is None or role != _ROLE.DisplayRole:
+        if self._browser is None:
+            return None
+        if role == _ROLE.TextAlignmentRole and orientation is Qt.Orientation.Horizontal:
+            return _LEFT if section == 0 else _RIGHT
+        if role != _ROLE.DisplayRole:
             return None
         if orientation is Qt.Orientation.Vertical:
             return str(self._browser.sample(section).index)

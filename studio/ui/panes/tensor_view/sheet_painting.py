@@ -63,10 +63,16 @@ def _paint_mark(painter: QPainter, placed: Placed, mark: Mark) -> None:
                   box.topLeft() + QPointF(0, cell / 2)]  # fmt: skip
         painter.drawPolygon(QPolygonF(corner))
         return
+    _paint_wedge(painter, box, mark.kind)
+
+
+def _paint_wedge(painter: QPainter, box: QRectF, kind: int) -> None:
+    """Infinity: a wedge towards its side, on a ground that it can be told from in every theme."""
     painter.fillRect(box, special_colour(GROUND))
-    up = mark.kind == PLUS
-    tip, base = (box.top(), box.bottom()) if up else (box.bottom(), box.top())
+    tip, base = (box.top(), box.bottom()) if kind == PLUS else (box.bottom(), box.top())
     wedge = [QPointF(box.center().x(), tip), QPointF(box.left(), base), QPointF(box.right(), base)]
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(special_colour(kind))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.drawPolygon(QPolygonF(wedge))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -147,7 +153,7 @@ def paint_bars(
     painter: QPainter, bars: Sequence[Bar], placed: Placed, colours: ColourRange, height: float,
     index: tuple[int, ...] | None,
 ) -> None:  # fmt: skip
-    """A vector as bars from zero; what is no number is marked over its whole height."""
+    """A vector as bars from zero; NaN is hatched over the whole height, infinity over its half."""
     low, high = min(colours.low, 0.0), max(colours.high, 0.0)
     reach = (high - low) or 1.0
 
@@ -188,7 +194,7 @@ def _paint_bad_bar(painter: QPainter, box: QRectF, kind: int) -> None:
         return
     half = box.height() / 2
     top = box.top() if kind == PLUS else box.top() + half
-    painter.fillRect(QRectF(box.left(), top, box.width(), half), special_colour(kind))
+    _paint_wedge(painter, QRectF(box.left(), top, box.width(), half), kind)
 
 
 def paint_number(

@@ -147,6 +147,10 @@ def test_the_other_part_can_be_looked_at(studio: Studio, pane: DataPane, qtbot: 
     shown = table.model().index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
     assert float(shown) == float(summary.dataset.x[first, 0])
     assert table.model().headerData(1, Qt.Orientation.Horizontal) == "sepal_length"
+    side = Qt.ItemDataRole.TextAlignmentRole
+    for column in range(table.model().columnCount()):
+        title = table.model().headerData(column, Qt.Orientation.Horizontal, side)
+        assert title == table.model().index(0, column).data(side)
 
 
 def test_points_are_plotted_and_their_options_drawn(

@@ -135,6 +135,22 @@ def test_nan_and_infinities_are_painted_in_their_own_colours(
     assert image.pixelColor(down + QPoint(near, near)).name() == "#18181c"
 
 
+def test_infinities_among_bars_can_be_told_from_the_sheet(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    array = np.array([1, np.inf, -1, -np.inf, 0.5], np.float32)
+    show(qtbot, studio, pane, array)
+    image = pixels(pane)
+    placed = pane.view.placed
+    assert placed is not None
+    middle = [round((number + 0.5) * placed.cell) for number in range(array.size)]
+    aside, high = round(placed.cell / 2) - 4, image.height() - HEAD
+    for number, wedge, base, tip in ((1, "#ffffff", 0.45, 0.05), (3, "#d8d8d8", 0.55, 0.95)):
+        assert image.pixelColor(middle[number], HEAD + round(base * high)).name() == wedge
+        for x in (middle[number] - aside, middle[number] + aside):
+            assert image.pixelColor(x, HEAD + round(tip * high)).name() == "#18181c"
+
+
 def test_a_click_points_and_the_element_is_read_out(
     qtbot: QtBot, studio: Studio, pane: TensorViewPane
 ) -> None:
