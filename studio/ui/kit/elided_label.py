@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
+
+_ELLIPSIS = "\u2026"
+_NUMBER_BEGUN = re.compile(r"(?<![^\s(\[])[-\u2212]?\d[\d.,\u2009]*$")
+"""A number at the end of a text, standing for itself: not digits within a name."""
 
 
 class ElidedLabel(QLabel):
@@ -48,6 +54,24 @@ class ElidedLabel(QLabel):
         self._cut()
 
     def _cut(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, self._mode, self.width())
+        shown = whole_numbers(
+            self._whole, self.fontMetrics().elidedText(self._whole, self._mode, self.width())
+        )
         self.setText(shown)
         self.setToolTip(self._whole if shown != self._whole else "")
+
+
+def whole_numbers(whole: str, shown: str) -> str:
+    """A text cut at its end without a number that was cut in its digits.
+
+    Args:
+        whole: the text, uncut.
+        shown: what is left of it, an ellipsis at its end where it was cut.
+    """
+    kept = shown.removesuffix(_ELLIPSIS)
+    if kept == shown or not whole.startswith(kept):
+        return shown
+    begun = _NUMBER_BEGUN.search(kept)
+    if begun is None or not re.match(r"[\d.,\u2009]*\d", whole[len(kept) :]):
+        return shown
+    return kept[: begun.start()] + _ELLIPSIS
