@@ -27,6 +27,8 @@ LINE_ROLE = Qt.ItemDataRole.UserRole
 
 _NONE = QModelIndex()
 _SIGN = 14
+_LEAST_WORDS = 120
+"""Room that the sentence of a line is given before its clock and source are drawn."""
 _ROLES: dict[Severity, str] = {
     "info": "text3", "ok": "ok", "warning": "warning", "error": "error",
 }  # fmt: skip
@@ -79,7 +81,7 @@ class LogLinePainter(QStyledItemDelegate):
     """Draws clock, sign, source and sentence in columns."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(200, theme.COMPACT_ROW)
+        return QSize(_LEAST_WORDS, theme.COMPACT_ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         line = index.data(LINE_ROLE)
@@ -92,31 +94,36 @@ class LogLinePainter(QStyledItemDelegate):
             painter.fillRect(area, theme.mixed("accent", "dock", 0.30))
         elif state & QStyle.StateFlag.State_MouseOver:
             painter.fillRect(area, theme.colour("hover"))
+        small, ui = QFontMetricsF(theme.font("small")), QFontMetricsF(theme.font("ui"))
+        clock = small.horizontalAdvance("00:00:00") + 10
+        source = small.horizontalAdvance("compiler") + 12
+        # What is said comes first: where it has no room, who said it and when give way.
+        free = area.width() - 12 - _SIGN - 8
+        has_clock = free - clock >= _LEAST_WORDS
+        has_source = free - clock - source >= _LEAST_WORDS
         painter.setFont(theme.font("small"))
-        metrics = QFontMetricsF(painter.font())
-        x = area.left() + 6
-        clock = metrics.horizontalAdvance("00:00:00")
         painter.setPen(theme.colour("text2"))
-        painter.drawText(QRectF(x, area.top(), clock + 4, area.height()), _LEFT, line.clock)
-        x += clock + 10
+        x = area.left() + 6
+        if has_clock:
+            painter.drawText(QRectF(x, area.top(), clock - 6, area.height()), _LEFT, line.clock)
+            x += clock
         sign = QRectF(x, area.center().y() - _SIGN / 2, _SIGN, _SIGN)
         icons.paint(painter, line.severity, sign, theme.colour(_ROLES[line.severity]))
         x += _SIGN + 8
-        source = metrics.horizontalAdvance("compiler")
-        painter.drawText(QRectF(x, area.top(), source + 4, area.height()), _LEFT, line.source)
-        x += source + 12
+        if has_source:
+            painter.drawText(QRectF(x, area.top(), source - 8, area.height()), _LEFT, line.source)
+            x += source
         painter.setFont(theme.font("ui"))
-        metrics = QFontMetricsF(painter.font())
         often = f"   {line.times} times" if line.times > 1 else ""
-        room = area.right() - 6 - x - metrics.horizontalAdvance(often)
-        text = metrics.elidedText(line.text.replace("\n", " "), Qt.TextElideMode.ElideRight, room)
+        room = area.right() - 6 - x - ui.horizontalAdvance(often)
+        text = ui.elidedText(line.text.replace("\n", " "), Qt.TextElideMode.ElideRight, room)
         painter.setPen(theme.colour("error" if line.severity == "error" else "text"))
         painter.drawText(QRectF(x, area.top(), room + 2, area.height()), _LEFT, text)
         if often:
             painter.setPen(theme.colour("text2"))
-            at = x + metrics.horizontalAdvance(text)
+            at = x + ui.horizontalAdvance(text)
             painter.drawText(
-                QRectF(at, area.top(), metrics.horizontalAdvance(often) + 2, area.height()),
+                QRectF(at, area.top(), ui.horizontalAdvance(often) + 2, area.height()),
                 _LEFT, often,
             )  # fmt: skip
         painter.restore()

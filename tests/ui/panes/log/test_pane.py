@@ -6,10 +6,11 @@ import logging
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QToolButton
 from pytestqt.qtbot import QtBot
 
+from studio.ui.models.logbook import LogLine
 from studio.ui.models.studio import Studio
 from studio.ui.panes.log.pane import LogPane
 
@@ -112,3 +113,21 @@ def test_a_reader_who_scrolled_up_is_left_there(
     studio.log.add("and another")
     qtbot.waitUntil(lambda: len(shown(pane)) == 103)
     assert [line.text for line in pane.chosen_lines()] == ["line 4"]
+
+
+def test_in_a_narrow_pane_the_sentence_stays_in_sight(
+    pane: LogPane, studio: Studio, qtbot: QtBot
+) -> None:
+    fill(studio, pane, qtbot)
+    pane.setFixedSize(200, 182)
+    bar = pane.view.horizontalScrollBar()
+    qtbot.waitUntil(lambda: pane.view.viewport().width() < 200)
+    assert bar.maximum() == 0
+
+    def picture(sentence: str) -> QImage:
+        """The line of a sentence that was said twice."""
+        pane.view.model().set_lines([LogLine(1, 0.0, "info", "compiler", sentence, times=2)])
+        return pane.view.viewport().grab().toImage()
+
+    assert picture("Compiled digits") == picture("Compiled digits")
+    assert picture("Compiled digits") != picture("Trained digits")
