@@ -13,6 +13,8 @@ _ROW = 20
 _GAP = 8
 _MOST_NAME = 110
 _MOST_ROWS = 16
+_LEAST_ROW = 12.0
+_EDGE = 4.0
 _LITTLE = 0.0005
 
 
@@ -78,6 +80,33 @@ class AnswerView(QWidget):
             pairs = sorted(pairs, key=lambda pair: -pair[1])[:_MOST_ROWS]
         return pairs
 
+    def _in_sight(
+        self, bars: list[tuple[str, float]]
+    ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """What has room, the likeliest classes in their order; and what is left out."""
+        fits = max(2, int((self.height() - _EDGE) / _LEAST_ROW))
+        if len(bars) <= fits:
+            return bars, []
+        places = range(len(bars))
+        are_classes = self._answer is not None and bool(self._answer.classes)
+        ranked = sorted(places, key=lambda n: -bars[n][1]) if are_classes else list(places)
+        kept = set(ranked[: fits - 1])
+        return [bars[n] for n in places if n in kept], [bars[n] for n in places if n not in kept]
+
+    def _rest_text(self, rest: list[tuple[str, float]]) -> str:
+        if self._answer is None or not self._answer.classes:
+            return f"{len(rest)} more"
+        together = sum(value for _, value in rest)
+        return f"{len(rest)} more, together {_value_text(self._answer, together)}"
+
+    def shown(self) -> tuple[str, ...]:
+        """The lines that have room, from above."""
+        if self._answer is None:
+            return (self._message,) if self._message else ()
+        bars, rest = self._in_sight(self._bars())
+        lines = [f"{name} {_value_text(self._answer, value)}" for name, value in bars]
+        return (*lines, self._rest_text(rest)) if rest else tuple(lines)
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -93,14 +122,16 @@ class AnswerView(QWidget):
 
     def _paint_bars(self, painter: QPainter, answer: Answer, bars: list[tuple[str, float]]) -> None:
         metrics = QFontMetricsF(self.font())
-        high = min(_ROW + 6.0, max(12.0, (self.height() - 8) / len(bars)))
+        bars, rest = self._in_sight(bars)
+        lines = len(bars) + bool(rest)
+        high = min(_ROW + 6.0, max(_LEAST_ROW, (self.height() - 2 * _EDGE) / lines))
         wide = min(_MOST_NAME, max(metrics.horizontalAdvance(name) for name, _ in bars) + 2)
         texts = [_value_text(answer, value) for _, value in bars]
         room = max(metrics.horizontalAdvance(text) for text in texts) + 2
         left = _GAP + wide + _GAP
         span = max(8.0, self.width() - left - room - 2 * _GAP)
         best = max(range(len(bars)), key=lambda n: bars[n][1]) if answer.classes else -1
-        top = min(24.0, max(4.0, (self.height() - high * len(bars)) / 2))
+        top = min(24.0, max(_EDGE, (self.height() - high * lines) / 2))
         for n, ((name, value), text) in enumerate(zip(bars, texts, strict=True)):
             line = QRectF(0, top + n * high, self.width(), high)
             painter.setPen(theme.colour("text" if n == best or best < 0 else "text2"))
@@ -120,6 +151,11 @@ class AnswerView(QWidget):
                 painter.setPen(theme.colour("text" if n == best else "text2"))
             end = QRectF(left + span + _GAP, line.top(), room, high)
             painter.drawText(end, flags, text)
+        if rest:
+            painter.setPen(theme.colour("text2"))
+            line = QRectF(left, top + high * len(bars), self.width() - left - _GAP, high)
+            flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(line, flags, self._rest_text(rest))
 
 
 def _value_text(answer: Answer, value: float) -> str:
