@@ -120,8 +120,9 @@ class TestingPane(PaneFrame):
         if evaluation.status == "failed" and evaluation.error is not None:
             say("The test failed", evaluation.error.message, ("Try again", evaluation.measure))
         elif self._training.is_busy and not evaluation.why_not():
+            is_paused = self._training.state == "paused"
             say(
-                "The network is being trained",
+                "The training is paused" if is_paused else "The network is being trained",
                 "It is tested when the training has ended; you can test it as it is now.",
                 ("Test it now", evaluation.measure),
             )

@@ -439,6 +439,21 @@ def test_a_network_in_training_is_tested_when_asked(
     digits.until(lambda: "samples" in pane.head.note)
 
 
+def test_a_paused_training_is_not_said_to_go_on(pane: TestingPane, digits: Trainings) -> None:
+    def says(words: str) -> bool:
+        return any(label.isVisible() and label.text() == words
+                   for label in pane.findChildren(QLabel))  # fmt: skip
+
+    digits.settings(epochs=100_000)
+    digits.studio.training.start()
+    digits.until(lambda: says("The network is being trained"))
+    digits.studio.actions.trigger("train.pause")
+    digits.until(lambda: says("The training is paused"))
+    assert not says("The network is being trained")
+    digits.studio.training.stop()
+    digits.until_state("stopped")
+
+
 def test_a_failed_test_says_why_and_can_be_tried_again(
     tested: TestingPane, digits: Trainings
 ) -> None:
