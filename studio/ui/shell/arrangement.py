@@ -141,6 +141,24 @@ def _share_out(window: QMainWindow, workspace: str, first: Mapping[str, list[Doc
             window.resizeDocks(docks, [whole * part // sum(parts) for part in parts], along)
 
 
+def widen(window: QMainWindow, dock: Dock, workspace: str) -> None:
+    """Give a dock opened at the lower edge about its column's part where Qt leaves it a sliver.
+
+    Each time that a column of one dock is closed and opened, Qt gives it less than it had.
+    """
+    columns = _PLACES[workspace]["bottom"]
+    column = next((i for i, names in enumerate(columns) if dock.spec.id in names), None)
+    layout = window.layout()
+    is_below = window.dockWidgetArea(dock) is _SIDES["bottom"] and not dock.isFloating()
+    if column is None or layout is None or not is_below:
+        return
+    layout.activate()
+    if dock.width() < _LEAST["right"]:
+        parts = _PARTS[workspace]["bottom"]
+        width = window.width() * parts[column] // sum(parts)
+        window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
+
+
 def prepare(window: QMainWindow) -> None:
     """Let docks be dragged anywhere; wide ones lie along the whole lower edge."""
     window.setDockOptions(

@@ -235,7 +235,10 @@ class Docks(QObject):
         if self._maximised is not None and self._maximised is not self.all[pane_id]:
             self.leave_modes()
         dock = self.all[pane_id]
+        was_closed = dock.isHidden()
         dock.give_focus()
+        if was_closed:
+            arrangement.widen(self._window, dock, self.workspace)
         return dock
 
     def toggle(self, pane_id: str) -> None:

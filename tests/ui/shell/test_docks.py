@@ -381,6 +381,20 @@ def test_plots_have_the_height_they_can_be_read_at_in_low_windows(
     assert window.centralWidget().height() > 300
 
 
+def test_a_pane_opened_and_closed_often_keeps_a_width_it_can_be_read_at(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.resize(1600, 900)
+    opened.docks.switch("train")
+    log, beside = opened.docks["log"], opened.docks["tensor_view"]
+    for _ in range(6):
+        assert "log" not in in_front(opened)
+        opened.actions_of_window["pane.log"].trigger()
+        assert "log" in in_front(opened)
+        assert 300 <= log.width() < beside.width()
+        opened.actions_of_window["pane.log"].trigger()
+
+
 def test_a_small_window_does_not_stay_in_the_next_one(
     qtbot: QtBot, another: Callable[[], MainWindow]
 ) -> None:
