@@ -43,7 +43,7 @@ class KernelRow:
         p95_us: time that 95 % of the latest samples stay below.
         min_us: shortest call.
         max_us: longest call.
-        share: part of the time of all kernels, 0 to 1.
+        share: part of what all kernels usually take (by medians, as all that follows), 0 to 1.
         flops: operations of a call by the instruction's own formula.
         traffic_bytes: bytes a call reads and writes.
         gflops: 10⁹ operations per second.
@@ -140,11 +140,10 @@ class KernelTimes:
         groups: dict[str, list[int]] = {}
         for column, event in enumerate(self.events):
             groups.setdefault(_GROUP_KEYS[by](event), []).append(column)
-        whole = float(self._sums.sum()) or 1.0
         latest = self._latest()
         usual = np.percentile(latest, (50, 95), axis=0)
-        rows = [self._row(name, at, whole, latest, usual, peaks) for name, at in groups.items()]
-        return tuple(sorted(rows, key=lambda row: -row.total_ms))
+        rows = [self._row(name, at, latest, usual, peaks) for name, at in groups.items()]
+        return tuple(sorted(rows, key=lambda row: -row.share))
 
     def together_us(self) -> float:
         """What all kernels of an instrumented step usually take, one timed after the other."""
@@ -160,17 +159,18 @@ class KernelTimes:
         self,
         name: str,
         at: list[int],
-        whole: float,
         latest: Floats,
         usual: Floats,
         peaks: Peaks | None,
     ) -> KernelRow:
         events = [self.events[column] for column in at]
         total = float(self._sums[at].sum())
-        step = total / self.samples
+        # One call among many that took a hundred times as long says nothing of the kernel.
+        taken = usual[0]
+        step = float(taken[at].sum())
         seconds = max(step, 1e-3) * 1e-6
         flops, traffic = sum(e.flops for e in events), sum(e.traffic_bytes for e in events)
-        bound, utilisation = _roofline(events, self._sums[at], seconds, peaks)
+        bound, utilisation = _roofline(events, taken[at], seconds, peaks)
         each = latest[:, at]
         median, p95 = usual[:, at[0]] if len(at) == 1 else np.percentile(each, (50, 95))
         return KernelRow(
@@ -182,12 +182,12 @@ class KernelTimes:
             owners=tuple(dict.fromkeys(owner for e in events for owner in e.owners)),
             calls=self.samples * len(at),
             total_ms=total * 1e-3,
-            mean_us=step / len(at),
+            mean_us=total / self.samples / len(at),
             median_us=float(median),
             p95_us=float(p95),
             min_us=float(self._least[at].min()),
             max_us=float(self._most[at].max()),
-            share=total / whole,
+            share=step / (float(taken.sum()) or 1.0),
             flops=flops / len(at),
             traffic_bytes=traffic / len(at),
             gflops=flops / seconds * 1e-9,

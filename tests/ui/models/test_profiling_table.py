@@ -52,7 +52,7 @@ def test_a_row_has_the_statistics_numpy_has(rng: np.random.Generator) -> None:
     assert conv.median_us == pytest.approx(np.median(mine))
     assert conv.p95_us == pytest.approx(np.percentile(mine, 95))
     assert (conv.min_us, conv.max_us) == (mine.min(), mine.max())
-    assert conv.share == pytest.approx(mine.sum() / samples.sum())
+    assert conv.share == pytest.approx(np.median(mine) / np.median(samples, axis=0).sum())
     assert conv.recent == pytest.approx(mine[-RECENT:])
     # The same kernel of the same layer stands in two places: one row, twice the calls.
     add = rows["ADD"]
@@ -64,6 +64,17 @@ def test_a_row_has_the_statistics_numpy_has(rng: np.random.Generator) -> None:
     assert times.together_us() == pytest.approx(np.median(samples.sum(axis=1)))
     assert add.recent == pytest.approx(both.sum(axis=1)[-RECENT:])
     assert sum(row.share for row in rows.values()) == pytest.approx(1.0)
+
+
+def test_one_slow_call_changes_neither_share_nor_roofline_nor_order() -> None:
+    usual = [80.0, 20.0, 20.0, 100.0, 5.0]
+    calm = collected([usual] * 9).rows(peaks=PEAKS)
+    struck = collected([[18_000.0, *usual[1:]], *([usual] * 8)]).rows(peaks=PEAKS)
+    for one, other in zip(calm, struck, strict=True):
+        assert (one.id, one.share, one.utilisation, one.wasted_us, one.gflops, one.bound) == (
+            other.id, other.share, other.utilisation, other.wasted_us, other.gflops, other.bound,
+        )  # fmt: skip
+    assert max(row.mean_us for row in struck) > 1000
 
 
 def test_utilisation_and_waste_follow_the_roofline() -> None:
