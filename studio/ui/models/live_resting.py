@@ -1,17 +1,15 @@
-"""What tensors hold while nothing trains: the initial weights, a run's, a trained network's."""
+"""What tensors hold while nothing trains: the initial weights, or those of a trained network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.network import Network
 from studio.engine.train.task import Task
 from studio.engine.train.weights import initial_weights
@@ -64,17 +62,6 @@ def initial(task: Task) -> HeldWeights:
     return HeldWeights(
         "initial weights", lambda: initial_weights(task.graph, task.settings.seed)
     )  # fmt: skip
-
-
-def of_checkpoint(path: Path, run: str) -> HeldWeights:
-    """What a checkpoint file holds: weights, running statistics and optimiser slots."""
-    found: list[Checkpoint] = []
-
-    def load() -> Mapping[str, Array]:
-        found.append(Checkpoint.load(path))
-        return found[0].tensors
-
-    return HeldWeights(f"weights of run {run}", load)
 
 
 class NetworkAtRest:
