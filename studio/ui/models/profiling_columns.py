@@ -127,7 +127,7 @@ class RowFilter:
         return tuple(
             row
             for row in rows
-            if row.total_ms >= least
+            if row.share >= least
             and matches(row, words)
             and (not self.section or self.section in row.section.split(", "))
             and (self.chosen is None or row.id in self.chosen)
@@ -135,11 +135,11 @@ class RowFilter:
 
 
 def _percentile(rows: Sequence[KernelRow], percentile: int) -> float:
-    """The time that a share of the rows stay below."""
+    """The share of the time that this per cent of the rows stay below."""
     if not rows or percentile <= 0:
         return 0.0
-    times = [row.total_ms for row in rows]
-    return float(np.percentile(times, min(percentile, 100), method="higher"))
+    shares = [row.share for row in rows]
+    return float(np.percentile(shares, min(percentile, 100), method="higher"))
 
 
 def csv_text(rows: Sequence[KernelRow]) -> str:

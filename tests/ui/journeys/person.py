@@ -103,8 +103,8 @@ class Person:
         layers = set(among or self.studio.document.state.nodes)
         rows = table.kernels.rows
         row = next(place for place, row in enumerate(rows) if layers & set(row.owners))
-        spent = [row.total_ms for row in rows]
-        assert spent == sorted(spent, reverse=True)
+        shares = [row.share for row in rows]
+        assert shares == sorted(shares, reverse=True)
         at = QPoint(20, table.rowViewportPosition(row) + table.rowHeight(row) // 2)
         self.click(table.viewport(), at)
         (chosen,) = table.chosen_rows()

@@ -129,7 +129,7 @@ def test_groups_add_up_to_the_same_time(by: str, names: set[str]) -> None:
     rows = times.rows(by, PEAKS)
     assert {row.id for row in rows} == names
     assert sum(row.total_ms for row in rows) == pytest.approx(475.0 * 1e-3)
-    assert [row.total_ms for row in rows] == sorted((r.total_ms for r in rows), reverse=True)
+    assert [row.share for row in rows] == sorted((r.share for r in rows), reverse=True)
     whole = {index for row in rows for index in row.indices}
     assert whole == {0, 1, 2, 3, 4}
 
