@@ -24,9 +24,7 @@ class Following:
 
     def __init__(self, canvas: CanvasView) -> None:
         self._canvas = canvas
-        self._changes: binding.Delivery | None = None
-        self._reports: binding.Delivery | None = None
-        self._document: Document | None = None
+        self._heard: list[binding.Delivery] = []
         studio = canvas.studio
         binding.connect(canvas, studio.document_replaced, self._replaced)
         binding.connect(canvas, studio.compilation.changed, self._compiled)
@@ -43,12 +41,12 @@ class Following:
         canvas.searches.popup.close_search()
         canvas.writing.field.close_field(keep=False)
         canvas.sliding.finish()
-        if self._document is not None and self._changes is not None and self._reports is not None:
-            self._document.changed.disconnect(self._changes.hear)
-            self._document.report_changed.disconnect(self._reports.hear)
-        self._document = document
-        self._changes = binding.connect(canvas, document.changed, self._changed)
-        self._reports = binding.connect(canvas, document.report_changed, self._reported)
+        for heard in self._heard:
+            heard.stop()
+        self._heard = [
+            binding.connect(canvas, document.changed, self._changed),
+            binding.connect(canvas, document.report_changed, self._reported),
+        ]
         canvas.graph.show_state(document.state, document.report)
         accessible.changed(canvas)
         canvas.linking.refresh()

@@ -49,7 +49,6 @@ class OutlinePane(PaneFrame):
         self._studio = studio
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._following = False
-        self._document: Document | None = None
         self._heard: list[binding.Delivery] = []
         self.tree = QTreeWidget(self)
         self._set_up_tree()
@@ -109,11 +108,8 @@ class OutlinePane(PaneFrame):
     # -- showing --------------------------------------------------------------------------------
 
     def _replaced(self, document: Document) -> None:
-        if self._document is not None:
-            changed, reported = self._heard
-            self._document.changed.disconnect(changed.hear)
-            self._document.report_changed.disconnect(reported.hear)
-        self._document = document
+        for heard in self._heard:
+            heard.stop()
         self._heard = [
             binding.connect(self, document.changed, self._changed),
             binding.connect(self, document.report_changed, self._refresh.hear),

@@ -58,10 +58,27 @@ def _carrier() -> _Carrier:
 class Delivery:
     """Hands each emission on to a widget's method, with its arguments, on the window's thread."""
 
-    def __init__(self, widget: QObject, slot: Callable[..., object]) -> None:
+    def __init__(self, widget: QObject, signal: Signal[Any], slot: Callable[..., object]) -> None:
         self._widget = weakref.ref(widget)
+        self._signal = weakref.ref(signal)
+        self._stopped = False
         self._slot = _weak(slot)
         self._carrier = _carrier()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing it could hear any more: stopped, or its signal is gone."""
+        return self._stopped or self._signal() is None
+
+    def stop(self) -> None:
+        """Hear nothing any more, and be kept by the widget no longer; on the window's thread."""
+        self._stopped = True
+        signal = self._signal()
+        if signal is not None:
+            signal.disconnect(self.hear)
+        widget = self._widget()
+        if widget is not None:
+            _forget_ended(widget)
 
     def hear(self, *args: Any, **kwargs: Any) -> None:
         """Called by the model, on any thread."""
@@ -178,16 +195,19 @@ class _Shown(QObject):
 def connect(widget: QObject, signal: Signal[P], slot: Callable[P, object]) -> Delivery:
     """Call a widget's method at each emission, with its arguments; from any thread, in order.
 
-    On the window's thread the call is made at once. Neither the widget nor the method is kept
-    alive, and nothing is called after the widget is gone.
+    On the window's thread the call is made at once. Neither the widget nor the method nor the
+    signal is kept alive, and nothing is called after the widget is gone. A widget that turns from
+    one model to the next stops what it heard of the last (see `Delivery.stop`); where it does not,
+    that ends with the model.
 
     Args:
         widget: whose life counts.
         signal: the model's signal.
         slot: a method of the widget.
     """
-    made = Delivery(widget, slot)
+    made = Delivery(widget, signal, slot)
     signal.connect(made.hear)
+    _forget_ended(widget)
     _keep(widget, made)
     return made
 
@@ -228,6 +248,13 @@ def _keep(widget: QObject, made: object) -> None:
         kept = []
         setattr(widget, _KEPT, kept)
     kept.append(made)
+
+
+def _forget_ended(widget: QObject) -> None:
+    """Let go of bindings to models that are gone: a window sees many documents in its life."""
+    kept = getattr(widget, _KEPT, None)
+    if kept is not None:
+        kept[:] = (each for each in kept if not (isinstance(each, Delivery) and each.is_over))
 
 
 def _weak(slot: Callable[..., object]) -> Callable[[], Callable[..., object] | None]:

@@ -49,6 +49,7 @@ class Documents:
         self._window = window
         self._leave = leave
         self._stamp: _Stamp | None = None
+        self._heard: binding.Delivery | None = None
         binding.connect(window, studio.document_replaced, self._follow)
         self._follow(studio.document)
 
@@ -277,7 +278,9 @@ class Documents:
     # -- inside -------------------------------------------------------------------------------
 
     def _follow(self, document: Document) -> None:
-        binding.connect(self._window, document.saved, self._note)
+        if self._heard is not None:
+            self._heard.stop()
+        self._heard = binding.connect(self._window, document.saved, self._note)
         self._note()
 
     def _note(self) -> None:

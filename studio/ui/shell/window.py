@@ -58,6 +58,7 @@ class MainWindow(QMainWindow):
         self.studio = studio
         self._store = store
         self._dropped: drops.DroppedData | None = None
+        self._heard: list[binding.Delivery] = []
         self._is_painted = False
         self._is_begun = False
         self._may_close = False
@@ -143,7 +144,7 @@ class MainWindow(QMainWindow):
         self.status.show_document(False)
         self._give_keyboard()
         self._retitle()
-        self.studio.actions.refresh("file.save", "file.close")
+        self.studio.front.set_welcoming(True)
 
     def show_canvas(self) -> None:
         """Show the open document."""
@@ -155,7 +156,7 @@ class MainWindow(QMainWindow):
         self.status.show_document(True)
         self._give_keyboard()
         self._retitle()
-        self.studio.actions.refresh("file.save", "file.close")
+        self.studio.front.set_welcoming(False)
 
     def ensure_canvas(self) -> QWidget:
         """The canvas, made when it is first needed."""
@@ -302,9 +303,13 @@ class MainWindow(QMainWindow):
         self.documents.save(then)  # type: ignore[arg-type]
 
     def _watch(self, document: Document) -> None:
-        binding.connect(self, document.changed, self._document_changed)
-        binding.connect(self, document.saved, self._retitle)
-        binding.connect(self, document.history.changed, self._retitle)
+        for heard in self._heard:
+            heard.stop()
+        self._heard = [
+            binding.connect(self, document.changed, self._document_changed),
+            binding.connect(self, document.saved, self._retitle),
+            binding.connect(self, document.history.changed, self._retitle),
+        ]
         self._retitle()
 
     def _replaced(self, document: Document) -> None:

@@ -165,6 +165,42 @@ def test_following_does_not_keep_a_widget_alive(qtbot: QtBot) -> None:
     QCoreApplication.processEvents()
 
 
+def kept_by(widget: QWidget) -> list[object]:
+    return list(getattr(widget, binding._KEPT))
+
+
+def test_what_is_stopped_hears_nothing_and_is_kept_no_longer(qtbot: QtBot) -> None:
+    widget, first, second = Follower(), Signal[[int]](), Signal[[int]]()
+    qtbot.addWidget(widget)
+    stays = binding.connect(widget, second, widget.hear)
+    stopped = binding.connect(widget, first, widget.hear)
+    emit_elsewhere(first, 1)
+    stopped.stop()
+    stopped.stop()
+    first.emit(2)
+    second.emit(3)
+    assert [value for value, _ in widget.heard] == [3]
+    assert kept_by(widget) == [stays]
+    gone = weakref.ref(stopped)
+    del stopped
+    QCoreApplication.processEvents()
+    assert gone() is None
+    # What was on its way from another thread arrives still.
+    assert [value for value, _ in widget.heard] == [3, 0]
+
+
+def test_bindings_to_models_that_are_gone_do_not_gather(qtbot: QtBot) -> None:
+    widget, lasting = Follower(), Signal[[]]()
+    qtbot.addWidget(widget)
+    refreshed = binding.refresh(widget, widget.look, lasting)
+    for number in range(20):
+        signal = Signal[[int]]()
+        made = binding.connect(widget, signal, widget.hear)
+        signal.emit(number)
+    assert kept_by(widget) == [refreshed, made]
+    assert [value for value, _ in widget.heard] == list(range(20))
+
+
 def test_calls_that_return_nothing_keep_the_count_of_none(qtbot: QtBot) -> None:
     # PySide6 6.12.0 on Python 3.11 loses one reference of None a call, until the process aborts.
     widget, signal = Follower(), Signal[[int]]()
