@@ -229,7 +229,7 @@ def _divided(mean: _Plain, steps: Sequence[InstrumentedStep], studio: float) -> 
     others = max(0.0, mean.wall - mean.busy - mean.workers - studio)
     most = max(0.0, mean.wall - studio - others)
     # Instrumented steps are held up as much as plain ones; that is not their kernels' time.
-    kernels, spent = _mean_kernels(steps, most / mean.wall if mean.wall else 1.0, most)
+    kernels, spent = _usual_kernels(steps, most / mean.wall if mean.wall else 1.0, most)
     return {**kernels, "gaps": max(0.0, most - spent), "studio": studio}
 
 
@@ -238,7 +238,7 @@ def _divided_apart(
 ) -> dict[Part, float]:
     """A step whose kernels run on a device of its own: it idles where the host is late."""
     most = max(0.0, mean.wall - studio)
-    kernels, spent = _mean_kernels(steps, 1.0, most)
+    kernels, spent = _usual_kernels(steps, 1.0, most)
     return {
         **kernels,
         "gaps": min(max(0.0, most - spent), mean.busy + mean.workers),
@@ -246,23 +246,31 @@ def _divided_apart(
     }
 
 
-def _mean_kernels(
+def _usual_kernels(
     steps: Sequence[InstrumentedStep], factor: float, most: float
 ) -> tuple[dict[Part, float], float]:
     """Seconds of the kernels by part, at most ``most`` together, and their sum.
 
+    A kernel takes the median of its times: one call that other programs held up a hundredfold
+    would otherwise leave no room for the others. Where kernels are held up evenly, medians do not
+    show it, and ``factor`` says which part of all their time is theirs.
     Where instrumented kernels take longer than the whole plain step, that much is what measuring
     adds to them: the same to each, since each is marked alike.
     """
     sections = [event.section for event in steps[-1].profile.events]
     spent = [step.kernel_seconds for step in steps]
-    alike = [each for each in spent if len(each) == len(sections)]
-    means = without_overhead(np.mean(alike, axis=0) * factor, most)
+    alike = np.array([each for each in spent if len(each) == len(sections)])
+    usual = np.median(alike, axis=0)
+    together = float(usual.sum())
+    theirs = factor * float(alike.mean(axis=0).sum())
+    if theirs < together:
+        usual = usual * (theirs / together)
+    kept = without_overhead(usual, most)
     found: dict[Part, float] = {}
-    for section, seconds in zip(sections, means, strict=True):
+    for section, seconds in zip(sections, kept, strict=True):
         part = _OF_SECTION.get(section, "housekeeping")
         found[part] = found.get(part, 0.0) + float(seconds)
-    return found, float(means.sum())
+    return found, float(kept.sum())
 
 
 def without_overhead(spent: Floats, most: float) -> Floats:

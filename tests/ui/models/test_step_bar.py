@@ -6,14 +6,17 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.thread_clock import ThreadClock
+from studio.engine.train import step_sampling
 from studio.engine.train.devices import open_backend
 from studio.engine.train.step_sampling import InstrumentedStep, StepSampler, StepWindow
+from studio.engine.train.step_sampling import Part as SampledPart
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.step_bar import PARTS, StepBar, step_bar, without_overhead
 from tests.engine.train.small_tasks import mlp, task
@@ -264,15 +267,46 @@ def sleeper() -> Iterator[ThreadClock | None]:
     thread.join()
 
 
-def test_the_bar_of_a_training_sums_to_the_time_the_clock_saw(sleeper: ThreadClock | None) -> None:
-    closed: list[float] = []
+class NotedClock:
+    """The clocks of the module ``time``; knows what it said last."""
+
+    thread_time = staticmethod(time.thread_time)
+
+    def __init__(self) -> None:
+        self.said = 0.0
+
+    def perf_counter(self) -> float:
+        self.said = time.perf_counter()
+        return self.said
+
+
+class NotedSampler(StepSampler):
+    """Notes when its windows end, on a clock that stands still while the training may pause."""
+
+    def __init__(self, clock: NotedClock, *clocks: Any) -> None:
+        super().__init__(*clocks, interval=0.0, share=1e9, told=self.note)
+        self.clock = clock
+        self.waited = 0.0
+        self.closed: list[float] = []
+
+    def note(self) -> None:
+        # A busy machine may call back late: a window ends when the clock was looked at.
+        self.closed.append(self.clock.said - self.waited)
+
+    def lap(self, part: SampledPart, steps: int = 0) -> None:
+        before = self.clock.said
+        super().lap(part, steps)
+        if part == "waiting":
+            self.waited += self.clock.said - before
+
+
+def test_the_bar_of_a_training_sums_to_the_time_the_clock_saw(
+    sleeper: ThreadClock | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = NotedClock()
+    monkeypatch.setattr(step_sampling, "time", clock)
     with open_backend("cpu") as opened:
-        sampler = StepSampler(
-            opened.backend.clocks(),
-            sleeper,
-            interval=0.01,
-            told=lambda: closed.append(time.perf_counter()),
-        )
+        sampler = NotedSampler(clock, opened.backend.clocks(), sleeper)
         data = {"source": "spirals", "n": 20_000, "noise": 0.02}
         made = task(mlp(units=64), data, epochs=1, batch_size=4, validation="none")
         with Trainer(made, opened.backend) as trainer:
@@ -283,15 +317,36 @@ def test_the_bar_of_a_training_sums_to_the_time_the_clock_saw(sleeper: ThreadClo
     bar = step_bar(windows, runs_apart=False, sees_studio=sampler.can_see_interface)
     assert bar is not None
     count = bar.plain_steps + bar.instrumented_steps
-    # One epoch without a pause: from the end of the first window to the end of the last.
-    # A busy machine may call back late, by a slice of time of some milliseconds.
-    wall = (closed[-1] - closed[0]) / count
-    assert sum(bar.parts.values()) == pytest.approx(wall, rel=0.05)
+    # From the end of the first window to the end of the last.
+    wall = (sampler.closed[-1] - sampler.closed[0]) / count
+    assert sum(bar.parts.values()) == pytest.approx(wall, rel=1e-6)
     check_sum(bar, windows)
-    assert bar.parts["backward"] > 0
+    assert min(bar.parts["forward"], bar.parts["backward"]) > 0
     # The other thread slept all the time: nothing can have been lost to it.
     assert bar.share("studio") < 0.001
     assert first.instrumented
+
+
+def test_one_kernel_that_was_held_up_takes_nothing_from_the_others() -> None:
+    calm = [instrumented(1.65e-3) for _ in range(9)]
+    events = calm[0].profile.events
+    struck = tuple(
+        replace(event, duration_us=18_000.0) if event.section == "backward" else event
+        for event in events
+    )
+    held = replace(calm[0], seconds=19e-3, profile=replace(calm[0].profile, events=struck))
+    for inside in (calm, [*calm[1:], held]):
+        windows = [
+            window(31, 2e-3, busy=1.6e-3, inside=inside),
+            window(32, 2e-3, busy=1.6e-3),
+        ]
+        bar = step_bar(windows, runs_apart=False)
+        assert bar is not None
+        check_sum(bar, windows)
+        # Of kernels that are held up evenly a fifth is not theirs.
+        theirs = 0.8 if inside is calm else 1.0
+        assert bar.parts["forward"] == pytest.approx(theirs * 400e-6)
+        assert bar.parts["backward"] == pytest.approx(theirs * 800e-6)
 
 
 def test_the_kernels_of_a_step_are_gone_through_once_however_often_the_bar_is_made() -> None:
