@@ -40,13 +40,14 @@ def test_frozen_numbers_stand_still_while_the_training_is_still_measured(
     profiler.model.follow(trainer)
     profiler.until(lambda: profiler.samples >= 1)
     profiler.model.set_frozen(True)
-    rows, changes = profiler.model.rows(), profiler.changes
-    for _ in range(20):
-        time.sleep(0.02)
-        profiler.scheduler.advance(0.5)
+    rows, changes, frozen = profiler.model.rows(), profiler.changes, profiler.samples
+    measured = profiler.model._measured
+    assert measured is not None
+    # Measuring takes so small a share of the time that a slow machine has a long wait for it.
+    profiler.until(lambda: measured.samples > frozen)
     assert profiler.model.rows() == rows
+    assert profiler.samples == frozen
     assert profiler.changes == changes
-    frozen = profiler.samples
     profiler.model.set_frozen(False)
     assert profiler.samples > frozen
 

@@ -27,7 +27,7 @@ from tests.ui.shell.driving import answer, question
 def training(qtbot: QtBot, opened: MainWindow) -> MainWindow:
     """A window in which a training without an end in sight is under way."""
     document = opened.studio.document
-    document.apply("Train long", set_training(document.state, {"epochs": 5000}))
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     document.save()
     opened.studio.preferences.set("backend", "cpu")
     opened.studio.training.start()
@@ -62,7 +62,7 @@ def test_pausing_keeps_a_checkpoint_and_saves(
     qtbot: QtBot, training: MainWindow, project: Path
 ) -> None:
     document = training.studio.document
-    document.apply("Train longer", set_training(document.state, {"epochs": 6000}))
+    document.apply("Train longer", set_training(document.state, {"epochs": 200_000}))
     run = last_run(training)
     training.close()
     answer(qtbot, training, "pause")
@@ -78,7 +78,7 @@ def test_pausing_stands_still_while_it_is_asked_where_to_save(
     made = Document.open(open_copy("spirals", tmp_path))
     document = studio.new()
     document.apply("Draw", made.state)
-    document.apply("Train long", set_training(document.state, {"epochs": 5000}))
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     studio.preferences.set("backend", "cpu")
     qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
     studio.training.start()
