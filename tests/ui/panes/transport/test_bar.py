@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.cpu.executable import CpuExecutable
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data
 from studio.ui.models import training_session
@@ -99,11 +102,30 @@ def test_a_training_is_started_paused_stepped_continued_and_stopped(
 
 
 @pytest.fixture
+def epochs_fly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, the sample's epochs are too short to count batches."""
+    monkeypatch.setattr(training_session, "FLYING_SECONDS", 3600.0)
+
+
+@pytest.fixture
+def steps_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However fast the machine is, an epoch of the sample takes some hundredths of a second."""
+    run = CpuExecutable.run
+
+    def slowly(*given: Any) -> int:
+        time.sleep(0.002)
+        return run(*given)
+
+    monkeypatch.setattr(CpuExecutable, "run", slowly)
+
+
+@pytest.fixture
 def epochs_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample's epochs take a few milliseconds; here that is long enough to count batches."""
     monkeypatch.setattr(training_session, "FLYING_SECONDS", 0.0)
 
 
+@pytest.mark.usefixtures("epochs_fly")
 def test_batches_are_left_out_while_epochs_fly_by_and_told_when_it_stands_still(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -266,7 +288,7 @@ def test_a_click_without_data_leads_to_the_data(
     assert shown == [True]
 
 
-@pytest.mark.usefixtures("epochs_take_long")
+@pytest.mark.usefixtures("epochs_take_long", "steps_take_long")
 def test_epoch_and_batch_are_told_whole_in_narrow_windows(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
