@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPen
 from PySide6.QtWidgets import QApplication
 
-from studio.ui.models.theme import FAMILIES, PALETTES, Theme
+from studio.ui.models.theme import FAMILIES, Theme
 
 WIRE_WIDTH = 1.6
 """At zooms where most wires are in sight this is a thin line, which Qt draws fastest."""
@@ -42,8 +42,7 @@ class CanvasColours:
         self.error = QColor(theme.colour("error"))
         self.shadow = QColor(theme.colour("shadow"))
         self.shadow.setAlpha(70 if theme.is_dark else 26)
-        # Colour maps begin dark, so pictures lie on the dark ground in both themes.
-        self.picture = QColor(PALETTES["dark"]["canvas"])
+        self.picture = QColor(theme.colour("picture"))
         self.wire = QColor(theme.mixed("outline", "canvas", 0.9))
         self.family = {name: QColor(theme.colour(f"family.{name}")) for name in FAMILIES}
         self.tint = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -95,7 +95,6 @@ class NodePreviews:
         tasks: runs networks in the background.
         compilation: opens the data.
         live: knows whose weights are current.
-        ground: the colour between tiles.
     """
 
     def __init__(
@@ -104,14 +103,12 @@ class NodePreviews:
         tasks: TaskList,
         compilation: PreviewedCompilation,
         live: LiveTensors,
-        ground: Callable[[], tuple[int, int, int]] = lambda: (16, 18, 22),
     ) -> None:
         self.changed: Signal[[tuple[str, ...]]] = Signal()
         self._scheduler = scheduler
         self._tasks = tasks
         self._compilation = compilation
         self._live = live
-        self._ground = ground
         self._document: Document | None = None
         self._wanted: frozenset[str] = frozenset()
         self._hashes: dict[str, str] = {}
@@ -279,7 +276,7 @@ class NodePreviews:
             self._start(_Order(part, samples, self._seed(), self._origin, wanted))
 
     def _start(self, order: _Order) -> None:
-        ground, images = self._ground(), _image_nodes(order)
+        images = _image_nodes(order)
 
         def work(handle: TaskHandle) -> tuple[dict[str, tuple[Thumbnail, str]], float]:
             began = time.thread_time()
@@ -290,7 +287,7 @@ class NodePreviews:
             label = order.origin.label if all_given and order.origin.label else "initial weights"
             made = {}
             for node_id, array in arrays.items():
-                picture = thumbnail(array, image=node_id in images, ground=ground)
+                picture = thumbnail(array, image=node_id in images)
                 made[node_id] = (picture, f"{picture.text} · {label}")
             return made, time.thread_time() - began
 

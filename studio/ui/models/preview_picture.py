@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from studio.engine.runtime.live import ArraySnapshot
 from studio.engine.runtime.live_statistics import statistics_of
+from studio.ui.models.tensor_view_colours import EMPTY
 from studio.ui.models.tensor_view_layout import Placed
 from studio.ui.models.tensor_view_look import Look
 from studio.ui.models.tensor_view_picture import make_picture, short_number
@@ -20,6 +21,7 @@ Pixels: TypeAlias = npt.NDArray[np.uint8]
 
 SIZE = (232.0, 160.0)
 """Pixels a picture takes at most."""
+_NO_COLOUR = (0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +37,14 @@ class Thumbnail:
     text: str
 
 
-def thumbnail(array: Array, *, image: bool, ground: tuple[int, int, int]) -> Thumbnail:
+def thumbnail(array: Array, *, image: bool) -> Thumbnail:
     """The picture of a batch of outputs: maps of the first sample, or samples below each other.
+
+    Between tiles it is transparent: what is seen there is the ground it is laid on.
 
     Args:
         array: [N, …].
         image: three channels at the end are red, green and blue.
-        ground: the colour between tiles.
     """
     contiguous = np.asarray(array, order="C")
     look = Look(size=SIZE, colour=image)
@@ -53,7 +56,8 @@ def thumbnail(array: Array, *, image: bool, ground: tuple[int, int, int]) -> Thu
         found = statistics_of(contiguous)
         made = ArraySnapshot("preview", contiguous).render((placed.sheet,), statistics=False)
     colours = ColourRange().seen(found)
-    picture = make_picture(made.tiles[placed.sheet], placed, colours, ground, "largest")
+    picture = make_picture(made.tiles[placed.sheet], placed, colours, _NO_COLOUR, "largest")
+    picture.pixels[picture.kinds == EMPTY] = 0
     scale = max(1, int(placed.cell))
     tall = scale if placed.sheet.rows is not None else max(scale, 24)
     rgba = np.repeat(np.repeat(picture.pixels, tall, axis=0), scale, axis=1)

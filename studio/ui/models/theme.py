@@ -39,6 +39,7 @@ def _palette(
 
 # Contrast of every text on every ground, and the differences between families and between
 # series for the three kinds of colour blindness, are tested: change a colour and run the tests.
+# ``picture`` is the ground of coloured cells: no colour of a map is like it, zero's least of all.
 PALETTES: Mapping[Mode, Mapping[str, str]] = MappingProxyType(
     {
         "dark": _palette(
@@ -48,6 +49,7 @@ PALETTES: Mapping[Mode, Mapping[str, str]] = MappingProxyType(
                 "field": "#252A33",
                 "hover": "#303642",
                 "canvas": "#101216",
+                "picture": "#101216",
                 "hairline": "#3D4450",
                 "outline": "#6B7585",
                 "text": "#E6E9EF",
@@ -73,6 +75,7 @@ PALETTES: Mapping[Mode, Mapping[str, str]] = MappingProxyType(
                 "field": "#EBEEF2",
                 "hover": "#DFE3EA",
                 "canvas": "#E9ECF1",
+                "picture": "#686B70",
                 "hairline": "#C5CCD6",
                 "outline": "#7C8695",
                 "text": "#191C22",

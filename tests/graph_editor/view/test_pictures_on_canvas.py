@@ -62,9 +62,11 @@ def test_bypassed_layer_is_an_outline(hands: Hands) -> None:
     assert colour_at(hands, inside).upper() == hands.studio.theme.colour("canvas").upper()
 
 
+@pytest.mark.parametrize("mode", ["dark", "light"])
 def test_preview_is_painted_in_its_room_and_fades_when_stale(
-    hands: Hands, monkeypatch: pytest.MonkeyPatch
+    hands: Hands, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
+    hands.studio.theme.choose(mode)
     hands.open(set_preview(chain(), ["conv2d"], "thumbnail"))
     rgba = np.zeros((6, 12, 4), np.uint8)
     rgba[..., 0] = rgba[..., 3] = 255
@@ -78,7 +80,7 @@ def test_preview_is_painted_in_its_room_and_fades_when_stale(
     fresh = QColor(colour_at(hands, room.center()))
     assert fresh.getRgb()[:3] == (255, 0, 0)
     corner = QColor(colour_at(hands, room.topLeft() + QPointF(6, 6)))
-    assert corner.name().upper() == hands.studio.theme.colour("canvas").upper()
+    assert corner.name().upper() == hands.studio.theme.colour("picture").upper()
     stale = True
     hands.canvas.graph.refresh_pictures(["conv2d"])
     faded = QColor(colour_at(hands, room.center()))

@@ -343,16 +343,25 @@ def test_without_data_there_are_no_pictures() -> None:
     ids=str,
 )  # fmt: skip
 def test_a_thumbnail_fits_a_layer_s_body(shape: tuple[int, ...], rng: np.random.Generator) -> None:
-    made = thumbnail(rng.standard_normal(shape).astype(np.float32), image=False, ground=(0, 0, 0))
+    made = thumbnail(rng.standard_normal(shape).astype(np.float32), image=False)
     rows, columns, four = made.rgba.shape
     assert four == 4
     assert 0 < rows <= SIZE[1]
     assert 0 < columns <= SIZE[0]
 
 
+def test_a_thumbnail_is_seen_through_between_its_tiles() -> None:
+    made = thumbnail(np.zeros((1, 4, 4, 2), np.float32), image=False)
+    alpha = made.rgba[..., 3]
+    scale = made.rgba.shape[1] // 9
+    assert (alpha[:, : 4 * scale] == 255).all()
+    assert (alpha[:, 4 * scale : 5 * scale] == 0).all()
+    assert (alpha[:, 5 * scale :] == 255).all()
+
+
 def test_a_thumbnail_has_the_colours_of_the_values() -> None:
     values = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
-    made = thumbnail(values, image=False, ground=(0, 0, 0))
+    made = thumbnail(values, image=False)
     scale = made.rgba.shape[1] // 4
     table = colour_map("sequential")
     for row in range(3):
@@ -361,6 +370,6 @@ def test_a_thumbnail_has_the_colours_of_the_values() -> None:
             wanted = table[int(np.floor(float(values[row, column]) * 255 + 0.5))]
             np.testing.assert_array_equal(pixel, wanted)
     assert made.text == "0 … 1"
-    bad = thumbnail(np.full((2, 2), np.nan, np.float32), image=False, ground=(0, 0, 0))
+    bad = thumbnail(np.full((2, 2), np.nan, np.float32), image=False)
     assert bad.text == "nothing finite, 4 not finite"
     assert (bad.rgba[..., :3] == [255, 0, 255]).all()

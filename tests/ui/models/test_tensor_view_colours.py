@@ -23,6 +23,8 @@ from studio.ui.models.tensor_view_colours import (
     palette,
     shades,
 )
+from studio.ui.models.theme import PALETTES
+from tests.ui.models.colour_vision import DEFICIENCIES, lab
 
 MAPS: tuple[MapName, ...] = ("sequential", "diverging")
 
@@ -60,8 +62,8 @@ DEUTAN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
 
 @pytest.mark.parametrize("name", MAPS)
 def test_steps_of_a_map_are_perceptually_even(name: MapName) -> None:
-    lab = cielab(colour_map(name).astype(float))
-    steps = np.linalg.norm(np.diff(lab[::15], axis=0), axis=1)
+    path = cielab(colour_map(name).astype(float))
+    steps = np.linalg.norm(np.diff(path[::15], axis=0), axis=1)
     assert steps.max() / steps.min() < 2.2
     assert len(np.unique(colour_map(name), axis=0)) > 240
 
@@ -102,6 +104,18 @@ def test_marks_are_no_colours_of_a_map(name: MapName, mark: str) -> None:
     lab = cielab(colours[:256, :3].astype(float))
     found = cielab(colours[256 + SPECIAL.index(mark), :3][None].astype(float))
     assert np.linalg.norm(lab - found, axis=1).min() > 15
+
+
+@pytest.mark.parametrize("vision", DEFICIENCIES)
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("mode", ["dark", "light"])
+def test_no_colour_of_a_map_is_taken_for_the_ground(mode: str, name: MapName, vision: str) -> None:
+    ground = lab(PALETTES[mode]["picture"], vision)
+    seen = [lab("#" + bytes(colour).hex(), vision) for colour in colour_map(name)]
+    assert min(float(np.linalg.norm(each - ground)) for each in seen) > 12
+    # Zero is where the arms of a map of both signs meet, and where one of a single sign begins.
+    zero = lab("#" + bytes(colour_map(name)[128 if name == "diverging" else 0]).hex())
+    assert np.linalg.norm(zero - lab(PALETTES[mode]["picture"])) > 40
 
 
 def test_palette_and_shader_agree_on_places() -> None:

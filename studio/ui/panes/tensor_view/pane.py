@@ -36,6 +36,7 @@ from studio.ui.models.tensor_view_picture import exact_number
 from studio.ui.models.tensor_view_words import pick_text, statistics_text
 from studio.ui.panes.tensor_view.arrangement import Arrangement
 from studio.ui.panes.tensor_view.histogram_view import HistogramView
+from studio.ui.panes.tensor_view.sheet_painting import ground_between_cells
 from studio.ui.panes.tensor_view.sheet_view import SheetView
 from studio.ui.panes.tensor_view.slice_controls import SliceControls
 
@@ -78,7 +79,7 @@ class TensorViewPane(PaneFrame):
         self._sought: Selection | None = None
         self._tensor: Tensor | None = None
         self.view = TensorViewModel(
-            studio.live, studio.tasks, self._tensor_of, studio.picks, _ground
+            studio.live, studio.tasks, self._tensor_of, studio.picks, ground_between_cells
         )
         self._chooser = QComboBox(self)
         self._typing = QLineEdit(self._chooser)
@@ -465,9 +466,3 @@ def _index_dialog(
     asked.setTextValue("" if now is None else ", ".join(map(str, now)))
     asked.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return asked
-
-
-def _ground() -> tuple[int, int, int]:
-    """The colour behind a picture."""
-    found = theme.colour("canvas")
-    return found.red(), found.green(), found.blue()

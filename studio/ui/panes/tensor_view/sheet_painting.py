@@ -18,12 +18,23 @@ from studio.ui.models.tensor_view_colours import (
     UNDER,
     palette,
 )
-from studio.ui.models.tensor_view_layout import Placed
+from studio.ui.models.tensor_view_layout import Kind, Placed
 from studio.ui.models.tensor_view_picture import Bar, Mark, Picture, short_number
 from studio.ui.models.tensor_view_range import ColourRange
 
 _BASE = 6.0
 """Pixels left under the bars."""
+
+
+def ground(kind: Kind | None) -> QColor:
+    """What a view is painted on: cells lie on a ground that none of them has the colour of."""
+    return theme.colour("canvas" if kind in (None, "bars", "number") else "picture")
+
+
+def ground_between_cells() -> tuple[int, int, int]:
+    """Red, green and blue of the ground of cells, where no cell is."""
+    found = theme.colour("picture")
+    return found.red(), found.green(), found.blue()
 
 
 def special_colour(kind: int) -> QColor:

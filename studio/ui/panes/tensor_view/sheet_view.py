@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.gl.live import GlSnapshot
 from studio.engine.gl.live_painter import View
-from studio.ui.kit import theme
 from studio.ui.kit.gl_sheet_view import GlSheetView
 from studio.ui.models.tensor_view import TensorViewModel
 from studio.ui.models.tensor_view_colours import CHOICES, palette
@@ -16,6 +15,8 @@ from studio.ui.models.tensor_view_picture import bars_of
 from studio.ui.models.tensor_view_words import aside_text
 from studio.ui.models.tensor_view_zoom import moved, zoomed
 from studio.ui.panes.tensor_view.sheet_painting import (
+    ground,
+    ground_between_cells,
     paint_badge,
     paint_bars,
     paint_cells,
@@ -95,7 +96,8 @@ class SheetView(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), theme.colour("canvas"))
+        kind = None if self._view.placed is None else self._view.kind
+        painter.fillRect(self.rect(), ground(kind))
         if self._surface is None or not self._surface.isVisible():
             self._paint(painter)
         painter.end()
@@ -204,10 +206,9 @@ class SheetView(QWidget):
             self._surface.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             self._surface.broke.connect(self.broke)
             self._surface.setGeometry(self.rect())
-        ground = theme.colour("canvas")
-        key = (view.colours.map_name, ground.name())
+        empty = ground_between_cells()
+        key = (view.colours.map_name, empty)
         if self._palette[0] != key:
-            empty = (ground.red(), ground.green(), ground.blue())
             self._palette = (key, palette(view.colours.map_name, empty))
         self._surface.show_snapshot(
             snapshot,

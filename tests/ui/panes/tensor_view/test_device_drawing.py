@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
 from studio.engine.gl import live as gl_live
@@ -20,6 +20,7 @@ from studio.ui.models import entities
 from studio.ui.models.live_frames import Frame
 from studio.ui.models.places import Places
 from studio.ui.models.studio import Studio
+from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.shared_context import QtSharedProvider
 from tests.engine.train.small_tasks import DIGITS, cnn, task
@@ -144,6 +145,22 @@ def test_the_device_draws_and_only_statistics_come_back(
     assert set(read) == {416}
     for pane in window.panes:
         assert len(colours(picture(pane))) > 5
+
+
+@pytest.mark.parametrize("mode", ["dark", "light"])
+def test_the_device_draws_on_the_ground_of_painted_pictures(window: Window, mode: Mode) -> None:
+    pane = window.panes[2]
+    window.wait_drawn(pane)
+    window.studio.theme.choose(mode)
+    wanted = QColor(window.studio.theme.colour("picture"))
+    window.qtbot.waitUntil(lambda: picture(pane).pixelColor(2, 28) == wanted, timeout=20000)
+    placed = pane.view.placed
+    assert placed is not None
+    left, top = placed.tile_at(0)
+    gap = (left + (placed.cells[1] + 0.5) * placed.cell, 24 + top + placed.cell / 2)
+    assert picture(pane).pixelColor(*map(int, gap)) == wanted
+    middle = (left + placed.cell / 2, 24 + top + placed.cell / 2)
+    assert picture(pane).pixelColor(*map(int, middle)) != wanted
 
 
 def test_the_device_draws_what_numpy_would(window: Window) -> None:

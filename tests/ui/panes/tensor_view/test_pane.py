@@ -18,7 +18,9 @@ from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.live_resting import HeldWeights
 from studio.ui.models.studio import DECLARED
 from studio.ui.models.tensor_view_colours import colour_map
+from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane
+from tests.ui.models.colour_vision import lab
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -305,15 +307,41 @@ def test_the_pane_follows_the_selection_unless_pinned(
     assert pane.note == "" or pane.note == "b"
 
 
-def test_both_themes_are_painted_on_their_own_ground(
-    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+@pytest.mark.parametrize("mode", ["dark", "light"])
+def test_cells_near_zero_are_told_from_where_there_is_none(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, mode: Mode, rng: np.random.Generator
 ) -> None:
-    show(qtbot, studio, pane, np.zeros((2, 9), np.float32))
-    for mode in ("dark", "light"):
-        studio.theme.choose(mode)
-        qtbot.waitUntil(
-            lambda: pixels(pane).pixelColor(2, HEAD + 2) == QColor(studio.theme.colour("canvas"))
-        )
+    studio.theme.choose("light" if mode == "dark" else "dark")
+    values = rng.uniform(-1e-4, 1e-4, (5, 6, 7)).astype(np.float32)
+    values[0, 0, 0] = 1.0
+    show(qtbot, studio, pane, values)
+    studio.theme.choose(mode)
+    wanted = QColor(studio.theme.colour("picture"))
+    qtbot.waitUntil(lambda: pixels(pane).pixelColor(2, HEAD + 2) == wanted)
+    image, placed = pixels(pane), pane.view.placed
+    assert placed is not None
+    rows, columns = placed.cells
+    ground = lab(wanted.name())
+    for tile in range(placed.tiles):
+        left, top = placed.tile_at(tile)
+        row, column = np.mgrid[0:rows, 0:columns].reshape(2, -1)
+        for y, x in zip(row, column, strict=True):
+            at = QPointF(left + (x + 0.5) * placed.cell, HEAD + top + (y + 0.5) * placed.cell)
+            assert np.linalg.norm(lab(image.pixelColor(at.toPoint()).name()) - ground) > 20
+        # Between this tile and the next one.
+        gap = QPointF(left + (columns + 0.5) * placed.cell, HEAD + top + placed.cell / 2)
+        assert image.pixelColor(gap.toPoint()) == wanted
+
+
+@pytest.mark.parametrize("mode", ["dark", "light"])
+@pytest.mark.parametrize("shape", [(), (9,)], ids=str)
+def test_numbers_and_bars_stand_on_the_ground_of_the_theme_s_texts(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, mode: Mode, shape: tuple[int, ...]
+) -> None:
+    show(qtbot, studio, pane, np.ones(shape, np.float32))
+    studio.theme.choose(mode)
+    wanted = QColor(studio.theme.colour("canvas"))
+    qtbot.waitUntil(lambda: pixels(pane).pixelColor(2, 2) == wanted)
 
 
 def test_keys_of_the_view_clash_with_no_other(studio: Studio) -> None:
