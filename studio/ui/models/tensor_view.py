@@ -277,9 +277,12 @@ class TensorViewModel:
                 self.slice_error = error.message
                 self.changed.emit()
                 return False
-        self.slice_error = ""
+        was_wrong, self.slice_error = bool(self.slice_error), ""
         look = replace(self.look, text=text, tile=None, region=None, page=0)
         if past == self.past:
+            if was_wrong and look == self.look:
+                # Back at what is shown anyhow: only the word about the wrong one goes.
+                self.changed.emit()
             self._set_look(look)
             return True
         tensor = self._tensor()

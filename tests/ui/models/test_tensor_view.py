@@ -245,6 +245,15 @@ def test_typed_slices_and_sliders_choose_what_is_shown(
     assert not view.set_slice("[9]")
     assert view.slice_error == "axis 0 has 4 indices, got 9"
     np.testing.assert_array_equal(view.frame.tile.low[0, :, :, 0], array[1, ::2, :, 0])
+    told: list[str] = []
+
+    def hear() -> None:
+        told.append(view.slice_error)
+
+    # Back at the slice that is shown: nothing else changes, and the word about the wrong one goes.
+    view.changed.connect(hear)
+    assert view.set_slice("[1, ::2, :, 0]")
+    assert told == [""]
     assert view.set_slice("")
     assert view.slice_error == ""
 
