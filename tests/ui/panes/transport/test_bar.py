@@ -113,7 +113,7 @@ def steps_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     run = CpuExecutable.run
 
     def slowly(*given: Any) -> int:
-        time.sleep(0.002)
+        time.sleep(0.01)
         return run(*given)
 
     monkeypatch.setattr(CpuExecutable, "run", slowly)
