@@ -49,6 +49,7 @@ class PathBar(QWidget):
         self._profiling = studio.profiling
         self._annotations = studio.annotations
         self._actions = studio.actions
+        self._front = studio.front
         self._parts: dict[Kind, _Part] = {}
         self._time = QLabel(self)
         self._time.setObjectName("path_bar.time")
@@ -62,6 +63,7 @@ class PathBar(QWidget):
         binding.connect(self, studio.bus.path_changed, self._path_changed)
         binding.connect(self, studio.compilation.changed, self.refresh)
         binding.connect(self, studio.annotations.changed, self.refresh)
+        binding.connect(self, studio.front.changed, self.refresh)
         binding.refresh(self, self._show_time, studio.profiling.changed, when_visible=True,
                         live="picture")  # fmt: skip
         self.refresh()
@@ -112,8 +114,10 @@ class PathBar(QWidget):
     def refresh(self) -> None:
         """Spell the path as it is now."""
         path = self._bus.path
-        is_empty = all(each is None for each in path)
-        self._prompt.setVisible(is_empty)
+        # On the welcome page there is nothing that could be selected, or seen to be.
+        is_away = self._front.is_welcoming
+        is_empty = is_away or all(each is None for each in path)
+        self._prompt.setVisible(is_empty and not is_away)
         for kind, part in self._parts.items():
             entity = path.at(kind)
             part.setVisible(not is_empty)
@@ -162,7 +166,7 @@ class PathBar(QWidget):
         return f"{run.name}{count} {run.size_text}".strip()
 
     def _time_text(self) -> str:
-        line = self._bus.path.instruction
+        line = None if self._front.is_welcoming else self._bus.path.instruction
         shown = self._compilation.shown
         row = None if line is None else self._compilation.provenance.index_of(line.key)
         if shown is None or row is None:

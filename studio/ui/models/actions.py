@@ -16,6 +16,8 @@ Context: TypeAlias = Literal["window", "canvas", "listing", "table", "plot", "te
 
 CONTEXTS: tuple[Context, ...] = get_args(Context)
 
+Needs: TypeAlias = Literal["", "project", "sight"]
+
 MENUS = ("File", "Edit", "View", "Graph", "Train", "Profile", "Help")
 """The menus, in order; ``View/Panes`` makes a sub-menu."""
 
@@ -36,6 +38,7 @@ class ActionSpec:
         aliases: further words the palette finds it by.
         checkable: it is on or off.
         group: actions of one group stand together in a menu.
+        needs: a project that is open, or one that is in sight, as keys of a context always do.
     """
 
     id: str
@@ -47,6 +50,7 @@ class ActionSpec:
     aliases: tuple[str, ...] = ()
     checkable: bool = False
     group: str = ""
+    needs: Needs = ""
 
 
 @dataclass
@@ -60,6 +64,10 @@ def _always() -> str:
     return ""
 
 
+def _never_barred(_spec: ActionSpec) -> str:
+    return ""
+
+
 class ActionRegistry:
     """The actions of the studio and what they do at the moment.
 
@@ -68,13 +76,19 @@ class ActionRegistry:
 
     Args:
         failed: hears a StudioError a handler raised, to show it to the user.
+        barred: why an action cannot be done whoever carries it out; asked before the handler is.
     """
 
-    def __init__(self, failed: Callable[[StudioError], object] | None = None) -> None:
+    def __init__(
+        self,
+        failed: Callable[[StudioError], object] | None = None,
+        barred: Callable[[ActionSpec], str] = _never_barred,
+    ) -> None:
         self.changed: Signal[[str]] = Signal()
         self.triggered: Signal[[str]] = Signal()
         self._specs: dict[str, ActionSpec] = {}
         self._bindings: dict[str, _Binding] = {}
+        self._barred = barred
         self._failed = failed or (lambda error: _LOG.error("%s", error))
 
     def declare(self, specs: Iterable[ActionSpec]) -> None:
@@ -126,8 +140,9 @@ class ActionRegistry:
 
     def why_not(self, action_id: str) -> str:
         """Why the action cannot be done now; empty when it can."""
-        found = self._bindings.get(action_id)
-        return UNAVAILABLE if found is None else found.enabled()
+        spec, found = self._specs.get(action_id), self._bindings.get(action_id)
+        barred = "" if spec is None else self._barred(spec)
+        return barred or (UNAVAILABLE if found is None else found.enabled())
 
     def is_checked(self, action_id: str) -> bool:
         """Whether a checkable action is on."""
@@ -137,7 +152,7 @@ class ActionRegistry:
     def trigger(self, action_id: str) -> bool:
         """Do it, if it can be done; whether it was."""
         found = self._bindings.get(action_id)
-        if found is None or found.enabled():
+        if found is None or self.why_not(action_id):
             return False
         try:
             found.handler()

@@ -39,16 +39,19 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "data.fit_input", "Fit the input to the data",
         "Give the network's input the shape of a sample, or add an input.",
         menu="Graph/Data", aliases=("input shape",), group="change",
+        needs="project",
     ),
     ActionSpec(
         "data.reload", "Read the data again",
         "Read the files anew, after they were changed by another program.",
         menu="Graph/Data", aliases=("refresh", "reload"), group="change",
+        needs="project",
     ),
     ActionSpec(
         "data.remove", "Remove the data",
         "Let the project have no data; files are left as they are.",
         menu="Graph/Data", aliases=("detach",), group="change",
+        needs="project",
     ),
 )  # fmt: skip
 

@@ -12,11 +12,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "that the file is the same model.",
         ("Ctrl+E",), "File", aliases=("save as", "weights", "safetensors", "npz", "gbi", "picture",
                                       "svg", "png"), group="export",
+        needs="project",
     ),
     ActionSpec(
         "export.again", "Export again",
         "Write what was exported last to the same file, with the weights as they are now.",
         ("Ctrl+Shift+E",), "File", aliases=("repeat export", "write again"), group="export",
+        needs="project",
     ),
 )  # fmt: skip
 

@@ -8,10 +8,12 @@ _EDIT: tuple[ActionSpec, ...] = (
     ActionSpec(
         "edit.undo", "Undo", "Take back the last step, or call off the gesture that is open.",
         ("Ctrl+Z",), "Edit", aliases=("back", "revert"), group="history",
+        needs="sight",
     ),
     ActionSpec(
         "edit.redo", "Redo", "Do the step again that was taken back last.",
         ("Ctrl+Shift+Z", "Ctrl+Y"), "Edit", aliases=("again",), group="history",
+        needs="sight",
     ),
     ActionSpec(
         "edit.cut", "Cut", "Copy the selection and delete it without healing.",
@@ -88,6 +90,7 @@ _GRAPH: tuple[ActionSpec, ...] = (
         "graph.repair", "Show the next repair",
         "Show on the canvas what the next repair of an error would do; Enter makes it.",
         ("Ctrl+.",), "Graph", aliases=("fix", "quick fix", "mend"), group="layer",
+        needs="sight",
     ),
     ActionSpec(
         "graph.bypass", "Bypass", "Let data pass the selected layers unchanged, or not any more.",

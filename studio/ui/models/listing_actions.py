@@ -118,7 +118,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ),
     *(
         ActionSpec(f"go.{name}", text, tip, (keys,), "View", aliases=("path", "level"),
-                   group="path")
+                   group="path", needs="sight")
         for name, (keys, text, tip) in LEVELS.items()
     ),
 )  # fmt: skip

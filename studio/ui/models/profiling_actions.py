@@ -17,6 +17,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Profile",
         aliases=("measure a step", "benchmark"),
         group="measure",
+        needs="sight",
     ),
     ActionSpec(
         "profiler.live",
@@ -60,6 +61,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Profile",
         aliases=("perfetto", "chrome", "timeline"),
         group="export",
+        needs="sight",
     ),
     ActionSpec(
         "profiler.export_csv",
@@ -68,6 +70,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Profile",
         aliases=("csv", "spreadsheet"),
         group="export",
+        needs="sight",
     ),
     ActionSpec(
         "problems.next",
@@ -77,6 +80,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Graph",
         aliases=("error", "warning"),
         group="problems",
+        needs="sight",
     ),
     ActionSpec(
         "problems.previous",
@@ -86,6 +90,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Graph",
         aliases=("error", "warning"),
         group="problems",
+        needs="sight",
     ),
     ActionSpec(
         "log.copy",
@@ -94,6 +99,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Help",
         aliases=("report",),
         group="log",
+        needs="sight",
     ),
     ActionSpec(
         "log.clear",
@@ -101,6 +107,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         "Forget the lines of the log.",
         menu="Help",
         group="log",
+        needs="sight",
     ),
 )
 

@@ -36,6 +36,7 @@ from studio.ui.models.data import DataModel
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.exporting import ExportModel
+from studio.ui.models.front import Front
 from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import NetworkAtRest, initial
 from studio.ui.models.logbook import Logbook
@@ -97,7 +98,8 @@ class Studio:
         self.preferences = Preferences(places.config / "preferences.json")
         self.theme = Theme()
         self.tasks = TaskList(scheduler, self.fail)
-        self.actions = ActionRegistry(self.fail)
+        self.front = Front(self._document)
+        self.actions = ActionRegistry(self.fail, self.front.why_not)
         for table in DECLARED:
             self.actions.declare(table)
         self.bus = SelectionBus()
@@ -150,9 +152,12 @@ class Studio:
         self._log_events = LogEvents(self.log, self.compilation, self.training)
         data_actions.bind_data(self.actions, self.data)
         export_actions.bind_exports(self.actions, self.exporting)
-        training_actions.bind_training(self.actions, self.training, self.evaluation, self.runs)
+        training_actions.bind_training(
+            self.actions, self.training, self.evaluation, self.runs, self.front.why_out_of_sight
+        )
         profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
         profiling_actions.bind_problems(self.actions, self.problems)
+        self.front.changed.connect(self.actions.refresh)
         self.compilation.changed.connect(self._compiled)
         self.training.started.connect(self._training_started)
         self.training.ended.connect(self._training_ended)

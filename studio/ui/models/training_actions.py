@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from studio.engine.train.runs import RunFolder
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.evaluation import EvaluationModel
@@ -60,6 +62,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Train",
         aliases=("more epochs", "resume", "extend"),
         group="after",
+        needs="sight",
     ),
     ActionSpec(
         "train.reset",
@@ -68,6 +71,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Train",
         aliases=("reset", "clear"),
         group="after",
+        needs="project",
     ),
     ActionSpec(
         "train.test",
@@ -76,6 +80,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
         menu="Train",
         aliases=("evaluate", "accuracy", "confusion matrix"),
         group="after",
+        needs="project",
     ),
 )
 
@@ -154,13 +159,27 @@ PLOT_ACTIONS: tuple[ActionSpec, ...] = (
 )
 
 
+def _in_sight() -> str:
+    return ""
+
+
 def bind_training(
     actions: ActionRegistry,
     training: TrainingModel,
     evaluation: EvaluationModel,
     runs: RunList,
+    out_of_sight: Callable[[], str] = _in_sight,
 ) -> None:
-    """Carry out those actions that need no window of their own."""
+    """Carry out those actions that need no window of their own.
+
+    Args:
+        actions: the action table.
+        training: starts, pauses and stops.
+        evaluation: tests the network.
+        runs: recorded ones can be continued.
+        out_of_sight: why the project cannot be seen, so that no training of it may begin; one
+            that is under way can be paused and stopped from everywhere.
+    """
 
     def show(pane: str) -> None:
         # Its action is the window's, and switches: only what is not in sight is to be shown.
@@ -181,8 +200,8 @@ def bind_training(
 
     def why_not_step() -> str:
         if training.is_busy:
-            return "" if training.state != "stopping" else "the training is stopping"
-        return training.why_not_start()
+            return "" if training.state != "stopping" else STOPPING
+        return out_of_sight() or training.why_not_start()
 
     def why_not_stop() -> str:
         return "" if training.is_busy and training.state != "stopping" else IDLE
@@ -196,7 +215,13 @@ def bind_training(
         show("testing")
         evaluation.measure()
 
-    actions.bind("train.start", start, lambda: _why_not_start(training))
+    def why_not_start() -> str:
+        # A project that cannot be trained shows why: that is what the action does then.
+        if training.is_busy:
+            return _BEGUN.get(training.state, "")
+        return out_of_sight()
+
+    actions.bind("train.start", start, why_not_start)
     actions.bind(
         "train.pause", training.toggle_pause, why_not_pause,
         lambda: training.state in ("pausing", "paused"),
@@ -227,8 +252,6 @@ def bind_training(
 
 
 IDLE = "no training is under way"
-
-
-def _why_not_start(training: TrainingModel) -> str:
-    """Only while it runs already: everything else is shown where it can be mended."""
-    return "the training runs already" if training.state in ("preparing", "running") else ""
+STOPPING = "the training is stopping"
+_RUNS = "the training runs already"
+_BEGUN = {"preparing": _RUNS, "running": _RUNS, "stopping": STOPPING}

@@ -29,24 +29,29 @@ _FILE: tuple[ActionSpec, ...] = (
     ActionSpec(
         "file.save", "Save", "Write the project to its file.",
         ("Ctrl+S",), "File", aliases=("write",), group="save",
+        needs="project",
     ),
     ActionSpec(
         "file.save_as", "Save as…", "Write the project to another file and go on with that one.",
         ("Ctrl+Shift+S",), "File", aliases=("copy", "rename file"), group="save",
+        needs="project",
     ),
     ActionSpec(
         "file.revert", "Revert to the file",
         "Read the project again as it was saved; the steps since then can be undone back.",
         (), "File", aliases=("reload", "discard changes"), group="save",
+        needs="project",
     ),
     ActionSpec(
         "file.import", "Import weights…",
         "Bring weights trained elsewhere into the project, as a run of its own.",
         (), "File", aliases=("safetensors", "npz", "load weights"), group="doors",
+        needs="project",
     ),
     ActionSpec(
         "file.close", "Close the project", "Close the project and show the welcome page.",
         ("Ctrl+W",), "File", group="close",
+        needs="project",
     ),
     ActionSpec(
         "file.preferences", "Preferences…", "Choose how the studio looks and works.",
@@ -106,12 +111,14 @@ _WINDOW: tuple[ActionSpec, ...] = (
         "Let the pane with the keyboard fill the window, or put everything back.",
         ("Ctrl+Alt+M",), "View", aliases=("zoom pane", "restore"), checkable=True,
         group="window",
+        needs="sight",
     ),
     ActionSpec(
         "window.focus_mode", "Focus mode",
         "Hide everything around the canvas, or bring it back.",
         ("Ctrl+Alt+F",), "View", aliases=("distraction free", "hide panes"), checkable=True,
         group="window",
+        needs="sight",
     ),
     ActionSpec(
         "window.full_screen", "Full screen", "Let the window fill the screen, or not.",

@@ -185,7 +185,10 @@ class Documents:
         """Bring the weights of a file into the project, as a run of its own."""
         project, reason = self._studio.document.path, self.why_not_import()
         if project is None or reason:
-            self._studio.notify("Save the project before weights are brought into it", "warning")
+            first = "Open" if self._studio.front.why_no_project() else "Save"
+            self._studio.notify(
+                f"{first} the project before weights are brought into it", "warning"
+            )
             return
 
         def done(run: RunFolder) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
 from PySide6.QtGui import QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
 from studio.samples import sample_names, sample_root
 from studio.ui.kit import binding, icons, numbers, theme
@@ -36,8 +37,10 @@ from studio.ui.shell.graph_picture import SIZE, GraphPicture
 _FIRST = "digits-cnn"
 _WIDTH = 1200
 _GAP = 12
-_KEYS = (("canvas.quick_add", "add a layer"), ("train.start", "train"),
-         ("view.command_palette", "all commands"), ("help.keys", "all keys"))  # fmt: skip
+_KEYS = (
+    ("Anywhere", (("view.command_palette", "all commands"), ("help.keys", "all keys"))),
+    ("In a project", (("canvas.quick_add", "add a layer"), ("train.start", "train"))),
+)
 
 
 CARD = QSize(SIZE.width() + 24, SIZE.height() + 80)
@@ -85,13 +88,16 @@ class WelcomePage(QScrollArea):
         self.setAccessibleName("Welcome")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.back_wanted: Signal[[]] = Signal()
         self._studio = studio
         self._documents = documents
         self._is_filled = False
         self._columns = 0
+        self._shown_missing: tuple[bool, ...] = ()
         binding.refresh(
-            self, self.refresh, studio.recent.changed, studio.recovery.changed, when_visible=True
-        )
+            self, self.refresh, studio.recent.changed, studio.recovery.changed,
+            studio.document_replaced, when_visible=True,
+        )  # fmt: skip
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -103,9 +109,20 @@ class WelcomePage(QScrollArea):
         if self._is_filled and self._count_columns() != self._columns:
             self.refresh()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        # Whoever comes back from elsewhere may have moved a project there.
+        comes_back = event.type() == QEvent.Type.ActivationChange and self._is_filled
+        if comes_back and self._missing() != self._shown_missing:
+            self.refresh()
+
+    def _missing(self) -> tuple[bool, ...]:
+        return tuple(file.is_missing for file in self._studio.recent.files)
+
     def refresh(self) -> None:
         """Show what there is now."""
         self._is_filled = True
+        self._shown_missing = self._missing()
         body = QWidget()
         body.setObjectName("welcome_body")
         outer = QHBoxLayout(body)
@@ -154,7 +171,9 @@ class WelcomePage(QScrollArea):
         words.addWidget(name)
         words.addWidget(line)
         row.addLayout(words, 1)
+        waits = not self._studio.front.why_no_project()
         for text, icon, name_of, act in (
+            *((("Back to the project", "arrow-left", "back", self._back),) if waits else ()),
             ("Blank", "new", "blank", self._blank),
             ("Open…", "open", "open", self._documents.open),
         ):
@@ -165,6 +184,9 @@ class WelcomePage(QScrollArea):
             button.clicked.connect(act)
             row.addWidget(button)
         column.addLayout(row)
+
+    def _back(self) -> None:
+        self.back_wanted.emit()
 
     def _blank(self) -> None:
         self._documents.new()
@@ -252,14 +274,14 @@ class WelcomePage(QScrollArea):
         row = QHBoxLayout(line)
         row.setContentsMargins(0, 16, 0, 0)
         row.setSpacing(8)
-        for action_id, text in _KEYS:
-            cap = QLabel(shown_keys(self._studio.actions.spec(action_id).keys[0]), line)
-            cap.setObjectName("key_cap")
-            row.addWidget(cap)
-            word = QLabel(text, line)
-            word.setProperty("role", "soft")
-            row.addWidget(word)
-            row.addSpacing(16)
+        for where, keys in _KEYS:
+            row.addWidget(_soft(f"{where}:", line))
+            for action_id, text in keys:
+                cap = QLabel(shown_keys(self._studio.actions.spec(action_id).keys[0]), line)
+                cap.setObjectName("key_cap")
+                row.addWidget(cap)
+                row.addWidget(_soft(text, line))
+                row.addSpacing(16)
         row.addStretch(1)
         return line
 
@@ -304,6 +326,12 @@ class _Row(QFrame):
         button = tool_button(icon, f"file.{icon}", tip, self, f"{tip}: {self.accessibleName()}")
         button.clicked.connect(lambda: act())
         self._line.addWidget(button)
+
+
+def _soft(text: str, parent: QWidget) -> QLabel:
+    label = QLabel(text, parent)
+    label.setProperty("role", "soft")
+    return label
 
 
 def _parameters(document: Document) -> str:

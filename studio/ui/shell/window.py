@@ -117,6 +117,7 @@ class MainWindow(QMainWindow):
         studio = self.studio
         binding.connect(self, studio.document_replaced, self._replaced)
         binding.connect(self, self.documents.opened, self._opened)
+        binding.connect(self, self.welcome.back_wanted, self.show_canvas)
         binding.connect(self, self.docks.changed, self._docks_changed)
         # A pane says something of a document: the welcome page does not stand among panes.
         binding.connect(self, self.docks.wanted, self.show_canvas)

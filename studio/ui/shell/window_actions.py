@@ -35,12 +35,12 @@ def _bind_files(window: MainWindow) -> None:
     registry, documents = window.studio.actions, window.documents
     registry.bind("file.new", documents.new)
     registry.bind("file.open", documents.open)
-    registry.bind("file.home", window.show_welcome)
-    registry.bind("file.save", documents.save, lambda: _why_not_save(window))
+    registry.bind("file.home", window.show_welcome, lambda: _why_not_home(window))
+    registry.bind("file.save", documents.save, documents.why_not_save)
     registry.bind("file.save_as", documents.save_as, documents.why_not_save_as)
     registry.bind("file.revert", documents.revert, documents.why_not_revert)
     registry.bind("file.import", documents.import_weights, documents.why_not_import)
-    registry.bind("file.close", lambda: _close_project(window), lambda: _nothing_open(window))
+    registry.bind("file.close", lambda: _close_project(window))
     registry.bind("file.preferences", lambda: preferences_dialog.show(window))
     registry.bind("file.quit", window.close)
 
@@ -53,16 +53,8 @@ def _close_project(window: MainWindow) -> None:
     window.documents.leaving(closed)
 
 
-def _why_not_save(window: MainWindow) -> str:
-    document = window.studio.document
-    # One that waits behind the welcome page can be saved from there.
-    if document.path is None and not document.dirty and window.is_welcoming:
-        return _nothing_open(window)
-    return window.documents.why_not_save()
-
-
-def _nothing_open(window: MainWindow) -> str:
-    return "no project is open" if window.is_welcoming else ""
+def _why_not_home(window: MainWindow) -> str:
+    return "the welcome page is shown" if window.studio.front.is_welcoming else ""
 
 
 def _bind_view(window: MainWindow) -> None:

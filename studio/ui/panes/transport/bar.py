@@ -63,6 +63,10 @@ class TransportBar(QWidget):
         self._rate.committed.connect(self._set_rate)
         self._rate_label.setBuddy(self._rate)
         self._looks: tuple[str, str, str] | None = None
+        self._has_project = True
+        room = self._progress.sizePolicy()
+        room.setRetainSizeWhenHidden(True)
+        self._progress.setSizePolicy(room)
         row = self._row = QHBoxLayout(self)
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetNoConstraint)
         row.setContentsMargins(0, 0, 0, 0)
@@ -80,7 +84,7 @@ class TransportBar(QWidget):
         binding.refresh(
             self, self.show_possible, studio.training.state_changed, studio.actions.changed,
             studio.problems.changed, studio.document_replaced, studio.training.staleness_changed,
-            rate=15,
+            studio.front.changed, rate=15,
         )  # fmt: skip
         self._tick = tick_of(studio.training)
         binding.connect(self, self._tick.ticked, self._show_rate)
@@ -100,23 +104,36 @@ class TransportBar(QWidget):
     def show_possible(self) -> None:
         """Show what can be done now, and why the rest cannot."""
         paused = self._training.state in ("paused", "pausing")
-        reason = self._training.why_not_start() if not self._training.is_busy else ""
-        running = self._training.state in ("preparing", "running", "stopping")
-        self._train.setEnabled(not running)
+        barred = self._actions.why_not("train.start")
+        # What is wrong with the project does not bar the button: a click leads to it.
+        reason = "" if barred or self._training.is_busy else self._training.why_not_start()
+        self._train.setEnabled(not barred)
         spec = self._actions.spec("train.start")
         tip = with_keys(spec.tip.rstrip("."), spec.keys)
-        if reason:
+        if barred:
+            tip += f"\n{barred[:1].upper()}{barred[1:]}."
+        elif reason:
             way_out = "choose some" if reason == NO_DATA else "see what is wrong"
             tip += f"\n{reason[:1].upper()}{reason[1:]}. Click to {way_out}."
         elif self._training.staleness:
             text = self._training.staleness
             tip += f"\n{text[:1].upper()}{text[1:]}."
         self._train.setToolTip(tip)
-        role = "on_accent" if not reason and not running else "text3"
+        role = "on_accent" if not reason and not barred else "text3"
         self._dress_train("Continue" if paused else "Train", role, reason)
+        self._train.setAccessibleDescription(reason or barred)
         for action_id, button in self._steps.items():
             self._show_step(action_id, button)
         self._show_rate()
+        self._show_or_hide()
+
+    def _show_or_hide(self) -> None:
+        """Say nothing of a training and its rate where there is no project."""
+        has_project = not self._studio.front.why_no_project()
+        if has_project != self._has_project:
+            self._has_project = has_project
+            self._progress.setVisible(has_project)
+            self._make_room()
 
     def _dress_train(self, word: str, role: str, reason: str) -> None:
         """Change the looks of the button, only where they differ: it lays out the toolbar anew."""
@@ -127,7 +144,6 @@ class TransportBar(QWidget):
         self._train.setText(word)
         # A graph with problems leaves it looking as if it could not, and a click says why.
         self._train.setProperty("primary", not reason)
-        self._train.setAccessibleDescription(reason)
         icons.keep(self._train, "train.start", role)
         self._train.style().unpolish(self._train)
         self._train.style().polish(self._train)
@@ -215,8 +231,8 @@ class TransportBar(QWidget):
 
     def _make_room(self) -> None:
         """Give up what there is no room for: words before what the progress says."""
-        self._rate.setVisible(True)
-        self._rate_label.setVisible(True)
+        self._rate.setVisible(self._has_project)
+        self._rate_label.setVisible(self._has_project)
         self._show_words(True)
         if self._needed(self._progress.worth) > self.width():
             self._show_words(False)
