@@ -24,7 +24,8 @@ from studio.ui.panes.testing.samples_view import SamplesView
 from tests.ui.journeys.person import Person
 
 CHAIN = ("input", "conv", "relu", "pool", "flatten", "dense 10")
-EPOCHS = 100
+EPOCHS = 5000
+"""More than any machine trains while somebody looks around."""
 
 
 def _build(person: Person) -> None:
@@ -178,12 +179,13 @@ def test_a_network_is_built_trained_looked_into_and_taken_away(
     person.press("F8")
     person.until(lambda: studio.training.state == "paused")
     stood = studio.training.standing.steps
-    assert stood < EPOCHS * 45
     _weights_shown(person, view)
     assert studio.training.standing.steps == stood
     person.press("F8")
-    person.until(lambda: studio.training.state == "finished", 120_000)
-    assert studio.training.standing.metrics["accuracy"] > 0.8
+    person.until(lambda: studio.training.standing.metrics.get("accuracy", 0) > 0.9, 120_000)
+    assert studio.training.standing.steps > stood
+    person.press("Shift+F5")
+    person.until(lambda: studio.training.state == "stopped")
     sample, answer = _ask(person)
     file = tmp_path / "mine.gbi"
     _export(person, file)
