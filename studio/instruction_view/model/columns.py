@@ -44,7 +44,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
     Column("shape", "Shape out", "Shape of the first result; N is the batch.", 15),
     Column("layers", "Layer", "Layers it came from; housekeeping where there is none.", 15),
-    Column("ms", "ms", "Time last measured, milliseconds a run.", 7, is_number=True),
+    Column("ms", "ms", "Median of the times measured, milliseconds a run.", 7, is_number=True),
     Column("bytes", "Bytes", "Bytes read and written, estimated from the declaration.", 9,
            is_number=True),
     Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 7,

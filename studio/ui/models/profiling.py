@@ -106,7 +106,7 @@ class ProfilingModel:
         return () if found is None else self._named(found.rows(by, self.peaks))
 
     def times_ms(self, shown: Provenance | None = None) -> Mapping[int, float]:
-        """Mean milliseconds by running index of the instruction, for views of that program."""
+        """Usual milliseconds by running index of the instruction, for views of that program."""
         found = self.measurement
         return {} if found is None else found.times_ms(shown)
 

@@ -165,7 +165,7 @@ class Measurement:
         return self._rows[key]
 
     def times_ms(self, shown: Provenance | None = None) -> Mapping[int, float]:
-        """Mean milliseconds by instruction, of the program another view shows.
+        """Usual milliseconds by instruction, of the program another view shows.
 
         Args:
             shown: the provenance of that program; instructions are found by their stable keys, and
@@ -174,7 +174,7 @@ class Measurement:
         """
         if self.times is None:
             return {}
-        spent = self.times.mean_us()
+        spent = self.times.median_us()
         if shown is None or shown.program is self.subject.program:
             return {index: us * 1e-3 for index, us in spent.items()}
         places = self._places_in(shown)

@@ -124,11 +124,13 @@ class KernelTimes:
             setattr(made, name, getattr(self, name).copy())
         return made
 
-    def mean_us(self) -> dict[int, float]:
-        """Mean time of every instruction by its running index."""
+    def median_us(self) -> dict[int, float]:
+        """What every instruction usually takes, by its running index."""
+        if not self.samples:
+            return {}
         found: dict[int, float] = {}
-        for event, spent in zip(self.events, self._sums, strict=True):
-            found[event.index] = found.get(event.index, 0.0) + float(spent) / max(1, self.samples)
+        for event, spent in zip(self.events, np.median(self._latest(), axis=0), strict=True):
+            found[event.index] = found.get(event.index, 0.0) + float(spent)
         return found
 
     def rows(

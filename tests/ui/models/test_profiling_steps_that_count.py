@@ -87,9 +87,9 @@ def test_the_first_step_runs_cold_and_counts_only_while_there_is_no_other(
     ("origin", "device", "apart", "wanted"),
     [
         ("training", "a GPU", True, [10.0, 10.0, 10.0, 2.0, 3.0]),
-        ("training", "llvmpipe (software)", True, [10.0, 10.0, 10.0, 22 / 3, 26 / 4]),
-        ("training", "a CPU", False, [10.0, 10.0, 10.0, 22 / 3, 26 / 4]),
-        ("dry run", "a GPU", True, [10.0, 10.0, 10.0, 22 / 3, 26 / 4]),
+        ("training", "llvmpipe (software)", True, [10.0, 10.0, 10.0, 10.0, 7.0]),
+        ("training", "a CPU", False, [10.0, 10.0, 10.0, 10.0, 7.0]),
+        ("dry run", "a GPU", True, [10.0, 10.0, 10.0, 10.0, 7.0]),
     ],
 )
 def test_steps_of_a_gpu_whose_clock_rises_do_not_count_among_later_ones(
@@ -106,5 +106,5 @@ def test_steps_of_a_gpu_whose_clock_rises_do_not_count_among_later_ones(
         step = InstrumentedStep(0, when, 1e-3, Profile(device, "wall clock", 1, 1e3, timed))
         fresh.add([StepWindow(1, {"steps": 1e-3}, 0.0, 0.0, 0.0, (step,))])
         assert fresh.times is not None
-        found.append(fresh.times.mean_us()[events[0].index])
+        found.append(fresh.times.median_us()[events[0].index])
     assert found == pytest.approx(wanted)
