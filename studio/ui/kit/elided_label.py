@@ -1,10 +1,13 @@
-"""A line of text that gives way: what does not fit is cut, and whole in its tip."""
+"""A line of text that gives way: what does not fit is cut, and whole in its tip.
+
+What else the tip says of a text, set with `setToolTip`, goes with that text.
+"""
 
 from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -21,6 +24,11 @@ class ElidedLabel(QLabel):
         mode: where the text is cut.
     """
 
+    # Qt may tell of a font while it makes the label.
+    _mode = Qt.TextElideMode.ElideRight
+    _whole = ""
+    _tip = ""
+
     def __init__(
         self,
         parent: QWidget | None = None,
@@ -29,7 +37,6 @@ class ElidedLabel(QLabel):
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self._mode = mode
-        self._whole = ""
 
     @property
     def whole(self) -> str:
@@ -38,7 +45,7 @@ class ElidedLabel(QLabel):
 
     def set_text(self, text: str) -> None:
         """Show another text."""
-        self._whole = text
+        self._whole, self._tip = text, ""
         self.setAccessibleName(text)
         self._cut()
 
@@ -53,12 +60,26 @@ class ElidedLabel(QLabel):
         super().resizeEvent(event)
         self._cut()
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._cut()
+
+    def setToolTip(self, tip: str) -> None:
+        self._tip = tip
+        self._show_tip()
+
+    def _show_tip(self) -> None:
+        is_cut = self.text() != self._whole
+        parts = (self._whole if is_cut else "", self._tip)
+        super().setToolTip("\n".join(part for part in parts if part))
+
     def _cut(self) -> None:
         shown = whole_numbers(
             self._whole, self.fontMetrics().elidedText(self._whole, self._mode, self.width())
         )
         self.setText(shown)
-        self.setToolTip(self._whole if shown != self._whole else "")
+        self._show_tip()
 
 
 def whole_numbers(whole: str, shown: str) -> str:

@@ -181,17 +181,11 @@ def bind_training(
             that is under way can be paused and stopped from everywhere.
     """
 
-    def show(pane: str) -> None:
-        # Its action is the window's, and switches: only what is not in sight is to be shown.
-        action = f"pane.{pane}"
-        if action in actions and not actions.is_checked(action):
-            actions.trigger(action)
-
     def start() -> None:
         # A graph that cannot be trained shows why, as a broken arrow does.
         reason = "" if training.is_busy else training.why_not_start()
         if reason:
-            show("data" if reason == NO_DATA else "problems")
+            _show(actions, "data" if reason == NO_DATA else "problems")
         else:
             training.start()
 
@@ -205,15 +199,6 @@ def bind_training(
 
     def why_not_stop() -> str:
         return "" if training.is_busy and training.state != "stopping" else IDLE
-
-    def why_not_reset() -> str:
-        if training.is_busy:
-            return "a training is under way"
-        return "" if training.trainer is not None else "nothing was trained yet"
-
-    def test() -> None:
-        show("testing")
-        evaluation.measure()
 
     def why_not_start() -> str:
         # A project that cannot be trained shows why: that is what the action does then.
@@ -229,6 +214,22 @@ def bind_training(
     actions.bind("train.step_batch", training.step_batch, why_not_step)
     actions.bind("train.step_epoch", training.step_epoch, why_not_step)
     actions.bind("train.stop", training.stop, why_not_stop)
+    _bind_after(actions, training, evaluation, runs)
+
+
+def _bind_after(
+    actions: ActionRegistry, training: TrainingModel, evaluation: EvaluationModel, runs: RunList
+) -> None:
+    """What can be done with a training that is over."""
+
+    def test() -> None:
+        _show(actions, "testing")
+        evaluation.measure()
+
+    def why_not_reset() -> str:
+        if training.is_busy:
+            return UNDER_WAY
+        return "" if training.trainer is not None else NEVER_TRAINED
 
     def newest() -> RunFolder | None:
         found = (run.folder for run in runs.runs if run.has_weights and not run.notes.archived)
@@ -243,15 +244,24 @@ def bind_training(
 
     def why_not_go_on() -> str:
         if training.is_busy:
-            return "a training is under way"
-        return "" if newest() is not None else "nothing was trained yet"
+            return UNDER_WAY
+        return "" if newest() is not None else NEVER_TRAINED
 
     actions.bind("train.continue", go_on, why_not_go_on)
     actions.bind("train.reset", training.reset, why_not_reset)
     actions.bind("train.test", test, evaluation.why_not)
 
 
+def _show(actions: ActionRegistry, pane: str) -> None:
+    """Show a pane: its action is the window's, and switches one off that is in sight."""
+    action = f"pane.{pane}"
+    if action in actions and not actions.is_checked(action):
+        actions.trigger(action)
+
+
 IDLE = "no training is under way"
+UNDER_WAY = "a training is under way"
+NEVER_TRAINED = "nothing was trained yet"
 STOPPING = "the training is stopping"
 _RUNS = "the training runs already"
 _BEGUN = {"preparing": _RUNS, "running": _RUNS, "stopping": STOPPING}

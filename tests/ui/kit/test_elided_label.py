@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit.elided_label import ElidedLabel, whole_numbers
@@ -42,3 +45,58 @@ def test_at_no_width_does_a_label_show_a_part_of_a_number(qtbot: QtBot) -> None:
         assert set(re.findall(r"[\d.]+", label.text())) <= {"478", "15", "5.26"}
     assert text in seen
     assert len(seen) > 10
+
+
+TEXT = "kernels of fifteen steps by wall clock"
+TIP = "What the kernels take together."
+
+
+def test_a_tip_stays_while_its_place_becomes_narrow_and_wide_again(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    row = QHBoxLayout(window)
+    label = ElidedLabel(window)
+    row.addWidget(label)
+    label.set_text(TEXT)
+    label.setToolTip(TIP)
+    window.resize(900, 40)
+    window.show()
+    qtbot.waitUntil(lambda: label.text() == TEXT)
+    assert label.toolTip() == TIP
+    window.resize(100, 40)
+    qtbot.waitUntil(lambda: label.text().endswith("…"))
+    assert label.toolTip() == f"{TEXT}\n{TIP}"
+    window.resize(900, 40)
+    qtbot.waitUntil(lambda: label.text() == TEXT)
+    place = label.rect().center()
+    event = QHelpEvent(QEvent.Type.ToolTip, place, label.mapToGlobal(place))
+    QApplication.sendEvent(label, event)
+    assert QToolTip.text() == TIP
+    QToolTip.hideText()
+    qtbot.waitUntil(lambda: not QToolTip.isVisible())
+
+
+def test_a_tip_goes_with_the_text_it_was_said_of(qtbot: QtBot) -> None:
+    label = ElidedLabel()
+    qtbot.addWidget(label)
+    label.resize(900, 20)
+    label.set_text(TEXT)
+    label.setToolTip(TIP)
+    label.set_text("nothing is measured")
+    assert label.toolTip() == ""
+
+
+def test_a_text_that_becomes_bold_is_cut_where_it_does_not_fit(qtbot: QtBot) -> None:
+    label = ElidedLabel()
+    qtbot.addWidget(label)
+    label.set_text(TEXT)
+    label.resize(label.fontMetrics().horizontalAdvance(TEXT), 20)
+    label.show()
+    assert label.text() == TEXT
+    heavy = label.font()
+    heavy.setBold(True)
+    heavy.setPointSizeF(heavy.pointSizeF() * 1.5)
+    label.setFont(heavy)
+    assert label.text() != TEXT
+    assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+    assert label.toolTip() == TEXT
