@@ -8,7 +8,7 @@ from studio.graph_editor.view.picking import Target
 from studio.ui.kit.menus import Entry, menu_of
 from studio.ui.models.actions import ActionRegistry
 
-_ADD: tuple[Entry, ...] = ("canvas.quick_add", "edit.paste", "graph.note", "graph.frame")
+_ADD: tuple[Entry, ...] = ("canvas.quick_add", "edit.paste", "graph.note")
 _LAYER: tuple[Entry, ...] = (
     "graph.edit_options",
     "graph.rename",
@@ -24,6 +24,7 @@ _LAYER: tuple[Entry, ...] = (
     ("Arrange", ("graph.layout", "graph.pin", "graph.straighten", "graph.distribute",
                  None, "graph.align_left", "graph.align_right", "graph.align_up",
                  "graph.align_down")),
+    "graph.frame",
     None,
     "edit.cut",
     "edit.copy",

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QGuiApplication
 
 from studio.engine.core.errors import GraphError
+from studio.graph_editor.model import possible
 from studio.graph_editor.model.arrange.layered import Direction as Flowing
 from studio.graph_editor.model.arrange.layered import layout
 from studio.graph_editor.model.clipboard import MIME, copy_text, paste_mapped
@@ -35,7 +36,6 @@ _STEPS: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 _ALIGNED: dict[str, Edge] = {"left": "left", "right": "right", "up": "top", "down": "bottom"}
 _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
-_NOTHING = "nothing is selected"
 
 
 class CanvasCommands:
@@ -72,55 +72,60 @@ class CanvasCommands:
         self._bind("edit.copy", self.copy, self._needs_things)
         self._bind("edit.paste", self.paste)
         self._bind("edit.paste_inputs", lambda: self.paste(keep_inputs=True))
-        self._bind("edit.select_all", self.select_all)
-        self._bind("canvas.find", lambda: self._canvas.chrome.find_bar.open_bar())
+        self._bind("edit.select_all", self.select_all, self._needs_a_graph)
+        self._bind("canvas.find", lambda: self._canvas.chrome.find_bar.open_bar(),
+                   self._needs_any_layer)  # fmt: skip
 
     def _bind_graph(self) -> None:
         canvas = self._canvas
         self._bind("canvas.quick_add", canvas.searches.add_by_keys)
         self._bind("graph.note", self.add_note)
-        self._bind("graph.frame", self.add_frame)
+        self._bind("graph.frame", self.add_frame, self._needs_things)
         self._bind("graph.duplicate", self.duplicate, self._needs_things)
         self._bind("graph.delete", lambda: self.delete(heal=True), self._needs_anything)
         self._bind("graph.delete_only", lambda: self.delete(heal=False), self._needs_anything)
         self._bind("graph.rename", canvas.writing.rename_selected, self._needs_things)
         self._bind("graph.switch_type", canvas.searches.switch_selected, self._needs_layers)
-        for action_id, name, edit in (
-            ("graph.bypass", "Bypass", bypass),
-            ("graph.freeze", "Freeze", freeze),
-            ("graph.collapse", "Collapse", collapse),
-            ("graph.pin", "Pin", pin),
+        for action_id, name, edit, why_not in (
+            ("graph.bypass", "Bypass", bypass, self._asks(possible.why_not_bypass)),
+            ("graph.freeze", "Freeze", freeze, self._why_not_freeze),
+            ("graph.collapse", "Collapse", collapse, self._needs_layers),
+            ("graph.pin", "Pin", pin, self._needs_layers),
         ):
-            self._bind(action_id, self._on_layers(name, edit), self._needs_layers)
+            self._bind(action_id, self._on_layers(name, edit), why_not)
         self._bind("graph.repair", self.next_repair, self._needs_repairs)
         self._bind("graph.mark_output", self.mark_output, self._needs_layers)
-        self._bind("graph.own_layer", self.own_layer, self._needs_layers)
+        self._bind("graph.own_layer", self.own_layer, self._asks(possible.why_not_own_layer))
         self._bind("graph.preview", self.next_preview, self._needs_any_layer)
         self._bind("graph.layout", self.layout_selection, self._needs_things)
-        self._bind("graph.layout_all", lambda: self._arrange("Lay out everything", None))
-        self._bind("graph.layout_down", self.layout_down)
+        self._bind("graph.layout_all", lambda: self._arrange("Lay out everything", None),
+                   self._needs_a_graph)  # fmt: skip
+        self._bind("graph.layout_down", self.layout_down, self._needs_a_graph)
         self._bind("graph.straighten", self._on_chosen("Straighten", straighten),
-                   self._needs_things)  # fmt: skip
+                   self._asks(possible.why_not_straighten))  # fmt: skip
         self._bind("graph.distribute", self._on_chosen("Distribute", distribute),
-                   self._needs_things)  # fmt: skip
-        self._bind("graph.drop_wires", self.drop_wires, self._needs_anything)
+                   lambda: possible.why_not_distribute(self._canvas.selected_ids()))  # fmt: skip
+        self._bind("graph.drop_wires", self.drop_wires, self._why_not_drop_wires)
         for side in _DIRECTIONS:
-            self._bind(f"graph.align_{side}", self._aligner(side), self._needs_things)
+            self._bind(f"graph.align_{side}", self._aligner(side),
+                       lambda: possible.why_not_align(self._canvas.selected_ids()))  # fmt: skip
             self._bind(f"graph.nudge_{side}", self._nudger(side), self._needs_things)
 
     def _bind_view(self) -> None:
         canvas, navigation = self._canvas, self._canvas.navigation
         for side in _DIRECTIONS:
-            self._bind(f"canvas.walk_{side}", self._walker(side, extend=False))
-            self._bind(f"canvas.extend_{side}", self._walker(side, extend=True))
-        self._bind("canvas.frame_selection", self.frame_selection)
-        self._bind("canvas.frame_all", canvas.show_all)
+            self._bind(f"canvas.walk_{side}", self._walker(side, extend=False),
+                       self._needs_a_graph)  # fmt: skip
+            self._bind(f"canvas.extend_{side}", self._walker(side, extend=True),
+                       self._needs_a_graph)  # fmt: skip
+        self._bind("canvas.frame_selection", self.frame_selection, self._needs_anything)
+        self._bind("canvas.frame_all", canvas.show_all, self._needs_a_graph)
         self._bind("canvas.back", navigation.back,
                    lambda: self._may(navigation.can_go_back))  # fmt: skip
         self._bind("canvas.forward", navigation.forward,
                    lambda: self._may(navigation.can_go_forward))  # fmt: skip
-        self._bind("canvas.find_next", lambda: self.next_match(1))
-        self._bind("canvas.find_previous", lambda: self.next_match(-1))
+        self._bind("canvas.find_next", lambda: self.next_match(1), self._needs_a_match)
+        self._bind("canvas.find_previous", lambda: self.next_match(-1), self._needs_a_match)
         self._bind("canvas.zoom_100", navigation.actual_size)
         self._bind("canvas.zoom_in", lambda: navigation.step(1))
         self._bind("canvas.zoom_out", lambda: navigation.step(-1))
@@ -137,10 +142,34 @@ class CanvasCommands:
         return "" if possible else "no other view has moved the canvas"
 
     def _needs_things(self) -> str:
-        return "" if self._canvas.selected_ids() else _NOTHING
+        if self._canvas.selected_ids():
+            return ""
+        return "only wires are selected" if self._wires() else possible.NOTHING
 
     def _needs_layers(self) -> str:
-        return "" if self._layers() else "no layer is selected"
+        return "" if self._layers() else possible.NO_LAYER
+
+    def _needs_a_graph(self) -> str:
+        return "" if self._canvas.document.state.nodes else "the canvas is empty"
+
+    def _needs_a_match(self) -> str:
+        if self._canvas.chrome.find_bar.found or self._canvas.selected_ids():
+            return ""
+        return "nothing is found and nothing is selected"
+
+    def _asks(self, why_not: Callable[[DocumentState, list[str]], str]) -> Callable[[], str]:
+        return lambda: why_not(self._canvas.document.state, self._canvas.selected_ids())
+
+    def _why_not_freeze(self) -> str:
+        document = self._canvas.document
+        return possible.why_not_freeze(
+            document.state, self._canvas.selected_ids(), document.report
+        )  # fmt: skip
+
+    def _why_not_drop_wires(self) -> str:
+        return possible.why_not_drop_wires(
+            self._canvas.document.state, self._canvas.selected_ids(), len(self._wires())
+        )
 
     def _needs_any_layer(self) -> str:
         return "" if any(self._canvas.document.state.layers()) else "there is no layer"
@@ -149,7 +178,7 @@ class CanvasCommands:
         return "" if self._canvas.fixes.chips else "there is nothing to repair"
 
     def _needs_anything(self) -> str:
-        return "" if self._canvas.selected_ids() or self._wires() else _NOTHING
+        return "" if self._canvas.selected_ids() or self._wires() else possible.NOTHING
 
     def _layers(self) -> list[str]:
         nodes = self._canvas.document.state.nodes
@@ -246,12 +275,10 @@ class CanvasCommands:
             canvas.navigation.reveal(canvas.graph.area_of([primary.key]))
 
     def frame_selection(self) -> None:
-        """Bring the selection into sight, or everything when nothing is selected."""
-        area = self._canvas.graph.area_of(self._canvas.selected_ids())
-        if area.isEmpty():
-            self._canvas.show_all()
-        else:
-            self._canvas.navigation.frame(area)
+        """Bring the selection into sight; of a wire, what it joins."""
+        ends = [end for wire in self._wires() for end in (wire.source, wire.target)]
+        chosen = [*self._canvas.selected_ids(), *ends]
+        self._canvas.navigation.frame(self._canvas.graph.area_of(chosen))
 
     # -- edits ----------------------------------------------------------------------------------
 
@@ -309,11 +336,9 @@ class CanvasCommands:
         self._add_comment("Add a note", lambda state: add_note(state, at.x(), at.y()))
 
     def add_frame(self) -> None:
-        """Put a frame around the selection, or an empty one at the pointer, and give it a title."""
-        at, chosen = self._canvas.paste_place(), self._canvas.selected_ids()
-        self._add_comment(
-            "Add a frame", lambda state: add_frame(state, chosen, at=(at.x(), at.y()))
-        )
+        """Put a frame around the selection, and give it a title."""
+        chosen = self._canvas.selected_ids()
+        self._add_comment("Add a frame", lambda state: add_frame(state, chosen))
 
     def _add_comment(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> None:
         before = set(self._canvas.document.state.nodes)

@@ -63,6 +63,9 @@ TABLE = [
     (K.Key_F3, SHIFT, "canvas.find_previous"),
 ]
 
+OF_SEVERAL = ("graph.align", "graph.distribute", "graph.freeze")
+"""A rectifier alone has nothing to align with, and no parameters."""
+
 IDS = [f"{action}-{key.name}-{keys.value}" for key, keys, action in TABLE]
 
 
@@ -73,6 +76,8 @@ def test_key_carries_out_its_action(
     heard: list[str] = []
     hands.open(chain(), zoom=0.8)
     hands.click(hands.body("re_lu"))
+    if action.startswith(OF_SEVERAL):
+        hands.key(K.Key_A, CTRL)
     hear = heard.append
     hands.studio.actions.triggered.connect(hear)
     hands.key(key, keys)
