@@ -172,35 +172,25 @@ def transform_gradients(u: Floats, plane: int, dw: Floats) -> None:
 
 
 @compiled
-def _take_cells(
-    source: Floats, begin: int, line: int, shape: tuple[int, int, int], cells: Floats,
-    pitch: int,
+def _take_squares(
+    source: Floats, begin: int, line: int, shape: tuple[int, int, int], planes: Floats,
+    pitch: int, slopes: bool,
 ) -> None:  # fmt: skip
-    """Squares of cells, rows of them by columns, transformed into planes."""
+    """Squares of cells or of slopes, rows of them by columns, transformed into planes."""
     rows, wide, depth = shape
     for i in range(rows):
         for j in range(wide):
             for c in range(0, depth, LANES):
-                _transform_cells(
-                    source, begin + 2 * i * line + 2 * j * depth + c, line, depth, cells,
-                    (i * wide + j) * depth + c, 4 * pitch, pitch, _NOTHING, 0,
-                )  # fmt: skip
-
-
-@compiled
-def _take_slopes(
-    source: Floats, begin: int, shape: tuple[int, int, int], slopes: Floats, pitch: int
-) -> None:
-    """The same for squares of slopes, which lie without gaps."""
-    rows, wide, width = shape
-    line = 2 * wide * width
-    for i in range(rows):
-        for j in range(wide):
-            for c in range(0, width, LANES):
-                _transform_slopes(
-                    source, begin + 2 * i * line + 2 * j * width + c, line, width, slopes,
-                    (i * wide + j) * width + c, 4 * pitch, pitch, _NOTHING, 0,
-                )  # fmt: skip
+                at, to = begin + 2 * (i * line + j * depth) + c, (i * wide + j) * depth + c
+                # Numba takes instructions by name only.
+                if slopes:
+                    _transform_slopes(
+                        source, at, line, depth, planes, to, 4 * pitch, pitch, _NOTHING, 0
+                    )
+                else:
+                    _transform_cells(
+                        source, at, line, depth, planes, to, 4 * pitch, pitch, _NOTHING, 0
+                    )
 
 
 @compiled
@@ -255,7 +245,8 @@ def convolve_squares(
             count = min(band, tall - top) * wide
             rows = count // wide
             pitch = plane_pitch(count, depth)
-            _take_cells(source, 2 * top * sides[1], sides[1], (rows, wide, depth), cells, pitch)
+            shape = (rows, wide, depth)
+            _take_squares(source, 2 * top * sides[1], sides[1], shape, cells, pitch, False)
             pitch = plane_pitch(count, width)
             _multiply_squares(cells, u, products, (count, depth, width))
             for i in range(rows):
@@ -308,13 +299,15 @@ def add_gradient_squares(
     depth, width = x.shape[3], dy.shape[3]
     inside, source, given = x.reshape(-1), room.reshape(-1), dy.reshape(-1)
     size, sides = x[0].size, (x.shape[2] * depth, room.shape[1] * depth)
+    line = 2 * wide * width
     for n in range(len(x)):
         place(inside, n * size, sides, source, box)
         for top in range(0, tall, band):
             rows = min(band, tall - top)
             pitch = plane_pitch(rows * wide, depth)
-            _take_cells(source, 2 * top * sides[1], sides[1], (rows, wide, depth), cells, pitch)
+            shape = (rows, wide, depth)
+            _take_squares(source, 2 * top * sides[1], sides[1], shape, cells, pitch, False)
             pitch = plane_pitch(rows * wide, width)
-            begin = 4 * (n * tall + top) * wide * width
-            _take_slopes(given, begin, (rows, wide, width), slopes, pitch)
+            begin, shape = 2 * (n * tall + top) * line, (rows, wide, width)
+            _take_squares(given, begin, line, shape, slopes, pitch, True)
             _add_squares(cells, slopes, u, (rows * wide, depth, width))
