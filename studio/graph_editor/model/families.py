@@ -14,7 +14,7 @@ Family: TypeAlias = Literal[
 FAMILY_NAMES: dict[Family, str] = {
     "data": "Data",
     "linear": "Linear",
-    "norm": "Normalization",
+    "norm": "Normalisation",
     "activation": "Activation",
     "shape": "Shape and pooling",
     "merge": "Merge",

@@ -171,7 +171,7 @@ EFFECTS: Mapping[str, str] = {
     "validation": "It is what overfitting is seen by.",
     "test_fraction": "More make a surer measurement and leave less to learn from.",
     "split_seed": "Another seed holds out other samples.",
-    "normalization": "Inputs of about the same size are learnt from faster.",
+    "normalization": "Inputs of about the same size are learned from faster.",
     "turns": "More are harder to tell apart.",
     "noise": "More is harder to tell apart.",
     "Dropout.seed": "",

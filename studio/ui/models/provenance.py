@@ -23,7 +23,7 @@ SYNTHETIC: Mapping[str, str] = {
     "data": "data",
     "loss": "loss",
     "metrics": "metrics",
-    "update": "optimizer",
+    "update": "optimiser",
 }
 """Owners that are no layer, and the name the studio shows for them."""
 

@@ -138,4 +138,4 @@ def test_producer_of_a_view_is_that_of_its_bytes() -> None:
 def test_layers_stand_in_the_order_of_the_program() -> None:
     rows = rows_of("picture")
     assert rows.layers == ("conv2d", "max_pooling2d", "dense")
-    assert set(rows.all_owners) == {*rows.layers, "loss", "metrics", "optimizer"}
+    assert set(rows.all_owners) == {*rows.layers, "loss", "metrics", "optimiser"}

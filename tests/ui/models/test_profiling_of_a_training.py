@@ -25,7 +25,7 @@ def test_a_training_under_way_is_measured(profiler: ProfilingBench, trainer: Tra
     program = trainer.network.program("train")
     lines = {index: line for _, index, line in program.located()}
     assert all(index in lines for row in rows for index in row.indices)
-    assert {"conv1", "digit", "optimizer", "data"} <= {o for row in rows for o in row.owners}
+    assert {"conv1", "digit", "optimiser", "data"} <= {o for row in rows for o in row.owners}
     assert sum(row.share for row in rows) == pytest.approx(1.0)
     bar = profiler.model.bar
     assert bar is not None
