@@ -225,6 +225,21 @@ class ExportModel:
             f"Preview {form.title.lower()}", work, lambda made: done(made, b""), failed, quiet=True
         )
 
+    def preview_written(
+        self,
+        result: ExportResult,
+        done: Callable[[Preview, bytes], object],
+        failed: Callable[[StudioError], object],
+    ) -> TaskHandle:
+        """Show the beginning of a file that was exported: what it holds, not what one would."""
+        return self._tasks.start(
+            f"Read {result.path.name}",
+            lambda _: preview_file(result.path, result.form.key),
+            lambda made: done(made, b""),
+            failed,
+            quiet=True,
+        )
+
     def export(
         self,
         form: ExportForm,

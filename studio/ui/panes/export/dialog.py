@@ -54,12 +54,14 @@ class ExportDialog(QDialog):
         self.setWindowTitle("Export")
         self.setModal(False)
         self._exports = studio.exporting
+        self._training = studio.training
         self._data = studio.data
         self._tasks = studio.tasks
         self._tell = studio.fail
         self._form: ExportForm = FORMS[0]
         self._previewing: TaskHandle | None = None
         self._asked = 0
+        self._written = self._exports.result
         self._picture = QPixmap()
         self._error: StudioError | None = None
         self._build()
@@ -180,6 +182,7 @@ class ExportDialog(QDialog):
         else:
             self.finding.hide()
         self.stop.setText("Cancel" if self._exports.task is not None else "Close")
+        self._preview_written(result)
 
     def _document_changed(self) -> None:
         weights = self._form.kind != "picture"
@@ -210,17 +213,25 @@ class ExportDialog(QDialog):
         self._show_possible()
         self._make_preview()
 
-    def _make_preview(self) -> None:
+    def _preview_written(self, result: ExportResult | None) -> None:
+        """Show the file itself once there is one: a training goes on beside the dialog."""
+        if result is None or result is self._written:
+            return
+        self._written = result
+        if result.form is self._form and result.form.kind != "picture":
+            self._make_preview(result)
+
+    def _make_preview(self, written: ExportResult | None = None) -> None:
         if self._previewing is not None:
             self._previewing.cancel()
             self._previewing = None
         self._asked += 1
         asked, form = self._asked, self._form
-        why = self._exports.why_not(form)
+        why = "" if written is not None else self._exports.why_not(form)
         if why:
             self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
             return
-        self.note.set_text("Making a preview…")
+        self.note.set_text("Making a preview…" if written is None else "Reading the file…")
 
         def done(made: Preview, content: bytes) -> None:
             if asked == self._asked:
@@ -230,7 +241,10 @@ class ExportDialog(QDialog):
             if asked == self._asked and error.code != "cancelled":
                 self._show_text(f"{error.message}.", "")
 
-        self._previewing = self._exports.preview(form, done, failed)
+        if written is not None:
+            self._previewing = self._exports.preview_written(written, done, failed)
+        else:
+            self._previewing = self._exports.preview(form, done, failed)
 
     def _show_preview(self, made: Preview, content: bytes) -> None:
         picture = QPixmap()
@@ -240,7 +254,10 @@ class ExportDialog(QDialog):
             self._fit_picture()
             self.note.set_text(f"{made.lines[0]}, {made.note}")
             return
-        self._show_text("\n".join(made.lines), made.note)
+        note = made.note
+        if self._training.is_busy and self._form.kind != "picture" and self._form.key != "gbasm":
+            note += ", of the last checkpoint: it still trains"
+        self._show_text("\n".join(made.lines), note)
 
     def _show_text(self, text: str, note: str) -> None:
         self._views.setCurrentWidget(self.preview)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from studio.engine.formats.gbasm import load_gbasm
 from studio.engine.formats.safetensors import load as load_safetensors
 from studio.engine.isa.text import format_program
 from studio.graph_editor.model.edits.layers import set_option
+from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models.certificate import Certificate
 from studio.ui.models.certificate_answers import Difference
 from studio.ui.models.exporting import ExportResult, form_named
@@ -112,6 +114,31 @@ def test_the_preview_is_the_beginning_of_the_file(
     lines = format_program(load_gbasm(path)).splitlines()
     assert text.toPlainText().splitlines() == [line[:200] for line in lines[:40]]
     assert text.isReadOnly()
+    idle(studio, qtbot)
+
+
+def test_what_was_written_is_shown_and_not_what_was_previewed(
+    studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Beside a training the weights have moved on since the preview."""
+    train(tmp_path)
+    studio.preferences.set("backend", "cpu")
+    studio.open(tmp_path / "small.glassbox")
+    dialog = ExportDialog(studio)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    choose(dialog, qtbot, "Instruction file")
+    text = dialog.findChild(QPlainTextEdit, "export_preview")
+    qtbot.waitUntil(lambda: "SHA-256" in text.toPlainText(), timeout=30_000)
+    studio.document.apply("Seed", set_training(studio.document.state, {"seed": 5}))
+    studio.training.start()
+    qtbot.waitUntil(lambda: studio.training.state == "finished", timeout=60_000)
+    path = tmp_path / "model.gbi"
+    type_path(dialog, qtbot, path)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    digest = sha256(path.read_bytes()).hexdigest()
+    qtbot.waitUntil(lambda: digest in text.toPlainText(), timeout=10_000)
     idle(studio, qtbot)
 
 
