@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LONGEST = 200
+
+
+def in_one_line(error: BaseException) -> str:
+    """Kind and first line of an exception that nobody expected, for a sentence.
+
+    Compilers write pages with colours for a terminal; the log has them whole.
+    """
+    lines = (line.strip() for line in _ESCAPES.sub("", str(error)).splitlines())
+    line = "".join(c for c in next(filter(None, lines), "") if c.isprintable())
+    if len(line) > _LONGEST:
+        line = f"{line[: _LONGEST - 1]}…"
+    name = type(error).__name__
+    return f"{name}: {line}" if line else name
 
 
 class StudioError(Exception):

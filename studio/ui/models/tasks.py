@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import StudioError, in_one_line
 from studio.engine.core.signal import Signal
 from studio.ui.models.scheduling import Scheduler, Throttle
 
@@ -154,7 +154,7 @@ class TaskList:
         except Exception as error:
             _LOG.exception("task %r failed", job.handle.title)
             wrong = StudioError(
-                f"{job.handle.title} failed: {type(error).__name__}: {error}",
+                f"{job.handle.title} failed: {in_one_line(error)}",
                 who="studio",
                 hint="the log has the details",
             )

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from threading import Event, Lock
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import StudioError, in_one_line
 from studio.engine.core.signal import Signal
 from studio.engine.train.progress import Progress
 from studio.engine.train.runs import RunFolder
@@ -346,7 +346,7 @@ def _as_studio_error(error: BaseException) -> StudioError:
         return error
     _LOG.error("the training raised", exc_info=error)
     return StudioError(
-        f"the training failed: {type(error).__name__}: {error}",
+        f"the training failed: {in_one_line(error)}",
         who="training",
         hint="the log has the details",
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QApplication, QDockWidget, QFrame, QMainWindow, QVBoxLayout, QWidget
 
+from studio.engine.core.errors import in_one_line
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import FrameHeader, PaneFrame
 from studio.ui.shell.panes import PaneSpec
@@ -75,7 +76,7 @@ class Dock(QDockWidget):
                 self._pane = EmptyState(
                     "error",
                     f"{self.spec.title} cannot be shown",
-                    f"{type(error).__name__}: {error}",
+                    in_one_line(error),
                     ("Try again", self._retry),
                 )
             layout = self._frame.layout()
