@@ -213,14 +213,20 @@ class Trainer:
         return Trained(self.network, checkpoint=checkpoint)
 
     def profile(self, steps: int = 20) -> Profile:
-        """Run some training steps instrumented, from fresh weights unless it has trained."""
+        """Run some training steps instrumented, from fresh weights unless it has trained.
+
+        A step before them is not counted: what first calls load and compile is none of their time.
+        """
         if self._loop is None:
             self._prepare()
         loop = self.loop
         stretch = next(loop.feed.stretches(0, self.task.settings.shuffle))
         loop.feed.position(stretch, step=loop.total_step, epoch=0, record=loop.total_step)
         loop.rates.prepare(loop.total_step, 1)
-        return self.network.executable("train", stretch.batch).profile(steps)
+        executable = self.network.executable("train", stretch.batch)
+        executable.run(1)
+        executable.finish()
+        return executable.profile(steps)
 
     def watch_steps(self, sampler: StepSampler | None) -> None:
         """Have the steps watched from the next one on; None ends it. From any thread."""

@@ -53,6 +53,17 @@ def test_epochs_with_a_partial_batch_follow_the_written_out_training(
     assert result.history["val_loss"][-1] == measured["loss"]
 
 
+def test_a_profile_measures_behind_a_first_step(cpu: Backend) -> None:
+    made = task(optimizer=SGD, batch_size=20)
+    _, _, weights = train_sgd(made, orders(80, 1), 20, 0.3)
+    with Trainer(made, cpu) as trainer:
+        found = trainer.profile(3)
+        reached = trainer.read_weights()
+    assert found.steps == 3
+    for name, values in weights.items():
+        np.testing.assert_allclose(reached[name], values, rtol=1e-4, atol=1e-6)
+
+
 def test_class_weights_follow_the_written_out_training(cpu: Backend) -> None:
     made = task(optimizer=SGD, epochs=3, batch_size=24, class_weights={"1": 3.0})
     losses, _, weights = train_sgd(made, orders(80, 3), 24, 0.3, np.array([1.0, 3.0]))
