@@ -90,12 +90,8 @@ class PlotsPane(PaneFrame):
         column.addWidget(self._scroll, 1)
         self.set_body(body)
         contexts.register("plot", self)
-        spec = self._actions.spec("train.start")
-        keys = shown_keys(spec.keys[0])
-        self._nothing = EmptyState(
-            "plots", "No run yet", "Loss and metrics are drawn here while a network trains.",
-            (f"Train ({keys})", self._train), self,
-        )  # fmt: skip
+        self._nothing = EmptyState("plots", "", parent=self)
+        self._said: bool | None = None
         self._place_head()
         binding.refresh(
             self, self.draw, self._display.changed, studio.training.changed,
@@ -132,6 +128,7 @@ class PlotsPane(PaneFrame):
     def draw(self) -> None:
         """Show the curves as they are now."""
         if self._display.is_empty:
+            self._say_nothing(self._training.is_busy)
             self.show_empty(self._nothing)
             self.set_note("")
             return
@@ -148,6 +145,18 @@ class PlotsPane(PaneFrame):
             plot.set_left_width(left)
         count = len(self._display.runs)
         self.set_note(f"{count} runs" if count > 1 else "")
+
+    def _say_nothing(self, busy: bool) -> None:
+        """Why there are no curves: nothing trains, or what does has not run a step yet."""
+        if busy == self._said:
+            return
+        self._said = busy
+        if busy:
+            self._nothing.say("No numbers yet", "They come with the first steps of the training.")
+            return
+        keys = shown_keys(self._actions.spec("train.start").keys[0])
+        told = "Loss and metrics are drawn here while a network trains."
+        self._nothing.say("No run yet", told, (f"Train ({keys})", self._train))
 
     def _arrange(self) -> None:
         """As many plots as there are metrics, beside each other where the pane is wide."""
