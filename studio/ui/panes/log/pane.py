@@ -7,7 +7,6 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QLineEdit,
     QListView,
     QPlainTextEdit,
@@ -23,6 +22,7 @@ from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.logbook import LogFilter, LogLine, as_text
 from studio.ui.models.notices import Severity
 from studio.ui.models.studio import Studio
+from studio.ui.panes.log.filter_row import FilterRow
 from studio.ui.panes.log.lines import LogLinePainter, LogLines
 
 _LEVELS: tuple[tuple[str, Severity], ...] = (
@@ -91,11 +91,11 @@ class LogPane(PaneFrame):
         column = QVBoxLayout(body)
         column.setContentsMargins(8, 6, 8, 4)
         column.setSpacing(6)
-        column.addLayout(self._filter_row())
+        column.addWidget(self._filter_row())
         column.addWidget(split, 1)
         self.set_body(body)
 
-    def _filter_row(self) -> QHBoxLayout:
+    def _filter_row(self) -> FilterRow:
         self._words = QLineEdit(self)
         self._words.setObjectName("log_filter")
         self._words.setAccessibleName("Filter the log")
@@ -104,18 +104,15 @@ class LogPane(PaneFrame):
         self._words.textChanged.connect(self._filter_changed)
         self._level = _choice("log_level", "How severe", tuple(text for text, _ in _LEVELS), self)
         self._source = _choice("log_source", "Who says it", _SOURCES, self)
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self._words, 1)
-        for box in (self._level, self._source):
+        boxes, buttons = (self._level, self._source), []
+        for box in boxes:
             box.currentIndexChanged.connect(self._filter_changed)
-            row.addWidget(box)
         for action_id, icon in (("log.copy", "copy"), ("log.clear", "delete")):
             spec = self._actions.spec(action_id)
             button = tool_button(icon, action_id, spec.tip, self, spec.text)
             button.clicked.connect(lambda _=False, each=action_id: self._actions.trigger(each))
-            row.addWidget(button)
-        return row
+            buttons.append(button)
+        return FilterRow(self._words, boxes, buttons, self)
 
     # -- showing --------------------------------------------------------------------------------
 

@@ -7,7 +7,14 @@ import logging
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QToolButton
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QStyle,
+    QStyleOptionComboBox,
+    QToolButton,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.ui.models.logbook import LogLine
@@ -131,3 +138,43 @@ def test_in_a_narrow_pane_the_sentence_stays_in_sight(
 
     assert picture("Compiled digits") == picture("Compiled digits")
     assert picture("Compiled digits") != picture("Trained digits")
+
+
+@pytest.mark.parametrize("width", [200, 260, 359, 400, 640])
+def test_every_filter_can_be_read_and_used_at_every_width(
+    pane: LogPane, studio: Studio, qtbot: QtBot, width: int
+) -> None:
+    fill(studio, pane, qtbot)
+    pane.resize(width, 300)
+    words = pane.findChild(QLineEdit, "log_filter")
+    boxes = [pane.findChild(QComboBox, name) for name in ("log_level", "log_source")]
+    buttons = pane.findChildren(QToolButton)
+    qtbot.waitUntil(lambda: pane.width() == width and words.width() >= 80)
+    placed = [each.geometry() for each in (words, *boxes)]
+    assert not any(a.intersects(b) for a in placed for b in placed if a is not b)
+    for each in (words, *boxes, *(b for b in buttons if b.isVisible())):
+        right = each.mapTo(pane, each.rect().bottomRight()).x()
+        assert right < width, each.objectName()
+    for box in boxes:
+        option = QStyleOptionComboBox()
+        box.initStyleOption(option)
+        room = box.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box
+        )
+        assert room.width() >= box.fontMetrics().horizontalAdvance(box.currentText())
+    qtbot.mouseClick(words, LEFT)
+    qtbot.keyClicks(words, "driver")
+    assert shown(pane) == ["the driver is old"]
+
+
+def test_the_filters_come_back_into_one_line(pane: LogPane, studio: Studio, qtbot: QtBot) -> None:
+    fill(studio, pane, qtbot)
+    words, level = pane.findChild(QLineEdit, "log_filter"), pane.findChild(QComboBox, "log_level")
+
+    def beside() -> bool:
+        return level.y() == words.y() and level.x() > words.geometry().right()
+
+    pane.resize(220, 300)
+    qtbot.waitUntil(lambda: level.y() > words.geometry().bottom())
+    pane.resize(640, 300)
+    qtbot.waitUntil(beside)
