@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any, NamedTuple
 
 import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from studio.ui.kit import theme
 from studio.ui.models.curves_scale import Tick
@@ -15,6 +16,8 @@ LEFT_WIDTH = 46
 END_WIDTH = 60
 _BOTTOM_HEIGHT = 20
 _MARK = 3
+_END_STEP = 8
+"""A width that follows every digit would move the curves with each of them."""
 
 
 def quiet_axis(side: str) -> Any:
@@ -85,6 +88,14 @@ class EndAxis(pg.AxisItem):  # type: ignore[misc]
         """What stands there."""
         return self._labels
 
+    @property
+    def needed(self) -> int:
+        """Width at which every value can be read whole."""
+        metrics = QFontMetricsF(_end_font())
+        widest = max((metrics.horizontalAdvance(label.text) for label in self._labels), default=0.0)
+        more = ceil(widest) + _MARK + 4 - END_WIDTH
+        return END_WIDTH + max(0, -(-more // _END_STEP) * _END_STEP)
+
     def show_labels(self, labels: tuple[EndLabel, ...]) -> None:
         """Print other values."""
         if labels != self._labels:
@@ -98,8 +109,7 @@ class EndAxis(pg.AxisItem):  # type: ignore[misc]
         if not self._labels:
             return
         painter.save()
-        font = theme.font("small")
-        font.setBold(True)
+        font = _end_font()
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         bounds = self.mapRectFromParent(self.geometry())
@@ -123,6 +133,12 @@ class EndAxis(pg.AxisItem):  # type: ignore[misc]
             flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(box, flags, label.text)
         painter.restore()
+
+
+def _end_font() -> QFont:
+    font = theme.font("small")
+    font.setBold(True)
+    return font
 
 
 def spread(wanted: list[float], least: float, low: float, high: float) -> list[float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg  # type: ignore[import-untyped]
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
@@ -30,6 +30,7 @@ _MOST_SMOOTH = 5000
 _TICK_PIXELS, _ROW_PIXELS, _LEAST_ROW_PIXELS = 60, 30, 14
 _BAD_HEIGHT = 0.05
 _DOT = 5
+_MARK_GAP = 3
 
 
 def metric_title(metric: str) -> str:
@@ -283,9 +284,20 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         if title != self._title.text():
             self._title.setText(title)
 
+    @property
+    def right_needed(self) -> int:
+        """Width its values at the right edge need."""
+        return self._ends.needed
+
     def set_left_width(self, width: int) -> None:
         """Begin as far from the left as the other plots do."""
-        axis = self.plotItem.getAxis("left")
+        self._set_width(self.plotItem.getAxis("left"), width)
+
+    def set_right_width(self, width: int) -> None:
+        """End as far from the right as the other plots do."""
+        self._set_width(self._ends, width)
+
+    def _set_width(self, axis: Any, width: int) -> None:
         if axis.width() != width:
             axis.setWidth(width)
             # Laid out only later, the curves would first be painted where they no longer belong.
@@ -372,10 +384,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._title.move(8, 2)
         self._note.adjustSize()
         self._note.move(area.right() - self._note.width(), 3)
-        for label, (place, _) in zip(self._mark_labels, self._shown_marks(), strict=False):
-            label.adjustSize()
-            x = self.mapFromScene(self.box.mapViewToScene(QPointF(place, 0.0))).x()
-            label.move(round(min(x + 3, area.right() - label.width())), area.top() + 1)
+        self._place_marks(area)
         if self._reading.isVisible() and self._display.cursor is not None:
             self._reading.setStyleSheet(
                 f"background: {theme.colour('field').name()}; color: {theme.colour('text').name()};"
@@ -387,6 +396,21 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             left = x + 8 if right else x - 8 - self._reading.width()
             self._reading.move(round(max(0, left)), max(0, min(area.top() + 4,
                                self.height() - self._reading.height())))  # fmt: skip
+
+    def _place_marks(self, area: QRect) -> None:
+        """Write each change of the rate beside its line; of those too near, the latest alone."""
+        marks, free = self._shown_marks(), float("inf")
+        for label, (place, _) in reversed([*zip(self._mark_labels, marks, strict=False)]):
+            label.adjustSize()
+            x = self.mapFromScene(self.box.mapViewToScene(QPointF(place, 0.0))).x()
+            # At the right edge the latest values follow.
+            fits = x + _MARK_GAP + label.width() <= min(free, area.right() - _MARK_GAP)
+            left = round(x + _MARK_GAP if fits else x - _MARK_GAP - label.width())
+            has_room = left + label.width() + _MARK_GAP <= free
+            label.setVisible(has_room)
+            if has_room:
+                label.move(left, area.top() + 1)
+                free = left
 
     def _shown_marks(self) -> list[tuple[float, float]]:
         if self._content is None:

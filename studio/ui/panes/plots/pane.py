@@ -141,8 +141,10 @@ class PlotsPane(PaneFrame):
         for plot in plots:
             plot.draw(live=live)
         left = max((plot.left_needed for plot in plots), default=0)
+        right = max((plot.right_needed for plot in plots), default=0)
         for plot in plots:
             plot.set_left_width(left)
+            plot.set_right_width(right)
         count = len(self._display.runs)
         self.set_note(f"{count} runs" if count > 1 else "")
 
