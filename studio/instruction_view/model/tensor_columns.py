@@ -36,7 +36,7 @@ class TensorColumn(NamedTuple):
         key: its identity.
         title: its heading.
         tip: what it says.
-        chars: width in characters.
+        chars: width in characters at most; it is narrower where all it says is.
         is_number: right-aligned.
         is_live: known only while the tensor is looked at.
     """
@@ -49,20 +49,12 @@ class TensorColumn(NamedTuple):
     is_live: bool = False
 
 
+# In order of how often they are wanted: what is right of the edge has to be scrolled to.
 TENSOR_COLUMNS: tuple[TensorColumn, ...] = (
     TensorColumn("register", "Register", "Place in the tensor map.", 11),
     TensorColumn("name", "Name", "What you call it, and the layer and port it is.", 28),
     TensorColumn("shape", "Shape", "Dimensions; N is the batch, D the data set.", 14),
-    TensorColumn("dtype", "Type", "Type of its numbers.", 8),
     TensorColumn("bytes", "Bytes", "Bytes on the device, halo included.", 10, is_number=True),
-    TensorColumn("role", "Role", "What it is for.", 11),
-    TensorColumn("producer", "Written", "First instruction that writes it.", 8, is_number=True),
-    TensorColumn("uses", "Uses", "How many instructions touch it.", 5, is_number=True),
-    TensorColumn("lifetime", "Needed", "First and last instruction that need it.", 11),
-    TensorColumn("place", "Offset", "First byte in the arena.", 9, is_number=True),
-    TensorColumn("shares", "Shares bytes with",
-                 "Registers that have some of its bytes at another time, or all of them always.",
-                 24),
     TensorColumn("least", "Min", "Smallest number when last looked at.", 9, is_number=True,
                  is_live=True),
     TensorColumn("greatest", "Max", "Largest number when last looked at.", 9, is_number=True,
@@ -71,6 +63,15 @@ TENSOR_COLUMNS: tuple[TensorColumn, ...] = (
                  is_live=True),
     TensorColumn("step", "Seen at", "Training step after which it was last looked at.", 8,
                  is_number=True, is_live=True),
+    TensorColumn("role", "Role", "What it is for.", 11),
+    TensorColumn("lifetime", "Needed", "First and last instruction that need it.", 11),
+    TensorColumn("producer", "Written", "First instruction that writes it.", 8, is_number=True),
+    TensorColumn("uses", "Uses", "How many instructions touch it.", 5, is_number=True),
+    TensorColumn("place", "Offset", "First byte in the arena.", 9, is_number=True),
+    TensorColumn("dtype", "Type", "Type of its numbers.", 8),
+    TensorColumn("shares", "Shares bytes with",
+                 "Registers that have some of its bytes at another time, or all of them always.",
+                 24),
 )  # fmt: skip
 
 

@@ -6,17 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtCore import Signal as QtSignal
-from PySide6.QtGui import (
-    QColor,
-    QIcon,
-    QLinearGradient,
-    QPainter,
-    QPaintEvent,
-    QPalette,
-    QPixmap,
-    QResizeEvent,
-    QWheelEvent,
-)
+from PySide6.QtGui import QIcon, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QWidget
 
 from studio.instruction_view.model.quantities import bytes_text, exact_text
@@ -28,6 +18,7 @@ from studio.instruction_view.model.tensor_rows import (
 )
 from studio.instruction_view.view.role_colours import role_colour
 from studio.ui.kit import binding, theme
+from studio.ui.kit.side_fades import SideFades
 
 _CHIP = 10
 _FADE = 40
@@ -51,10 +42,7 @@ class RoleLegend(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFixedHeight(theme.ROW)
-        self._fades = _Fade(self, at_right=False), _Fade(self, at_right=True)
-        bar = self.horizontalScrollBar()
-        bar.valueChanged.connect(self._show_fades)
-        bar.rangeChanged.connect(self._show_fades)
+        self.fades = SideFades(self, _FADE)
         self._buttons: dict[TensorRole, QToolButton] = {}
         self._sums: tuple[Mapping[TensorRole, int], Mapping[TensorRole, int]] = ({}, {})
         binding.connect(self, theme.changed, self._restyle)
@@ -106,54 +94,15 @@ class RoleLegend(QScrollArea):
         self._buttons[role] = button
         return button
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        for fade in self._fades:
-            fade.place(self.size())
-
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scroll sideways."""
         bar = self.horizontalScrollBar()
         bar.setValue(bar.value() - event.angleDelta().y())
         event.accept()
 
-    def _show_fades(self) -> None:
-        """Words run out softly at the ends where there are more of them."""
-        bar = self.horizontalScrollBar()
-        for fade, more in zip(self._fades, (bar.value() > 0, bar.value() < bar.maximum()),
-                              strict=True):  # fmt: skip
-            fade.setVisible(more)
-            fade.raise_()
-
     def _restyle(self) -> None:
         for role, button in self._buttons.items():
             button.setIcon(_chip(role))
-
-
-class _Fade(QWidget):
-    """Covers an end of the legend, the more the nearer to the edge."""
-
-    def __init__(self, legend: QWidget, *, at_right: bool) -> None:
-        super().__init__(legend)
-        self.setObjectName("legend_fade")
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.hide()
-        self._at_right = at_right
-
-    def place(self, room: QSize) -> None:
-        """Lie at the end of a legend of this size."""
-        self.setGeometry(room.width() - _FADE if self._at_right else 0, 0, _FADE, room.height())
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        ground = self.palette().color(QPalette.ColorRole.Window)
-        clear = QColor(ground)
-        clear.setAlpha(0)
-        shade = QLinearGradient(0, 0, self.width(), 0)
-        shade.setColorAt(0, clear if self._at_right else ground)
-        shade.setColorAt(1, ground if self._at_right else clear)
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), shade)
-        painter.end()
 
 
 def _chip(role: TensorRole) -> QIcon:

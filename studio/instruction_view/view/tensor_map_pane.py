@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 _WIDE = 1.3
 """Picture and table stand side by side in a pane this much wider than high."""
 
-_PICTURE_SHARE = 62
+_PICTURE_SHARE = 56
+"""Per cent of the pane, until the user chooses."""
 _LOOK_MS = 500
 
 
@@ -54,6 +55,7 @@ class TensorMapPane(PaneFrame):
         self._compilation = studio.compilation
         self._annotations = studio.annotations
         self._by_ref: dict[Ref, TensorRow] = {}
+        self._has_chosen_sizes = False
         self.links = TensorLinks(studio.bus, lambda: self._compilation.provenance)
         self.legend = RoleLegend(self)
         self.picture = MemoryView(self.links, self)
@@ -85,6 +87,7 @@ class TensorMapPane(PaneFrame):
         self._split.addWidget(self.picture)
         self._split.addWidget(self.table)
         self._split.setChildrenCollapsible(False)
+        self._split.splitterMoved.connect(self._sizes_chosen)
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
         body = QWidget(self)
@@ -103,7 +106,15 @@ class TensorMapPane(PaneFrame):
         wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._split.orientation() is not wanted:
             self._split.setOrientation(wanted)
-            self._split.setSizes([_PICTURE_SHARE, 100 - _PICTURE_SHARE])
+            self._has_chosen_sizes = False
+        if not self._has_chosen_sizes:
+            # Of the room there is: from less than they need at least, parts come out otherwise.
+            room = self.width() if is_wide else self.height()
+            picture = room * _PICTURE_SHARE // 100
+            self._split.setSizes([picture, room - picture])
+
+    def _sizes_chosen(self) -> None:
+        self._has_chosen_sizes = True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy the rows chosen, from the picture too."""

@@ -25,6 +25,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
@@ -43,11 +44,15 @@ from studio.instruction_view.view.inks import Inks
 from studio.instruction_view.view.role_colours import role_colour
 from studio.instruction_view.view.tensor_links import TensorLinks
 from studio.ui.kit import binding, theme
+from studio.ui.kit.column_room import fit_column
+from studio.ui.kit.side_fades import SideFades
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 _CHIP = 8
-_PADDING = 16
+_PADDING = 14
+_ARROW = 14
+_LEAST_NAME = 16
 _NAME = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "name")
 _LIVE = [i for i, c in enumerate(TENSOR_COLUMNS) if c.is_live]
 _BYTES = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "bytes")
@@ -91,6 +96,17 @@ class TensorTableModel(QAbstractTableModel):
         """What a person calls some tensors."""
         self.annotations = annotations
         self._tell()
+
+    def widest(self, place: int) -> int:
+        """Characters of the longest cell of a column, at most what the column may have.
+
+        What is seen of tensors comes and goes: those columns have their room at once.
+        """
+        column = TENSOR_COLUMNS[place]
+        if column.is_live:
+            return column.chars
+        texts = (tensor_cell(row, column.key, None, self.alias_of(row)) for row in self.found)
+        return min(max(map(len, texts), default=0), column.chars)
 
     def alias_of(self, row: TensorRow) -> str:
         """What a person calls a tensor."""
@@ -208,6 +224,8 @@ class TensorTable(QTableView):
         self._settling = False
         self._has_seen: bool | None = None
         self._chosen_columns: set[int] = set()
+        self._chosen_widths: set[int] = set()
+        self._fitting = False
         self._rows = TensorTableModel(links, self)
         self._ordered = _Ordered(self._rows, self)
         self.setModel(self._ordered)
@@ -273,6 +291,11 @@ class TensorTable(QTableView):
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_columns)
         header.setHighlightSections(False)
+        header.sectionResized.connect(self._section_resized)
+        header.sortIndicatorChanged.connect(self._fit_columns)
+        # Names differ at their beginning and at their end: conv2/kernel, conv2/kernel.grad.
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.fades = SideFades(self)
 
     # -- what is shown --------------------------------------------------------------------------
 
@@ -290,6 +313,7 @@ class TensorTable(QTableView):
         self._rows.take(found)
         self._settling = False
         bar.setValue(value)
+        self._fit_columns()
 
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
         """Show what was last seen of some tensors; those columns appear with the first look."""
@@ -302,12 +326,14 @@ class TensorTable(QTableView):
             for place in _LIVE:
                 if place not in self._chosen_columns:
                     self.setColumnHidden(place, not seen)
+            self._fit_columns()
 
     def annotate(self, annotations: Annotations) -> None:
         """Show what a person calls tensors."""
         self._settling = True
         self._rows.annotate(annotations)
         self._settling = False
+        self._fit_columns()
 
     def show_roles(self, roles: frozenset[TensorRole]) -> None:
         """Keep only some roles; none for all."""
@@ -374,6 +400,7 @@ class TensorTable(QTableView):
         """Show or hide a column at the user's wish."""
         self._chosen_columns.add(place)
         self.setColumnHidden(place, not is_shown)
+        self._fit_columns()
 
     def column_menu(self) -> QMenu:
         """The columns to choose from; that of names stays."""
@@ -404,9 +431,34 @@ class TensorTable(QTableView):
     def _restyle(self) -> None:
         self._rows.restyle()
         self.viewport().update()
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """As narrow as what they say allows, where the user has not chosen; names get the rest."""
         char = QFontMetricsF(theme.font("mono")).horizontalAdvance("0")
+        heading = self.horizontalHeader().fontMetrics()
+        self._fitting = True
         for place, column in enumerate(TENSOR_COLUMNS):
-            self.setColumnWidth(place, round(column.chars * char) + _PADDING)
+            if place in self._chosen_widths:
+                continue
+            cells = round(self._rows.widest(place) * char)
+            title = heading.horizontalAdvance(column.title)
+            sorts = self.horizontalHeader().sortIndicatorSection() == place
+            self.setColumnWidth(place, max(cells, title + _ARROW * sorts) + _PADDING)
+        if _NAME not in self._chosen_widths:
+            least = round(_LEAST_NAME * char) + _PADDING
+            fit_column(self, _NAME, least, max(least, self.columnWidth(_NAME)))
+        self._fitting = False
+
+    def _section_resized(self, place: int, before: int, now: int) -> None:
+        # A column that is hidden or shown is not resized by anybody.
+        if not self._fitting and before and now:
+            self._chosen_widths.add(place)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the names the room there is."""
+        super().resizeEvent(event)
+        self._fit_columns()
 
     # -- what the user does ---------------------------------------------------------------------
 

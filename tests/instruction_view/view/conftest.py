@@ -1,4 +1,4 @@
-"""A listing pane over a sample, shown and with the keyboard."""
+"""A listing and a tensor map over a sample, shown; the listing has the keyboard."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
 from studio.instruction_view.view.listing_pane import ListingPane
+from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.models.studio import Studio
 
 Open = Callable[[str], Document]
@@ -27,4 +28,14 @@ def pane(studio: Studio, document: Document, qtbot: QtBot) -> ListingPane:
     made.show()
     qtbot.waitExposed(made)
     made.view.setFocus()
+    return made
+
+
+@pytest.fixture
+def tensor_map(studio: Studio, document: Document, qtbot: QtBot) -> TensorMapPane:
+    made = TensorMapPane(studio)
+    qtbot.addWidget(made)
+    made.resize(900, 800)
+    made.show()
+    qtbot.waitExposed(made)
     return made

@@ -6,22 +6,19 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.engine.core.tensor import Ref
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.removal import delete
 from studio.instruction_view.model.memory_picture import Box
-from studio.instruction_view.model.tensor_columns import TENSOR_COLUMNS, Extremes
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.studio import Studio
-from tests.ui.painted import Painted
 
 Open = Callable[[str], Document]
 NONE = Qt.KeyboardModifier.NoModifier
@@ -29,18 +26,8 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def document(opened: Open) -> Document:
-    return opened("digits-cnn")
-
-
-@pytest.fixture
-def pane(studio: Studio, document: Document, qtbot: QtBot) -> TensorMapPane:
-    made = TensorMapPane(studio)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+def pane(tensor_map: TensorMapPane) -> TensorMapPane:
+    return tensor_map
 
 
 def box_of(pane: TensorMapPane, name: str, *, grad: bool = False) -> Box:
@@ -154,18 +141,6 @@ def test_a_selection_elsewhere_is_brought_into_sight_only_when_it_is_not(
     assert pane.table.is_in_sight(pane.table.currentIndex())
 
 
-def test_a_row_is_brought_into_sight_without_moving_the_columns(
-    studio: Studio, pane: TensorMapPane, qtbot: QtBot
-) -> None:
-    pane.resize(420, 260)
-    across = pane.table.horizontalScrollBar()
-    qtbot.waitUntil(lambda: across.maximum() > 0)
-    for name in ("digit/bias/v", "input/output", "conv2/kernel"):
-        studio.bus.select([entities.tensor(name)], source="canvas")
-        assert pane.table.is_in_sight(pane.table.currentIndex())
-        assert across.value() == 0
-
-
 def test_the_instruction_of_the_path_has_its_column(studio: Studio, pane: TensorMapPane) -> None:
     provenance = studio.compilation.provenance
     studio.bus.select([entities.instruction(provenance.key_of(12))], source="listing")
@@ -243,81 +218,21 @@ def test_the_legend_keeps_one_role(studio: Studio, pane: TensorMapPane) -> None:
 def test_the_legend_fades_where_it_goes_on(pane: TensorMapPane) -> None:
     legend = pane.legend
 
-    def fading() -> tuple[bool, bool]:
-        before, after = legend.findChildren(QWidget, "legend_fade")
-        return before.isVisible(), after.isVisible()
-
     pane.resize(2400, 500)
     QApplication.processEvents()
-    assert fading() == (False, False)
+    assert legend.fades.shown == (False, False)
     pane.resize(500, 500)
     QApplication.processEvents()
-    assert fading() == (False, True)
+    assert legend.fades.shown == (False, True)
     bar = legend.horizontalScrollBar()
     bar.setValue(bar.maximum() // 2)
-    assert fading() == (True, True)
+    assert legend.fades.shown == (True, True)
     picture = legend.grab().toImage()
     ends = [picture.pixelColor(x, picture.height() // 2) for x in (0, picture.width() - 1)]
     between = picture.pixelColor(picture.width() // 2, 0)
     assert ends == [between] * 2
     bar.setValue(bar.maximum())
-    assert fading() == (True, False)
-
-
-def test_columns_sort_by_what_they_mean(pane: TensorMapPane) -> None:
-    columns = {
-        pane.table.model().headerData(c, Qt.Orientation.Horizontal): c
-        for c in range(pane.table.model().columnCount())
-    }
-    pane.table.sortByColumn(columns["Bytes"], Qt.SortOrder.DescendingOrder)
-    sizes = [row.nbytes for row in pane.table.shown if row.nbytes is not None]
-    assert sizes == sorted(sizes, reverse=True)
-    pane.table.sortByColumn(columns["Register"], Qt.SortOrder.AscendingOrder)
-    refs = [row.ref for row in pane.table.shown]
-    assert refs == sorted(refs)
-    pane.table.sortByColumn(columns["Name"], Qt.SortOrder.AscendingOrder)
-    names = [row.key for row in pane.table.shown]
-    assert names == sorted(names)
-
-
-def test_a_copied_table_has_exact_bytes(pane: TensorMapPane) -> None:
-    lines = pane.table.copied().splitlines()
-    assert len(lines) == 1 + len(pane.table.shown)
-    place = lines[0].split("\t").index("Bytes")
-    for line, row in zip(lines[1:], pane.table.shown, strict=True):
-        assert line.split("\t")[place] == ("" if row.nbytes is None else str(row.nbytes))
-
-
-def test_ctrl_c_copies_whole_rows(pane: TensorMapPane) -> None:
-    first = pane.table.row_of(tensor_ref(pane, "conv1/kernel")).row()
-    pane.table.selectRow(first)
-    QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    head, *lines = QGuiApplication.clipboard().text().splitlines()
-    assert head.split("\t")[:2] == ["Register", "Name"]
-    assert [line.split("\t")[1] for line in lines] == [pane.table.shown[first].key]
-
-
-def test_letters_lead_to_names_whatever_column_the_caret_is_in(
-    studio: Studio, pane: TensorMapPane
-) -> None:
-    pane.table.setCurrentIndex(pane.table.model().index(0, 0))
-    QTest.keyClicks(pane.table, "digit/k")
-    assert pane.table.shown[pane.table.currentIndex().row()].key.startswith("digit/k")
-    assert studio.bus.selection.primary is not None
-    assert studio.bus.selection.primary.key.startswith("digit/k")
-
-
-def test_columns_are_chosen_from_the_heading(pane: TensorMapPane) -> None:
-    keys = [column.key for column in TENSOR_COLUMNS]
-    menu = pane.table.column_menu()
-    actions = {action.objectName(): action for action in menu.actions()}
-    assert not actions["tensor_map.column.name"].isEnabled()
-    actions["tensor_map.column.dtype"].trigger()
-    assert pane.table.isColumnHidden(keys.index("dtype"))
-    actions["tensor_map.column.least"].trigger()
-    pane.take_seen()
-    assert not pane.table.isColumnHidden(keys.index("least"))
-    menu.deleteLater()
+    assert legend.fades.shown == (True, False)
 
 
 def test_an_edit_draws_the_new_plan(
@@ -352,164 +267,3 @@ def test_without_a_program_it_says_so(studio: Studio, opened: Open, qtbot: QtBot
     empty = pane.findChild(EmptyState)
     assert empty is not None
     assert empty.accessibleName() == "Appears with the program"
-
-
-def test_what_live_views_have_seen_stands_in_the_table(
-    studio: Studio, pane: TensorMapPane, qtbot: QtBot
-) -> None:
-    columns = [column.key for column in TENSOR_COLUMNS]
-    view = studio.live.open(entities.tensor("conv1/kernel"))
-    view.want(active=True)
-    qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
-    qtbot.waitUntil(lambda: not pane.table.isColumnHidden(columns.index("least")), timeout=5_000)
-    assert view.frame is not None
-    values = view.frame.snapshot.array()
-    index = pane.table.row_of(tensor_ref(pane, "conv1/kernel"))
-    cells = {
-        key: pane.table.model().index(index.row(), place).data().strip()
-        for place, key in enumerate(columns)
-    }
-    assert float(cells["least"]) == pytest.approx(float(values.min()), rel=1e-3)
-    assert float(cells["greatest"]) == pytest.approx(float(values.max()), rel=1e-3)
-    assert cells["nan"] == "0"
-    view.close()
-
-
-def test_a_tensor_seen_anew_paints_its_own_cells_and_no_more(pane: TensorMapPane) -> None:
-    table = pane.table
-    live = [place for place, column in enumerate(TENSOR_COLUMNS) if column.is_live]
-    pane.resize(900, 500)
-    pane._look.stop()
-    keys = [row.key for row in table.shown[:3]]
-    table.take_seen({key: Extremes(-1.0, 1.0, 0, 1) for key in keys})
-    told: list[tuple[int, int, int, int]] = []
-    table.model().dataChanged.connect(
-        lambda first, last: told.append((first.row(), first.column(), last.row(), last.column()))
-    )
-    painted = Painted(table.viewport())
-    table.take_seen({key: Extremes(-1.0, 1.0, 0, 1) for key in keys})
-    assert told == []
-    assert painted.take() == []
-    table.take_seen({key: Extremes(-1.0, 1.0 + (key == keys[1]), 0, 1) for key in keys})
-    assert told == [(1, live[0], 1, live[-1])]
-    # Those columns are out of sight.
-    assert painted.take() == []
-    table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
-    painted.take()
-    table.take_seen({key: Extremes(-1.0, 1.0 + 2 * (key == keys[1]), 0, 1) for key in keys})
-    row = table.visualRect(table.model().index(1, live[0]))
-    parts = painted.take()
-    assert parts
-    assert all(part.top() >= row.top() - 1 for part in parts)
-    assert all(part.bottom() <= row.bottom() + 1 for part in parts)
-    assert table.model().index(1, live[1]).data().strip() == "3"
-
-
-def test_copied_rows_tell_at_which_step_a_tensor_was_looked_at(pane: TensorMapPane) -> None:
-    pane._look.stop()
-    first, second, third = (row.key for row in pane.table.shown[:3])
-    pane.table.take_seen({first: Extremes(-1.0, 2.0, 0, 120), second: Extremes(None, None, 4, 7)})
-    # Out of sight, where nothing is looked at.
-    assert pane.table.keys_wanted() == ()
-    head, *lines = (line.split("\t") for line in pane.table.copied().splitlines())
-    begin = head.index("Min")
-    assert head[begin:] == ["Min", "Max", "NaN", "Seen at"]
-    assert [line[begin:] for line in lines[:3]] == [
-        ["-1", "2", "0", "120"], ["", "", "4", "7"], ["", "", "", ""],
-    ]  # fmt: skip
-    assert third == pane.table.shown[2].key
-
-
-def test_a_view_that_nobody_sees_tells_nothing_of_its_tensor(
-    studio: Studio, pane: TensorMapPane, qtbot: QtBot
-) -> None:
-    pane._look.stop()
-    pane.table.take_seen({})
-    least = [column.key for column in TENSOR_COLUMNS].index("least")
-    index = pane.table.row_of(tensor_ref(pane, "conv1/kernel"))
-
-    def cell() -> str:
-        return str(pane.table.model().index(index.row(), least).data()).strip()
-
-    for place, each in enumerate(TENSOR_COLUMNS):
-        if each.is_live:
-            pane.table.choose_column(place, is_shown=False)
-    view = studio.live.open(entities.tensor("conv1/kernel"))
-    view.want(active=True)
-    qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
-    pane._survey.forget()
-    pane.take_seen()
-    assert cell()
-    # Its picture stays what it was, while the tensor changes.
-    view.want(active=False)
-    pane.take_seen()
-    assert not cell()
-    view.close()
-
-
-def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
-    pane: TensorMapPane,
-) -> None:
-    table = pane.table
-    pane._look.stop()
-    greatest = [column.key for column in TENSOR_COLUMNS].index("greatest")
-    keys = [row.key for row in table.shown[:3]]
-    table.take_seen({key: Extremes(0.0, float(n), 0, 1) for n, key in enumerate(keys)})
-    table.sortByColumn(greatest, Qt.SortOrder.AscendingOrder)
-    assert [row.key for row in table.shown[:3]] == keys
-    table.take_seen({key: Extremes(0.0, 9.0 - n, 0, 1) for n, key in enumerate(keys)})
-    assert [row.key for row in table.shown[:3]] == keys[::-1]
-
-
-def tensor_ref(pane: TensorMapPane, key: str) -> Ref:
-    return next(row.ref for row in pane.table.shown if row.key == key)
-
-
-def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
-    studio: Studio, pane: TensorMapPane, qtbot: QtBot
-) -> None:
-    column = [each.key for each in TENSOR_COLUMNS].index("greatest")
-    # Wide enough that the columns with what is seen are in sight.
-    pane.resize(1800, 1500)
-
-    def greatest(name: str) -> str:
-        index = pane.table.row_of(tensor_ref(pane, name))
-        return str(pane.table.model().index(index.row(), column).data()).strip()
-
-    resting = studio.live.resting
-    assert resting is not None
-    for name in ("digit/kernel", "conv1/kernel"):
-        pane.table.scrollTo(pane.table.row_of(tensor_ref(pane, name)))
-        qtbot.waitUntil(lambda n=name: bool(greatest(n)), timeout=30_000)
-        values = resting.read(name)
-        assert values is not None
-        assert float(greatest(name)) == pytest.approx(float(values.max()), rel=1e-2)
-    pane.hide()
-    qtbot.waitUntil(lambda: not studio.live.views)
-
-
-def test_tensors_are_not_looked_at_for_columns_out_of_sight(
-    studio: Studio, pane: TensorMapPane, qtbot: QtBot
-) -> None:
-    table, bar = pane.table, pane.table.horizontalScrollBar()
-    greatest = [each.key for each in TENSOR_COLUMNS].index("greatest")
-    # The columns appear with the first look, beyond the right edge.
-    qtbot.waitUntil(lambda: not table.isColumnHidden(greatest), timeout=20_000)
-    qtbot.waitUntil(lambda: table.columnViewportPosition(greatest) > table.viewport().width())
-    qtbot.waitUntil(lambda: not studio.live.views and table.keys_wanted() == ())
-    pane._look.stop()
-    pane.take_seen()
-    assert studio.live.views == ()
-    # Rows in order of what was seen have to be kept in order.
-    table.sortByColumn(greatest, Qt.SortOrder.AscendingOrder)
-    assert table.keys_wanted()
-    table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
-    assert table.keys_wanted() == ()
-    bar.setValue(bar.maximum())
-    assert table.keys_wanted()
-    pane.take_seen()
-    qtbot.waitUntil(lambda: bool(studio.live.views))
-    for place, each in enumerate(TENSOR_COLUMNS):
-        if each.is_live:
-            table.choose_column(place, is_shown=False)
-    assert table.keys_wanted() == ()

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from studio.ui.kit import contexts, numbers, theme
+from studio.ui.kit.column_room import fit_column
+from studio.ui.kit.side_fades import SideFades
 from studio.ui.models.data_summary import FeatureRow
 
 _ROLE = Qt.ItemDataRole
@@ -23,7 +26,8 @@ _COLUMNS = (
     ("low in", "Smallest value the network gets."),
     ("high in", "Largest value the network gets."),
 )
-_NAME_WIDTH, _LEAST, _MEASURED = 80, 40, 50
+_LEAST_NAME, _LEAST, _MEASURED = 56, 34, 50
+_PAD = 12
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -83,6 +87,7 @@ class FeatureTable(QTableView):
         self.setObjectName("feature_table")
         self.setAccessibleName("Features")
         self.rows = FeatureTableModel(self)
+        self._names = _LEAST_NAME
         self.setModel(self.rows)
         self.setFont(theme.font("small"))
         self.setShowGrid(False)
@@ -97,7 +102,7 @@ class FeatureTable(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setMinimumSectionSize(32)
         self.horizontalHeader().setFont(theme.font("small"))
-        self.setColumnWidth(0, _NAME_WIDTH)
+        self.fades = SideFades(self)
         contexts.register("table", self)
 
     def show_features(self, features: tuple[FeatureRow, ...]) -> None:
@@ -109,6 +114,18 @@ class FeatureTable(QTableView):
             texts = [str(self.rows.data(self.rows.index(row, column))) for row in seen]
             widest = max((metrics.horizontalAdvance(text) for text in texts), default=0)
             title = heading.horizontalAdvance(_COLUMNS[column][0])
-            self.setColumnWidth(column, max(_LEAST, widest + 14, title + 18))
+            self.setColumnWidth(column, max(_LEAST, widest + _PAD, title + _PAD))
         rows = min(_MOST_ROWS, max(1, len(features)))
         self.setFixedHeight(theme.ROW + rows * theme.COMPACT_ROW + 14)
+        names = [row.name for row in features[:_MEASURED]]
+        widest = max((metrics.horizontalAdvance(name) for name in names), default=0)
+        self._names = max(heading.horizontalAdvance(_COLUMNS[0][0]), widest) + _PAD
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Names are cut before a number is."""
+        fit_column(self, 0, min(self._names, _LEAST_NAME), self._names)

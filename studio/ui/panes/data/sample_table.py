@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from studio.ui.kit import contexts, numbers, theme
+from studio.ui.kit.column_room import fit_column
+from studio.ui.kit.side_fades import SideFades
 from studio.ui.models.data_samples import SampleBrowser
 
 MOST_COLUMNS = 200
 _HEIGHT_ROWS = 8
 _WIDTH = 72
+_LEAST, _PAD = 44, 16
+_MEASURED = 20
 
 Index = QModelIndex | QPersistentModelIndex
 _ROLE = Qt.ItemDataRole
@@ -94,6 +99,8 @@ class SampleTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(theme.COMPACT_ROW)
         self.horizontalHeader().setDefaultSectionSize(_WIDTH)
         self.horizontalHeader().setHighlightSections(False)
+        self.fades = SideFades(self)
+        self._labels = _WIDTH
         self.setFixedHeight(theme.ROW + _HEIGHT_ROWS * theme.COMPACT_ROW + 14)
         contexts.register("table", self)
 
@@ -101,7 +108,24 @@ class SampleTable(QTableView):
         """Show the samples of a browser from the first on."""
         self.rows.show_samples(browser)
         self.scrollToTop()
-        metrics = self.horizontalHeader().fontMetrics()
-        for column in range(min(self.rows.columnCount(), 12)):
-            title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))
-            self.setColumnWidth(column, max(_WIDTH, metrics.horizontalAdvance(title) + 16))
+        # More columns than this are never in sight beside each other.
+        for column in range(1, min(self.rows.columnCount(), 30)):
+            self.setColumnWidth(column, max(_LEAST, self._wanted(column)))
+        self._labels = self._wanted(0)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _wanted(self, column: int) -> int:
+        """Pixels for the heading and the first values of a column."""
+        title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))
+        seen = range(min(self.rows.rowCount(), _MEASURED))
+        texts = [str(self.rows.data(self.rows.index(row, column))) for row in seen]
+        metrics = self.fontMetrics()
+        widest = max((metrics.horizontalAdvance(text) for text in texts), default=0)
+        return max(self.horizontalHeader().fontMetrics().horizontalAdvance(title), widest) + _PAD
+
+    def _fit(self) -> None:
+        fit_column(self, 0, min(self._labels, _WIDTH), self._labels)

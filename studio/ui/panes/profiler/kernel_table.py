@@ -36,6 +36,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.kit import binding, contexts, theme
+from studio.ui.kit.column_room import fit_column
+from studio.ui.kit.side_fades import SideFades
 from studio.ui.models.profiling_columns import COLUMNS, Column
 from studio.ui.models.profiling_table import KernelRow
 from studio.ui.panes.profiler.cell_text import shown_text
@@ -100,6 +102,7 @@ class KernelTable(QTableView):
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         self.doubleClicked.connect(self._open)
         contexts.register("table", self)
+        self.fades = SideFades(self)
         binding.refresh(self, self._theme_changed, theme.changed)
 
     # -- columns --------------------------------------------------------------------------------
@@ -177,13 +180,8 @@ class KernelTable(QTableView):
         wide = self._name_place()
         if wide is None:
             return
-        others = sum(
-            self.columnWidth(place)
-            for place in range(len(COLUMNS))
-            if place != wide and not self.isColumnHidden(place)
-        )
         figure = self.fontMetrics().horizontalAdvance("0")
-        self.setColumnWidth(wide, max(_LEAST_NAME * figure, self.viewport().width() - others))
+        fit_column(self, wide, _LEAST_NAME * figure)
 
     def _name_place(self) -> int | None:
         """The first column of names that is shown."""

@@ -33,6 +33,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.kit import binding, contexts, icons, theme
+from studio.ui.kit.column_room import fit_column
+from studio.ui.kit.side_fades import SideFades
 from studio.ui.models.runs import RunList
 from studio.ui.models.runs_columns import RunArrangement, RunColumn
 from studio.ui.models.runs_records import RunRecord
@@ -103,6 +105,7 @@ class RunTable(QTableView):
         header.customContextMenuRequested.connect(self._header_menu)
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         contexts.register("table", self)
+        self.fades = SideFades(self)
         self.refresh()
         self._lay_out()
         binding.connect(self, theme.changed, self.viewport().update)
@@ -206,15 +209,7 @@ class RunTable(QTableView):
 
     def _stretch(self) -> None:
         """The name takes the room that is left: the last column in sight is seen whole."""
-        place, header = self.entries.place_of("title"), self.horizontalHeader()
-        left = self.viewport().width() - _LEAST_TITLE
-        for each in map(header.logicalIndex, range(header.count())):
-            if each == place or self.isColumnHidden(each):
-                continue
-            if self.columnWidth(each) > left:
-                break
-            left -= self.columnWidth(each)
-        self.setColumnWidth(place, _LEAST_TITLE + max(0, left))
+        fit_column(self, self.entries.place_of("title"), _LEAST_TITLE)
 
     def _header_menu(self, place: QPoint) -> None:
         self.column_menu(self).popup(self.horizontalHeader().mapToGlobal(place))
