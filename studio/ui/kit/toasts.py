@@ -253,6 +253,11 @@ class ToastStack(QWidget):
             if event.type() == QEvent.Type.Resize and watched is self._window:
                 self._place()
             self._place_line()
+        elif event.type() == QEvent.Type.LayoutRequest and watched is self._window:
+            # Panes that were opened or brought to the front stand over what was there before.
+            for toasts in (self, self._line):
+                if toasts is not None and toasts.isVisible():
+                    toasts.raise_()
         return False
 
     def _remove(self, toast: Toast) -> None:
