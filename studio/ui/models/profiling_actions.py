@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.preferences import Preferences
-from studio.ui.models.problems import ProblemList
+from studio.ui.models.problems import ProblemItem, ProblemList
 from studio.ui.models.profiling import ProfilingModel
 
 NOTHING_MEASURED = "no step has been measured"
@@ -142,5 +144,12 @@ def bind_problems(actions: ActionRegistry, problems: ProblemList) -> None:
     def why_not() -> str:
         return "" if problems.items else "there are no problems"
 
-    actions.bind("problems.next", problems.next, why_not)
-    actions.bind("problems.previous", problems.previous, why_not)
+    def walk(step: Callable[[], ProblemItem | None]) -> None:
+        """Go there; a problem that is nowhere on the canvas is read in its pane."""
+        item = step()
+        pane = "pane.problems"
+        if item is not None and item.entity is None and not actions.is_checked(pane):
+            actions.trigger(pane)
+
+    actions.bind("problems.next", lambda: walk(problems.next), why_not)
+    actions.bind("problems.previous", lambda: walk(problems.previous), why_not)

@@ -75,6 +75,7 @@ def update() -> Program:
         w = b.tensor("dense/kernel", (2, 2), role=Role.PARAM, trainable=True)
         step = b.tensor("train/step", (8,), DType.int32, Role.STEP)
         rates = b.tensor("train/rates", (4,), role=Role.STEP)
+    with b.owned_by("update"):
         b.append("update", UpdateSGD(w=w, g=g, step=step, rates=rates))
     return b.finish((g,), (w,))
 
@@ -148,6 +149,8 @@ def test_an_update_that_overflows_had_finite_operands(backend: Backend) -> None:
     assert "4 of 4 elements that are not, the first inf at [0, 0]" in text
     assert "lower the learning rate or clip gradients" in text
     assert "not finite" not in text
+    # Who follows it comes to the layer whose parameter it is, not to the optimiser.
+    assert "(layer dense)" in text
 
 
 def test_a_setting_that_is_no_number_is_blamed(backend: Backend) -> None:

@@ -10,7 +10,9 @@ from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.report import Fix, Problem, Report
 from studio.ui.models import entities
+from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.problems import ProblemItem, ProblemList, Repair
+from studio.ui.models.profiling_actions import ACTIONS, bind_problems
 from studio.ui.models.selection import SelectionBus
 
 RANK = ProblemItem(
@@ -174,3 +176,21 @@ def test_another_document_takes_the_place_of_the_first(problems: ProblemList) ->
     problems.follow(second)
     first.apply("Kernel", set_option(first.state, conv.id, "kernel_size", [9, 9]))
     assert problems.errors == 0
+
+
+def test_walking_to_a_problem_that_is_nowhere_on_the_canvas_shows_the_list(
+    problems: ProblemList, bus: SelectionBus
+) -> None:
+    actions, shown = ActionRegistry(), []
+    actions.declare([*ACTIONS, ActionSpec("pane.problems", "P", "It.", checkable=True)])
+    actions.bind("pane.problems", lambda: shown.append(1), checked=lambda: bool(shown))
+    bind_problems(actions, problems)
+    problems.provide("graph", (RANK,))
+    assert actions.trigger("problems.next")
+    assert bus.selection.primary == RANK.entity
+    assert not shown
+    problems.provide("graph", ())
+    problems.provide_error("training", BackendError("no room", who="GPU"))
+    for _ in range(2):
+        assert actions.trigger("problems.next")
+    assert shown == [1]
