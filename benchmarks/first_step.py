@@ -28,17 +28,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--backend", choices=("cpu", "gl"), default="gl")
-    parser.add_argument("--works", default="W4,W1")
+    parser.add_argument("--works", default="W4,W1", help="those of " + ",".join(TARGETS))
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child:
         print(json.dumps(first_step(options.child, options.backend)))
         return 0
+    works = options.works.split(",")
+    if not TARGETS.keys() >= set(works):
+        parser.error(f"--works takes those of {','.join(TARGETS)}")
     print("\n".join(f"- {key}: {value}" for key, value in machine().items()))
     print("\n| work | cache | device open, s | to the end of the first step, s (target) "
           "| of it making samples and weights | device |")  # fmt: skip
     print("|---|---|---|---|---|---|")
-    for work in options.works.split(","):
+    for work in works:
         with tempfile.TemporaryDirectory() as folder:
             for name, target in zip(("empty", "full"), TARGETS[work], strict=True):
                 found = _in_a_process(work, options.backend, folder)

@@ -1,6 +1,6 @@
 """How long a hover, a selection and a compile take until every linked view has painted.
 
-Run it under an X server: ``xvfb-run -a python benchmarks/linking.py``. The budget is 50 ms at the
+Run it under an X server: ``xvfb-run -a python -m benchmarks.linking``. The budget is 50 ms at the
 95th percentile for a hover that all views show, on a program as large as that of a deep network.
 """
 
