@@ -1,9 +1,14 @@
-"""Convolutions of 3x3 windows by squares of 4x4 cells; see `compiled.winograd`."""
+"""Convolutions of 3x3 windows by squares of 4x4 cells; see `compiled.winograd`.
+
+Sums over a square spread what is no number over all of its results. So pictures with such results
+are convolved again window by window, and an infinity stays where it belongs.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from studio.engine.cpu import direct_convolution
 from studio.engine.cpu.direct_convolution import Box, Pictures
 from studio.engine.cpu.views import Floats, Run, Sink, Views
 from studio.engine.cpu.windows import Geometry
@@ -88,7 +93,7 @@ def build_product(
     depth, width = weights.shape[2:]
     found = views.scratch((PLACES * depth * width,))
     given = weights.reshape(-1)
-    convolve = _build(views, geometry, cells, found, bias, y)
+    convolve = _build(views, geometry, cells, (weights, found), bias, y)
 
     def run() -> None:
         transform_filters(given, depth, width, found)
@@ -105,8 +110,8 @@ def build_input_gradient(
 
     depth, width = weights.shape[2:]
     turned, found = views.scratch((weights.size,)), views.scratch((PLACES * depth * width,))
-    given = weights.reshape(-1)
-    convolve = _build(views, geometry, dy, found, None, sink.into())
+    given, back = weights.reshape(-1), turned.reshape(3, 3, width, depth)
+    convolve = _build(views, geometry, dy, (back, found), None, sink.into())
 
     def run() -> None:
         turn_filters(given, depth, width, turned)
@@ -118,8 +123,14 @@ def build_input_gradient(
 
 
 def _build(
-    views: Views, geometry: Geometry, cells: Floats, filters: Floats, bias: Floats | None, y: Floats
+    views: Views,
+    geometry: Geometry,
+    cells: Floats,
+    filters: tuple[Floats, Floats],
+    bias: Floats | None,
+    y: Floats,
 ) -> Run:
+    """The convolution by filters [3,3,in,out], which are given as they are and transformed."""
     from studio.engine.cpu.compiled.winograd import convolve_squares
 
     squares = _Squares(views, geometry, cells)
@@ -127,10 +138,13 @@ def _build(
     width = y.shape[3]
     rooms = (squares.room(taken, cells.shape[3]), squares.room(taken, width))
     start = np.zeros(width, np.float32) if bias is None else bias
+    plain, transformed = filters
+    by_windows = direct_convolution.build_product(views, geometry, cells, plain, bias, y)
 
     def run() -> None:
         squares.clear()
-        convolve_squares(cells, squares.padding, filters, start, y, taken, rooms)
+        if not convolve_squares(cells, squares.padding, transformed, start, y, taken, rooms):
+            by_windows()
 
     return run
 

@@ -221,8 +221,11 @@ def convolve_squares(
     y: Floats,
     squares: tuple[int, int, int],
     rooms: tuple[Floats, Floats],
-) -> None:
-    """y = windows of x · filters + start.
+) -> bool:
+    """y = windows of x · filters + start; whether all of them are numbers.
+
+    What is no number, or too large to be added up, is found in every place of its squares, and in
+    every column as long as the filters are numbers: the first column is looked at.
 
     Args:
         x: pictures [N,H,W,C].
@@ -239,6 +242,7 @@ def convolve_squares(
     depth, width = x.shape[3], y.shape[3]
     inside, source, results = x.reshape(-1), room.reshape(-1), y.reshape(-1)
     size, sides = x[0].size, (x.shape[2] * depth, room.shape[1] * depth)
+    line, missed = 2 * wide * width, np.float32(0.0)
     for n in range(len(x)):
         place(inside, n * size, sides, source, box)
         for top in range(0, tall, band):
@@ -255,8 +259,11 @@ def convolve_squares(
                     for c in range(0, width, LANES):
                         _transform_results(
                             products, (i * wide + j) * width + c, 4 * pitch, pitch,
-                            results, to + c, 2 * wide * width, width, start, c,
+                            results, to + c, line, width, start, c,
                         )  # fmt: skip
+                    for at in (to, to + width, to + line, to + line + width):
+                        missed += results[at] - results[at]
+    return bool(missed == 0.0)
 
 
 @compiled
