@@ -11,7 +11,7 @@ import pytest
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.tuning.table import FILE_NAME, Measured, keep_rows
 from studio.samples import sample_root
-from tests.engine.gl.tuned_lines import tile_of
+from tests.engine.gl.tuning.tuned_lines import tile_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from tests.engine.gl.gl_programs import Lines, run_once
 from tests.engine.gl.one_line import run_line
-from tests.engine.gl.tuned_lines import case_of, linear, other_tiles, products_of
+from tests.engine.gl.tuning.tuned_lines import case_of, linear, other_tiles, products_of
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
 
 pytestmark = pytest.mark.gl

@@ -17,7 +17,7 @@ from studio.engine.gl.tuning.signatures import product_signature
 from studio.engine.gl.tuning.table import Measured
 from studio.engine.gl.tuning.whole_steps import hold_against_steps, in_turn
 from tests.engine.gl.one_line import OneLine
-from tests.engine.gl.tuned_lines import (
+from tests.engine.gl.tuning.tuned_lines import (
     case_of,
     linear,
     other_tiles,
