@@ -512,7 +512,7 @@ def test_a_pane_says_its_name_again_when_the_tabs_beside_it_are_gone(
 
 def test_a_pane_asked_for_at_the_welcome_page_comes_with_the_canvas(window: MainWindow) -> None:
     assert window.is_welcoming
-    window.studio.actions.trigger("train.start")
+    window.studio.actions.trigger("pane.problems")
     QApplication.processEvents()
     assert not window.is_welcoming
     assert window.docks.is_in_front(window.docks["problems"])
