@@ -61,7 +61,12 @@ def validity_fact(studio: Studio) -> Fact:
     errors, warnings = problems.errors, problems.warnings
     if errors:
         text = "1 problem" if errors == 1 else f"{errors} problems"
-        return Fact(text, f"{text} keep the network from running", "error", "error")
+        # A training that failed is a problem too, and keeps nothing from running again.
+        stops = "keeps" if errors == 1 else "keep"
+        tip = f"{text}: the list of problems has more"
+        if not studio.document.report.is_valid:
+            tip = f"{text} {stops} the network from running"
+        return Fact(text, tip, "error", "error")
     if warnings:
         text = "1 warning" if warnings == 1 else f"{warnings} warnings"
         return Fact(text, f"The network can run; {text}", "warning", "warning")
@@ -106,7 +111,9 @@ def device_fact(studio: Studio) -> Fact:
     if result is not None:
         needed = result.plan.total_bytes
         name = f"{name} {numbers.memory(needed)}"
-        tips.append(f"A step needs {numbers.memory(needed)} of working memory")
+        # While it trains the canvas may be another network than the one that is trained.
+        whose = " of the network on the canvas" if studio.training.staleness else ""
+        tips.append(f"A step{whose} needs {numbers.memory(needed)} of working memory")
     free = free_memory()
     if free is not None:
         tips.append(f"{numbers.memory(free)} of the machine's memory are free")

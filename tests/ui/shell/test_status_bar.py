@@ -68,8 +68,43 @@ def test_a_broken_graph_counts_its_problems_and_leads_to_them(
     assert count
     expected = "1 problem" if count == 1 else f"{count} problems"
     qtbot.waitUntil(lambda: text(compiled, "validity") == expected)
+    stops = "keeps" if count == 1 else "keep"
+    tip = f"{expected} {stops} the network from running"
+    assert compiled.status.button("validity").toolTip() == tip
     qtbot.mouseClick(compiled.status.button("validity"), Qt.MouseButton.LeftButton)
     assert compiled.docks.is_in_front(compiled.docks["problems"])
+
+
+def test_a_training_that_failed_is_a_problem_that_keeps_nothing_from_running(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    compiled.studio.preferences.set("backend", "cpu")
+    too_much = {"type": "SGD", "config": {"learning_rate": 3e38}}
+    document.apply("Too much", set_training(document.state, {"optimizer": too_much}))
+    training.start()
+    qtbot.waitUntil(lambda: training.state == "failed", timeout=30_000)
+    qtbot.waitUntil(lambda: text(compiled, "validity") == "1 problem", timeout=10_000)
+    tip = "1 problem: the list of problems has more"
+    assert compiled.status.button("validity").toolTip() == tip
+
+
+def test_the_memory_of_a_step_says_which_network_it_is_of(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
+    compiled.studio.preferences.set("backend", "cpu")
+    training.start()
+    qtbot.waitUntil(lambda: training.standing.steps > 0, timeout=30_000)
+    device = compiled.status.button("device")
+    qtbot.waitUntil(lambda: "A step needs" in device.toolTip(), timeout=10_000)
+    dense = next(n for n in document.state.layers() if n.type_name == "Dense")
+    document.apply("Set units", set_option(document.state, dense.id, "units", 23))
+    said = "A step of the network on the canvas needs"
+    qtbot.waitUntil(lambda: said in device.toolTip(), timeout=10_000)
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
 
 
 def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: MainWindow) -> None:
