@@ -147,8 +147,12 @@ def _new_run(project: Project, runs: Path) -> RunFolder:
     try:
         runs.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
+        why = "a part of the path is not a folder" if in_the_way else error.strerror
         raise DataError(
-            f"runs cannot be recorded here: {error.strerror}", who=str(runs.parent)
+            f"runs cannot be recorded here: {why}",
+            who=str(runs.parent),
+            hint="save the project in a folder you may write to",
         ) from error
     recorded = replace(project, path=runs.with_suffix(SUFFIX))
     return RunFolder.create(recorded, datetime.now(UTC))

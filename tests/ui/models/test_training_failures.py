@@ -108,6 +108,23 @@ def test_a_training_whose_folder_is_lost_keeps_its_weights_and_is_written_later(
     assert len(run.metrics()) == 3
 
 
+def test_a_folder_that_is_gone_before_the_start_is_told_with_the_way_out(
+    tmp_path: Path, benches: list[TrainingBench]
+) -> None:
+    (tmp_path / "project").mkdir()
+    bench = TrainingBench(tmp_path / "project", epochs=1)
+    benches.append(bench)
+    bench.folder.rename(tmp_path / "away")
+    bench.folder.write_text("no folder")
+    bench.train()
+    assert bench.model.state == "failed"
+    error = bench.model.error
+    assert error is not None
+    assert error.message == "runs cannot be recorded here: a part of the path is not a folder"
+    assert error.hint == "save the project in a folder you may write to"
+    assert bench.model.run is None
+
+
 def test_weights_that_could_not_be_written_are_tried_once_more_before_the_next_training(
     bench: TrainingBench,
 ) -> None:
