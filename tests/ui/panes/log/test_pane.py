@@ -20,18 +20,14 @@ from pytestqt.qtbot import QtBot
 from studio.ui.models.logbook import LogLine
 from studio.ui.models.studio import Studio
 from studio.ui.panes.log.pane import LogPane
+from tests.ui.panes.stage import Stage
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def pane(studio: Studio, qtbot: QtBot) -> LogPane:
-    made = LogPane(studio)
-    qtbot.addWidget(made)
-    made.resize(600, 300)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+def pane(studio: Studio, stage: Stage) -> LogPane:
+    return stage.show(LogPane(studio), 600, 300)
 
 
 def shown(pane: LogPane) -> list[str]:

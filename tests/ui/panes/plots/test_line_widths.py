@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.ui.panes.plots.pane import PlotsPane
-from tests.ui.panes.plots.conftest import move
+from tests.ui.panes.plots.plot_hands import move
 
 
 def thickness(pen: QPen, ratio: float) -> float:

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QGuiApplication,
-    QHelpEvent,
-    QImage,
-    QTextDocument,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
-    QFileDialog,
-    QLabel,
-    QSlider,
-    QToolButton,
-    QToolTip,
-)
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QTextDocument
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QSlider, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import theme
@@ -34,7 +17,7 @@ from studio.ui.panes.plots.axes import spread
 from studio.ui.panes.plots.metric_plot import MetricPlot, value_text
 from studio.ui.panes.plots.pane import PlotsPane, best_columns
 from tests.ui.painted import Painted
-from tests.ui.panes.plots.conftest import move
+from tests.ui.panes.plots.plot_hands import count, place
 from tests.ui.panes.trainings import Trainings
 
 
@@ -43,40 +26,6 @@ def title(plot: MetricPlot) -> str:
     written = QTextDocument()
     written.setHtml(plot.findChild(QLabel, "plot_title").text())
     return written.toPlainText()
-
-
-def place(plot: MetricPlot, x: float, y: float) -> QPoint:
-    """Where on the widget a place of the plot is, in shares of its area."""
-    area = plot.box.sceneBoundingRect()
-    scene = QPointF(area.left() + x * area.width(), area.top() + y * area.height())
-    found: QPoint = plot.mapFromScene(scene)
-    return found
-
-
-def drag(qtbot: QtBot, plot: MetricPlot, button: Qt.MouseButton, *places: QPoint) -> None:
-    view = plot.viewport()
-    qtbot.mousePress(view, button, pos=places[0])
-    for start, end in itertools.pairwise(places):
-        for part in range(1, 6):
-            step = start + (end - start) * part / 5
-            # Qt's own test events name no pressed buttons while they move.
-            move(view, step, button)
-    qtbot.mouseRelease(view, button, pos=places[-1])
-    QApplication.processEvents()
-
-
-def colours(image: QImage) -> np.ndarray:
-    """The picture as [height, width, 3]."""
-    made = image.convertToFormat(QImage.Format.Format_RGB888)
-    flat = np.frombuffer(made.constBits(), np.uint8, made.bytesPerLine() * made.height())
-    rows = flat.reshape(made.height(), made.bytesPerLine())[:, : 3 * made.width()]
-    return rows.reshape(made.height(), made.width(), 3).astype(int)
-
-
-def count(image: QImage, colour: QColor, off: int = 12) -> int:
-    """Points of (nearly) a colour."""
-    wanted = np.array([colour.red(), colour.green(), colour.blue()])
-    return int((np.abs(colours(image) - wanted).max(axis=2) <= off).sum())
 
 
 # -- what is shown ------------------------------------------------------------------------------
@@ -278,207 +227,6 @@ def test_two_runs_are_drawn_in_two_colours(trained: PlotsPane, trainings: Traini
     picture = trained.plot("loss").grab().toImage()
     assert count(picture, theme.colour("series.0")) > 20
     assert count(picture, theme.colour("series.1")) > 20
-
-
-# -- the pointer --------------------------------------------------------------------------------
-
-
-def test_a_drag_zooms_every_plot_and_a_double_click_follows_again(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    display, plot = trainings.studio.plots, trained.plot("loss")
-    low, high = display.extent
-    drag(qtbot, plot, Qt.MouseButton.LeftButton, place(plot, 0.25, 0.2), place(plot, 0.5, 0.8))
-    assert display.view is not None
-    width = high - low
-    assert display.view[0] == pytest.approx(low + 0.25 * width, abs=0.02 * width)
-    assert display.view[1] == pytest.approx(low + 0.50 * width, abs=0.02 * width)
-    assert set(display.heights) == {"loss"}
-    trained.draw()
-    (left, right), _ = trained.plot("accuracy").box.viewRange()
-    assert (left, right) == pytest.approx(display.view)
-    qtbot.mouseDClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place(plot, 0.5, 0.5))
-    assert display.follows
-
-
-def test_a_flat_drag_takes_all_values_there(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    plot = trained.plot("loss")
-    drag(qtbot, plot, Qt.MouseButton.LeftButton, place(plot, 0.3, 0.5), place(plot, 0.6, 0.51))
-    assert trainings.studio.plots.view is not None
-    assert trainings.studio.plots.heights == {}
-
-
-def test_the_middle_button_moves_what_is_shown(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    display, plot = trainings.studio.plots, trained.plot("loss")
-    display.zoom((20.0, 40.0))
-    trained.draw()
-    drag(qtbot, plot, Qt.MouseButton.MiddleButton, place(plot, 0.5, 0.5), place(plot, 0.25, 0.5))
-    assert display.view == pytest.approx((25.0, 45.0), abs=0.5)
-
-
-def test_the_space_bar_and_a_drag_move_until_it_is_let_go_or_the_focus_goes(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    display, plot = trainings.studio.plots, trained.plot("loss")
-    left = Qt.MouseButton.LeftButton
-    display.zoom((20.0, 40.0))
-    trained.draw()
-    trained.activateWindow()
-    plot.setFocus()
-    qtbot.waitUntil(plot.hasFocus)
-    qtbot.keyPress(plot, Qt.Key.Key_Space)
-    drag(qtbot, plot, left, place(plot, 0.5, 0.5), place(plot, 0.25, 0.5))
-    assert display.view == pytest.approx((25.0, 45.0), abs=0.5)
-    # The bar is let go of somewhere else, where nobody hears it.
-    trained.controls.findChild(QComboBox, "plot_axis").setFocus()
-    qtbot.waitUntil(lambda: not plot.hasFocus())
-    trained.draw()
-    drag(qtbot, plot, left, place(plot, 0.25, 0.5), place(plot, 0.75, 0.5))
-    assert display.view == pytest.approx((30.0, 40.0), abs=0.5)
-
-
-def test_ctrl_and_the_wheel_zoom_at_the_pointer(trained: PlotsPane, trainings: Trainings) -> None:
-    display, plot = trainings.studio.plots, trained.plot("loss")
-    low, high = display.extent
-
-    def turn(notches: int, modifiers: Qt.KeyboardModifier) -> None:
-        at = place(plot, 0.75, 0.5)
-        event = QWheelEvent(
-            QPointF(at), QPointF(plot.viewport().mapToGlobal(at)), QPoint(0, 0),
-            QPoint(0, 120 * notches), Qt.MouseButton.NoButton, modifiers,
-            Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
-        QApplication.sendEvent(plot.viewport(), event)
-
-    turn(1, Qt.KeyboardModifier.NoModifier)
-    assert display.follows
-    turn(1, Qt.KeyboardModifier.ControlModifier)
-    assert display.view is not None
-    left, right = display.view
-    assert right - left == pytest.approx((high - low) / 1.2, rel=1e-6)
-    # What lies under the pointer stays there.
-    assert left + 0.75 * (right - left) == pytest.approx(low + 0.75 * (high - low), rel=0.02)
-    for _ in range(3):
-        turn(-1, Qt.KeyboardModifier.ControlModifier)
-    assert display.follows
-
-
-def test_the_pointer_is_shared_by_all_plots_with_values(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    plot = trained.plot("loss")
-    view = plot.viewport()
-    for x in (0.4, 0.45, 0.5):
-        move(view, place(plot, x, 0.5), Qt.MouseButton.NoButton)
-    qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text != "", timeout=5000)
-    place_x = trainings.studio.plots.cursor
-    assert place_x is not None
-    readings = trainings.studio.plots.readings("accuracy", place_x)
-    assert len(readings) == 2
-    assert f"{100 * readings[1].value:.3g}" in trained.plot("accuracy").reading_text
-    trainings.studio.plots.move_cursor(None)
-    qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text == "", timeout=5000)
-
-
-def test_the_legend_hides_shows_alone_and_raises(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    display = trainings.studio.plots
-    training, validation = trained.legend.chips
-    qtbot.mouseClick(training, Qt.MouseButton.LeftButton)
-    assert [e.visible for e in display.entries()] == [False, True]
-    trained.draw()
-    assert count(trained.plot("loss").grab().toImage(), theme.colour("series.0")) < 5
-    qtbot.mouseClick(training, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(validation, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier)
-    assert [e.visible for e in display.entries()] == [False, True]
-    qtbot.mouseClick(validation, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier)
-    assert [e.visible for e in display.entries()] == [True, True]
-    qtbot.keyClick(training, Qt.Key.Key_Space)
-    assert [e.visible for e in display.entries()] == [False, True]
-    display.hover(validation.entry.key)
-    trained.draw()
-    assert trained.plot("loss").end_labels[0].strong
-
-
-# -- controls, keys, export ---------------------------------------------------------------------
-
-
-def test_axis_and_smoothing_are_chosen_above_the_plots(
-    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
-) -> None:
-    display = trainings.studio.plots
-    axis = trained.findChild(QComboBox, "plot_axis")
-    slider = trained.findChild(QSlider, "plot_smoothing")
-    assert isinstance(axis, QComboBox)
-    assert isinstance(slider, QSlider)
-    axis.setFocus()
-    qtbot.keyClick(axis, Qt.Key.Key_Down)
-    assert display.axis == "epoch"
-    assert display.extent == (0.0, 12.0)
-    before = slider.value()
-    slider.setFocus()
-    qtbot.keyClick(slider, Qt.Key.Key_Right)
-    assert slider.value() > before
-    assert display.weight > 0.6
-    qtbot.keyClick(slider, Qt.Key.Key_Home)
-    assert display.weight == 0.0
-
-
-def test_the_actions_of_the_plots_act_on_the_one_in_hand(
-    trained: PlotsPane, trainings: Trainings
-) -> None:
-    studio, display = trainings.studio, trainings.studio.plots
-    trained.plot("accuracy").setFocus()
-    QApplication.processEvents()
-    actions = studio.actions
-    actions.trigger("plots.log_y")
-    assert display.log == ({"accuracy"} if trained.plot("accuracy").hasFocus() else {"loss"})
-    weight = display.weight
-    actions.trigger("plots.smoother")
-    assert display.weight > weight
-    actions.trigger("plots.rougher")
-    actions.trigger("plots.outliers")
-    assert actions.is_checked("plots.outliers")
-    display.zoom((3.0, 9.0))
-    assert not actions.is_checked("plots.follow")
-    actions.trigger("plots.follow")
-    assert display.follows
-
-
-def test_the_picture_is_copied(trained: PlotsPane, trainings: Trainings) -> None:
-    QGuiApplication.clipboard().clear()
-    trainings.studio.actions.trigger("plots.copy")
-    image = QGuiApplication.clipboard().image()
-    assert image.width() > 300
-    assert count(image, theme.colour("series.0")) > 50
-    assert trainings.studio.notices.all[-1].severity == "ok"
-
-
-def test_the_numbers_are_exported_whole(
-    trained: PlotsPane, trainings: Trainings, tmp_path: Path, qtbot: QtBot
-) -> None:
-    trainings.studio.actions.trigger("plots.export_csv")
-    dialog = trained.findChild(QFileDialog, "export_csv")
-    assert isinstance(dialog, QFileDialog)
-    target = tmp_path / "numbers.csv"
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
-    trainings.until(target.is_file)
-    rows = list(csv.DictReader(target.read_text().splitlines()))
-    curves = trainings.studio.training.curves
-    assert curves is not None
-    values = [float(r["value"]) for r in rows if r["curve"] == "loss"]
-    assert values == [float(v) for v in curves.segments[0].steps["loss"].values]
-    trainings.until(lambda: any("numbers.csv" in n.text for n in trainings.studio.notices.all))
-
-
-def test_plots_without_a_run_offer_no_actions(pane: PlotsPane, trainings: Trainings) -> None:
-    assert trainings.studio.actions.why_not("plots.copy") == "there is no run yet"
 
 
 # -- layout -------------------------------------------------------------------------------------

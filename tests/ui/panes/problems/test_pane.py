@@ -16,20 +16,16 @@ from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.studio import Studio
 from studio.ui.panes.problems.pane import ProblemsPane
+from tests.ui.panes.stage import Stage
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def pane(studio: Studio, qtbot: QtBot, tmp_path: Path) -> ProblemsPane:
+def pane(studio: Studio, qtbot: QtBot, tmp_path: Path, stage: Stage) -> ProblemsPane:
     studio.open(open_copy("digits-cnn", tmp_path / "project"))
     qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
-    made = ProblemsPane(studio)
-    qtbot.addWidget(made)
-    made.resize(600, 300)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return stage.show(ProblemsPane(studio), 600, 300)
 
 
 def break_kernel(studio: Studio) -> str:

@@ -34,22 +34,18 @@ from studio.ui.panes.profiler.cell_text import shown_text
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.pane import ProfilerPane
 from studio.ui.panes.profiler.roofline_view import RooflineView
+from tests.ui.panes.stage import Stage
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def pane(studio: Studio, qtbot: QtBot, tmp_path: Path) -> ProfilerPane:
+def pane(studio: Studio, qtbot: QtBot, tmp_path: Path, stage: Stage) -> ProfilerPane:
     """The pane of a compiled project, nothing measured, 360 wide."""
     studio.preferences.set("backend", "cpu")
     studio.open(open_copy("digits-mlp", tmp_path / "project"))
     qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
-    made = ProfilerPane(studio)
-    qtbot.addWidget(made)
-    made.resize(360, 760)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return stage.show(ProfilerPane(studio), 360, 760)
 
 
 @pytest.fixture

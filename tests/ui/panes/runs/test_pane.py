@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
@@ -21,28 +20,20 @@ from pytestqt.qtbot import QtBot
 from studio import __version__
 from studio.ui.kit.side_fades import FADE
 from studio.ui.models import entities
-from studio.ui.models.studio import Studio
 from studio.ui.panes.runs.cell_text import exact_text, shown_text
 from studio.ui.panes.runs.pane import RunsPane
+from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 
 
 @pytest.fixture
-def trainings(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
-    made = Trainings(studio, qtbot, tmp_path, "iris")
-    made.settings(epochs=2)
-    return made
+def trainings(sample: Callable[..., Trainings]) -> Trainings:
+    return sample("iris", epochs=2)
 
 
 @pytest.fixture
-def pane(trainings: Trainings, qtbot: QtBot) -> Iterator[RunsPane]:
-    made = RunsPane(trainings.studio)
-    qtbot.addWidget(made)
-    made.resize(1000, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.close()
+def pane(trainings: Trainings, stage: Stage) -> RunsPane:
+    return stage.show(RunsPane(trainings.studio), 1000, 600)
 
 
 @pytest.fixture
@@ -51,7 +42,9 @@ def three(pane: RunsPane, trainings: Trainings) -> RunsPane:
         trainings.settings(seed=seed, batch_size=batch)
         trainings.train()
         trainings.until(lambda: trainings.studio.evaluation.status == "ready")
-    trainings.until(lambda: len(pane.table.entries.rows) == 3)
+    trainings.until(
+        lambda: ["loss" in run.metrics for run in pane.table.entries.rows] == [True] * 3
+    )
     return pane
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,29 +18,21 @@ from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data
 from studio.ui.models import training_session
 from studio.ui.models.actions import ActionSpec
-from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import STATES
 from studio.ui.panes.transport.bar import TransportBar
 from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
+from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 
 
 @pytest.fixture
-def trainings(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
-    made = Trainings(studio, qtbot, tmp_path, "spirals")
-    made.settings(epochs=100_000, early_stopping=None)
-    return made
+def trainings(sample: Callable[..., Trainings]) -> Trainings:
+    return sample("spirals", epochs=100_000, early_stopping=None)
 
 
 @pytest.fixture
-def bar(trainings: Trainings, qtbot: QtBot) -> Iterator[TransportBar]:
-    made = TransportBar(trainings.studio)
-    qtbot.addWidget(made)
-    made.resize(900, 32)
-    made.show()
-    qtbot.waitExposed(made)
-    yield made
-    made.close()
+def bar(trainings: Trainings, stage: Stage) -> TransportBar:
+    return stage.show(TransportBar(trainings.studio), 900, 32)
 
 
 def train_button(bar: TransportBar) -> QPushButton:

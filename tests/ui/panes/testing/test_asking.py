@@ -1,0 +1,181 @@
+"""The test page is asked: drawings, drops, samples, rows and places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QTabWidget
+from pytestqt.qtbot import QtBot
+
+from studio.ui.panes.testing.pane import TestingPane
+from tests.ui.panes.stage import Stage
+from tests.ui.panes.testing.page_hands import SIZE, outcome_of, stroke
+from tests.ui.panes.trainings import Trainings
+
+
+def test_a_drawing_is_answered_while_it_grows_and_cleared(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    draw, evaluation = tested.ask.draw, digits.studio.evaluation
+    area = draw.area()
+
+    def at(x: float, y: float) -> QPointF:
+        return QPointF(area.left() + x * area.width(), area.top() + y * area.height())
+
+    # A one: a single line from top to bottom.
+    stroke(draw, at(0.5, 0.15), at(0.5, 0.35), at(0.5, 0.6), at(0.5, 0.85))
+    digits.until(lambda: tested.ask.answer.answer is not None)
+    answer = tested.ask.answer.answer
+    assert answer is not None
+    assert answer.names == ("your drawing",)
+    assert answer.rows.shape == (1, 8, 8, 1)
+    assert answer.rows.max() > 8
+    assert evaluation.answer is not None
+    assert evaluation.answer.best[0] == "1"
+    drawing = draw.drawing
+    assert drawing is not None
+    inked = drawing.ink.sum()
+    stroke(draw, at(0.5, 0.15), at(0.5, 0.4), button=Qt.MouseButton.RightButton)
+    assert drawing.ink.sum() < inked
+    tested.activateWindow()
+    draw.setFocus()
+    qtbot.keyClick(draw, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert drawing.ink.sum() == inked
+    qtbot.keyClick(draw, Qt.Key.Key_Delete)
+    assert drawing.is_empty
+    digits.until(lambda: evaluation.answer is None)
+
+
+def test_a_low_page_can_still_be_drawn_on(tested: TestingPane, qtbot: QtBot) -> None:
+    tested.resize(574, 150)
+    tabs = tested.findChild(QTabWidget, "testing_tabs")
+    assert tabs is not None
+    tabs.setCurrentIndex(tabs.count() - 1)
+    qtbot.waitUntil(tested.ask.draw.isVisible)
+    smallest = tested.ask.draw.minimumSizeHint()
+    qtbot.waitUntil(lambda: tested.ask.draw.height() >= smallest.height())
+    assert not tested.ask.draw.geometry().intersects(tested.ask.answer.geometry())
+
+
+def test_a_dropped_image_is_answered(
+    tested: TestingPane, digits: Trainings, tmp_path: Path
+) -> None:
+    outcome, results = outcome_of(digits), digits.studio.evaluation.results
+    assert results is not None
+    sample = int(outcome.losses.argmin())
+    pixels = np.rint(results.inputs[sample, :, :, 0] * (255 / 16)).astype(np.uint8)
+    path = tmp_path / "mine.png"
+    Image.fromarray(pixels).save(path)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    place = QPoint(20, 20)
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    enter = QDragEnterEvent(place, copy, data, left, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(tested.ask, enter)
+    assert enter.isAccepted()
+    drop = QDropEvent(QPointF(place), copy, data, left, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(tested.ask, drop)
+    digits.until(lambda: tested.ask.answer.answer is not None)
+    answer = tested.ask.answer.answer
+    assert answer is not None
+    assert answer.names == ("mine.png",)
+    assert answer.best == (outcome.names[outcome.truth[sample]],)
+    assert outcome.names[outcome.truth[sample]] in tested.ask.answer.text()
+
+
+def test_a_file_that_is_no_picture_is_refused_in_words(
+    tested: TestingPane, digits: Trainings, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.png"
+    path.write_bytes(b"nothing")
+    tested.ask.ask_files([path])
+    digits.until(lambda: "image" in tested.ask.answer.text())
+    assert tested.ask.answer.answer is None
+
+
+def test_a_click_on_a_sample_asks_about_it(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    view = tested.samples.samples
+    spot = view.visualRect(view.samples.index(1)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    sample = view.samples.sample(1)
+    digits.until(lambda: (a := digits.studio.evaluation.answer) is not None
+                 and a.names == (f"test sample {sample}",))  # fmt: skip
+    outcome = outcome_of(digits)
+    answer = digits.studio.evaluation.answer
+    assert answer is not None
+    np.testing.assert_allclose(answer.values[0], outcome.shares[sample], atol=1e-6)
+
+
+@pytest.mark.parametrize(("width", "tab"), [(400, "Samples"), (574, "Evidence"), (1200, "")])
+def test_what_is_said_of_a_clicked_sample_is_in_sight(
+    tested: TestingPane, qtbot: QtBot, width: int, tab: str
+) -> None:
+    tested.resize(width, 500)
+    tabs = tested.findChild(QTabWidget, "testing_tabs")
+    assert tabs is not None
+    titles = [tabs.tabText(place) for place in range(tabs.count())]
+    if tab:
+        tabs.setCurrentIndex(titles.index(tab))
+    view = tested.samples.samples
+    qtbot.waitUntil(lambda: view.isVisible() and view.samples.rowCount() > 0)
+    spot = view.visualRect(view.samples.index(0)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    qtbot.waitUntil(tested.ask.answer.isVisible)
+    if tab:
+        # The keyboard is at the tabs: an arrow key leads back to the samples.
+        qtbot.keyClick(tabs.tabBar(), Qt.Key.Key_Left)
+        qtbot.waitUntil(view.isVisible)
+
+
+def test_a_row_is_typed_for_a_table(
+    sample: Callable[..., Trainings], stage: Stage, qtbot: QtBot
+) -> None:
+    iris = sample("iris", epochs=30)
+    pane = stage.show(TestingPane(iris.studio), *SIZE)
+    iris.tested()
+    iris.until(lambda: len(pane.ask.fields) == 4)
+    field = pane.ask.fields[2]
+    assert field.accessibleName() == "petal_length"
+    pane.activateWindow()
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "1.2")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    iris.until(lambda: (a := iris.studio.evaluation.answer) is not None
+               and a.rows[0, 2] == np.float32(1.2))  # fmt: skip
+    assert iris.studio.evaluation.answer is not None
+    assert abs(iris.studio.evaluation.answer.values[0].sum() - 1.0) < 1e-5
+    pane.close()
+
+
+def test_a_place_of_the_plane_is_asked_about(
+    sample: Callable[..., Trainings], stage: Stage, qtbot: QtBot
+) -> None:
+    spirals = sample("spirals", epochs=5, early_stopping=None)
+    pane = stage.show(TestingPane(spirals.studio), *SIZE)
+    spirals.tested()
+    spirals.until(pane.ask.plane.isVisible)
+    plane = pane.ask.plane
+    found = spirals.studio.evaluation.subject
+    assert found is not None
+    assert found.plane is not None
+    area = plane.area()
+    spot = QPointF(area.left() + 0.25 * area.width(), area.top() + 0.25 * area.height())
+    qtbot.mouseClick(plane, Qt.MouseButton.LeftButton, pos=spot.toPoint())
+    spirals.until(lambda: spirals.studio.evaluation.answer is not None)
+    answer = spirals.studio.evaluation.answer
+    assert answer is not None
+    low, high = found.plane.x
+    assert answer.rows[0, 0] == pytest.approx(low + 0.25 * (high - low), abs=0.02 * (high - low))
+    low, high = found.plane.y
+    assert answer.rows[0, 1] == pytest.approx(high - 0.25 * (high - low), abs=0.02 * (high - low))
+    spirals.until(lambda: pane.ask.fields[0].value == pytest.approx(float(answer.rows[0, 0])))
+    pane.close()
