@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QCheckBox,
-    QComboBox,
-    QLabel,
-    QPushButton,
-    QTabWidget,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.layers.dense import Dense
@@ -29,76 +17,14 @@ from studio.engine.train.project import Project
 from studio.graph_editor.model.edits.layers import set_option
 from studio.ui.kit import theme
 from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.models.evaluation_measures import Classification, Regression
+from studio.ui.models.evaluation_measures import Regression
 from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
 from studio.ui.panes.testing.samples_view import SAMPLE_ROLE
+from tests.ui.panes.testing.page_hands import outcome_of
 from tests.ui.panes.trainings import Trainings
-
-
-def opened(
-    studio: Studio, qtbot: QtBot, folder: Path, sample: str, **settings: object
-) -> Trainings:
-    made = Trainings(studio, qtbot, folder, sample)
-    made.settings(**settings)
-    return made
-
-
-def shown(trainings: Trainings, qtbot: QtBot, wide: int = 1200) -> TestingPane:
-    pane = TestingPane(trainings.studio)
-    qtbot.addWidget(pane)
-    pane.resize(wide, 460)
-    pane.show()
-    qtbot.waitExposed(pane)
-    return pane
-
-
-@pytest.fixture
-def digits(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
-    return opened(studio, qtbot, tmp_path, "digits-mlp", epochs=6)
-
-
-@pytest.fixture
-def pane(digits: Trainings, qtbot: QtBot) -> Iterator[TestingPane]:
-    made = shown(digits, qtbot)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def tested(pane: TestingPane, digits: Trainings) -> TestingPane:
-    digits.tested()
-    digits.until(lambda: not pane.is_empty and pane.matrix.matrix.counts is not None)
-    return pane
-
-
-def outcome_of(trainings: Trainings) -> Classification:
-    results = trainings.studio.evaluation.results
-    assert results is not None
-    assert isinstance(results.outcome, Classification)
-    return results.outcome
-
-
-def press(widget: QWidget, kind: QEvent.Type, at: QPointF, button: Qt.MouseButton) -> None:
-    held = Qt.MouseButton.NoButton if kind is QEvent.Type.MouseButtonRelease else button
-    cause = Qt.MouseButton.NoButton if kind is QEvent.Type.MouseMove else button
-    event = QMouseEvent(
-        kind, at, QPointF(widget.mapToGlobal(at.toPoint())), cause, held,
-        Qt.KeyboardModifier.NoModifier,
-    )  # fmt: skip
-    QApplication.sendEvent(widget, event)
-
-
-def stroke(
-    widget: QWidget, *places: QPointF, button: Qt.MouseButton = Qt.MouseButton.LeftButton
-) -> None:
-    press(widget, QEvent.Type.MouseButtonPress, places[0], button)
-    for place in places:
-        press(widget, QEvent.Type.MouseMove, place, button)
-    press(widget, QEvent.Type.MouseButtonRelease, places[-1], button)
-
 
 # -- what is shown ------------------------------------------------------------------------------
 
@@ -221,167 +147,6 @@ def test_a_narrow_page_shows_one_thing_at_a_time(tested: TestingPane, qtbot: QtB
     assert not tested.ask.isVisible()
     tested.resize(1200, 500)
     qtbot.waitUntil(tested.ask.isVisible, timeout=5000)
-
-
-# -- asking -------------------------------------------------------------------------------------
-
-
-def test_a_drawing_is_answered_while_it_grows_and_cleared(
-    tested: TestingPane, digits: Trainings, qtbot: QtBot
-) -> None:
-    draw, evaluation = tested.ask.draw, digits.studio.evaluation
-    area = draw.area()
-
-    def at(x: float, y: float) -> QPointF:
-        return QPointF(area.left() + x * area.width(), area.top() + y * area.height())
-
-    # A one: a single line from top to bottom.
-    stroke(draw, at(0.5, 0.15), at(0.5, 0.35), at(0.5, 0.6), at(0.5, 0.85))
-    digits.until(lambda: tested.ask.answer.answer is not None)
-    answer = tested.ask.answer.answer
-    assert answer is not None
-    assert answer.names == ("your drawing",)
-    assert answer.rows.shape == (1, 8, 8, 1)
-    assert answer.rows.max() > 8
-    assert evaluation.answer is not None
-    assert evaluation.answer.best[0] == "1"
-    drawing = draw.drawing
-    assert drawing is not None
-    inked = drawing.ink.sum()
-    stroke(draw, at(0.5, 0.15), at(0.5, 0.4), button=Qt.MouseButton.RightButton)
-    assert drawing.ink.sum() < inked
-    tested.activateWindow()
-    draw.setFocus()
-    qtbot.keyClick(draw, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert drawing.ink.sum() == inked
-    qtbot.keyClick(draw, Qt.Key.Key_Delete)
-    assert drawing.is_empty
-    digits.until(lambda: evaluation.answer is None)
-
-
-def test_a_low_page_can_still_be_drawn_on(tested: TestingPane, qtbot: QtBot) -> None:
-    tested.resize(574, 150)
-    tabs = tested.findChild(QTabWidget, "testing_tabs")
-    assert tabs is not None
-    tabs.setCurrentIndex(tabs.count() - 1)
-    qtbot.waitUntil(tested.ask.draw.isVisible)
-    smallest = tested.ask.draw.minimumSizeHint()
-    qtbot.waitUntil(lambda: tested.ask.draw.height() >= smallest.height())
-    assert not tested.ask.draw.geometry().intersects(tested.ask.answer.geometry())
-
-
-def test_a_dropped_image_is_answered(
-    tested: TestingPane, digits: Trainings, tmp_path: Path
-) -> None:
-    outcome, results = outcome_of(digits), digits.studio.evaluation.results
-    assert results is not None
-    sample = int(outcome.losses.argmin())
-    pixels = np.rint(results.inputs[sample, :, :, 0] * (255 / 16)).astype(np.uint8)
-    path = tmp_path / "mine.png"
-    Image.fromarray(pixels).save(path)
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    place = QPoint(20, 20)
-    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
-    enter = QDragEnterEvent(place, copy, data, left, Qt.KeyboardModifier.NoModifier)
-    QApplication.sendEvent(tested.ask, enter)
-    assert enter.isAccepted()
-    drop = QDropEvent(QPointF(place), copy, data, left, Qt.KeyboardModifier.NoModifier)
-    QApplication.sendEvent(tested.ask, drop)
-    digits.until(lambda: tested.ask.answer.answer is not None)
-    answer = tested.ask.answer.answer
-    assert answer is not None
-    assert answer.names == ("mine.png",)
-    assert answer.best == (outcome.names[outcome.truth[sample]],)
-    assert outcome.names[outcome.truth[sample]] in tested.ask.answer.text()
-
-
-def test_a_file_that_is_no_picture_is_refused_in_words(
-    tested: TestingPane, digits: Trainings, tmp_path: Path
-) -> None:
-    path = tmp_path / "mine.png"
-    path.write_bytes(b"nothing")
-    tested.ask.ask_files([path])
-    digits.until(lambda: "image" in tested.ask.answer.text())
-    assert tested.ask.answer.answer is None
-
-
-def test_a_click_on_a_sample_asks_about_it(
-    tested: TestingPane, digits: Trainings, qtbot: QtBot
-) -> None:
-    view = tested.samples.samples
-    spot = view.visualRect(view.samples.index(1)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
-    sample = view.samples.sample(1)
-    digits.until(lambda: (a := digits.studio.evaluation.answer) is not None
-                 and a.names == (f"test sample {sample}",))  # fmt: skip
-    outcome = outcome_of(digits)
-    answer = digits.studio.evaluation.answer
-    assert answer is not None
-    np.testing.assert_allclose(answer.values[0], outcome.shares[sample], atol=1e-6)
-
-
-@pytest.mark.parametrize(("width", "tab"), [(400, "Samples"), (574, "Evidence"), (1200, "")])
-def test_what_is_said_of_a_clicked_sample_is_in_sight(
-    tested: TestingPane, qtbot: QtBot, width: int, tab: str
-) -> None:
-    tested.resize(width, 500)
-    tabs = tested.findChild(QTabWidget, "testing_tabs")
-    assert tabs is not None
-    titles = [tabs.tabText(place) for place in range(tabs.count())]
-    if tab:
-        tabs.setCurrentIndex(titles.index(tab))
-    view = tested.samples.samples
-    qtbot.waitUntil(lambda: view.isVisible() and view.samples.rowCount() > 0)
-    spot = view.visualRect(view.samples.index(0)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
-    qtbot.waitUntil(tested.ask.answer.isVisible)
-    if tab:
-        # The keyboard is at the tabs: an arrow key leads back to the samples.
-        qtbot.keyClick(tabs.tabBar(), Qt.Key.Key_Left)
-        qtbot.waitUntil(view.isVisible)
-
-
-def test_a_row_is_typed_for_a_table(studio: Studio, qtbot: QtBot, tmp_path: Path) -> None:
-    iris = opened(studio, qtbot, tmp_path, "iris", epochs=30)
-    pane = shown(iris, qtbot)
-    iris.tested()
-    iris.until(lambda: len(pane.ask.fields) == 4)
-    field = pane.ask.fields[2]
-    assert field.accessibleName() == "petal_length"
-    pane.activateWindow()
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, "1.2")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    iris.until(lambda: (a := studio.evaluation.answer) is not None
-               and a.rows[0, 2] == np.float32(1.2))  # fmt: skip
-    assert studio.evaluation.answer is not None
-    assert abs(studio.evaluation.answer.values[0].sum() - 1.0) < 1e-5
-    pane.close()
-
-
-def test_a_place_of_the_plane_is_asked_about(studio: Studio, qtbot: QtBot, tmp_path: Path) -> None:
-    spirals = opened(studio, qtbot, tmp_path, "spirals", epochs=5, early_stopping=None)
-    pane = shown(spirals, qtbot)
-    spirals.tested()
-    spirals.until(pane.ask.plane.isVisible)
-    plane = pane.ask.plane
-    found = studio.evaluation.subject
-    assert found is not None
-    assert found.plane is not None
-    area = plane.area()
-    spot = QPointF(area.left() + 0.25 * area.width(), area.top() + 0.25 * area.height())
-    qtbot.mouseClick(plane, Qt.MouseButton.LeftButton, pos=spot.toPoint())
-    spirals.until(lambda: studio.evaluation.answer is not None)
-    answer = studio.evaluation.answer
-    assert answer is not None
-    low, high = found.plane.x
-    assert answer.rows[0, 0] == pytest.approx(low + 0.25 * (high - low), abs=0.02 * (high - low))
-    low, high = found.plane.y
-    assert answer.rows[0, 1] == pytest.approx(high - 0.25 * (high - low), abs=0.02 * (high - low))
-    spirals.until(lambda: pane.ask.fields[0].value == pytest.approx(float(answer.rows[0, 0])))
-    pane.close()
 
 
 def test_numbers_are_shown_against_the_true_ones(
