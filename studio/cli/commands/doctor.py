@@ -14,6 +14,7 @@ import typer
 
 from studio import __version__
 from studio.cli import console
+from studio.cli.app import CHECK_FAILED
 from studio.cli.options import JsonOption
 from studio.engine.core.errors import StudioError
 from studio.engine.cpu.backend import CpuBackend
@@ -46,7 +47,7 @@ def doctor(as_json: JsonOption = False) -> None:
     else:
         _print(facts, cpu, report)
     if report.test is not None and not report.test.sound:
-        raise typer.Exit(1)
+        raise typer.Exit(CHECK_FAILED)
 
 
 def _facts() -> dict[str, str]:

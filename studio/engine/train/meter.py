@@ -16,7 +16,6 @@ from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Session
 
 Array: TypeAlias = npt.NDArray[np.generic]
-StepRow: TypeAlias = tuple[int, npt.NDArray[np.float32]]
 
 _MOST_READS = 4
 

@@ -52,11 +52,6 @@ class Shard:
     order: npt.NDArray[np.int32]
     arrays: Buffers
 
-    @property
-    def sample_ids(self) -> npt.NDArray[np.int32]:
-        """Indices in the data set, in the order of `order`: what augmentation is keyed by."""
-        return self.order + np.int32(self.visit.start)
-
 
 class ShardStream:
     """Iterates over the shards of epochs while a thread fills the buffer that is not in use.
