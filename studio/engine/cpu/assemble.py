@@ -11,6 +11,7 @@ from types import ModuleType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.binding import bind, is_row
+from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.cpu.sharing import can_share, shared
 from studio.engine.cpu.update_group import bind_updates
@@ -70,14 +71,7 @@ def assemble(entry: Entry, views: Views, scratches: Sequence[Scratch] = ()) -> R
     segments = _segments(entry.parts)
     _back_crossing_registers(segments, views)
     runs = [bind(part, views) if is_row(part[0]) else _single(part[0], views) for part in segments]
-    if len(runs) == 1:
-        return runs[0]
-
-    def run() -> None:
-        for part in runs:
-            part()
-
-    return run
+    return in_turn(runs)
 
 
 def _single(ins: Instruction, views: Views) -> Run:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from studio.engine.core.tensor import Ref, Shape
+from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.rows import Block, Row, Step
 from studio.engine.cpu.sums import reduced_axes, sum_to
@@ -55,16 +56,8 @@ def bind(parts: Sequence[Instruction], views: Views) -> Run:
     if len(parts) > 1 and not merged:
         _back_registers(parts, views)
         runs = [_bind_together([ins], views) for ins in parts]
-        return _sequence(runs)
+        return in_turn(runs)
     return _bind_together(parts, views)
-
-
-def _sequence(runs: Sequence[Run]) -> Run:
-    def run() -> None:
-        for part in runs:
-            part()
-
-    return run
 
 
 def _mnemonic(ins: Instruction) -> str:

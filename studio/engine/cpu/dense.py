@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from studio.engine.core.tensor import Shape
@@ -10,6 +12,18 @@ from studio.engine.cpu.views import Anything, Floats, Run, Views
 
 def nothing() -> None:
     """Run nothing."""
+
+
+def in_turn(runs: Sequence[Run]) -> Run:
+    """Run all, one after another."""
+    if len(runs) == 1:
+        return runs[0]
+
+    def run() -> None:
+        for part in runs:
+            part()
+
+    return run if runs else nothing
 
 
 class DenseIn:

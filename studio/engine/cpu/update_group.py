@@ -8,6 +8,7 @@ import numpy as np
 
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.binding import bind, bind_arrays
+from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.scratch import ALIGNMENT
 from studio.engine.cpu.views import Anything, Run, Views
@@ -31,14 +32,7 @@ def bind_updates(parts: Sequence[Instruction], views: Views) -> Run:
             waiting = []
         waiting.append(ins)
     runs.append(_bind_run(waiting, views))
-    if len(runs) == 1:
-        return runs[0]
-
-    def run() -> None:
-        for part in runs:
-            part()
-
-    return run
+    return in_turn(runs)
 
 
 def _elements(ins: Instruction) -> list[Ref]:

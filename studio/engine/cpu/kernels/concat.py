@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import add_or_set
+from studio.engine.cpu.dense import add_or_set, in_turn
 from studio.engine.cpu.views import Anything, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
 
@@ -45,9 +45,4 @@ def build_grads(ins: Twin, views: Views) -> Run:
         sink = views.sink(ins, "xs", i)
         if sink is not None:
             runs.append(add_or_set(sink.target, part, sink.sets))
-
-    def run() -> None:
-        for step in runs:
-            step()
-
-    return run
+    return in_turn(runs)

@@ -13,6 +13,7 @@ from studio.engine.cpu.convolution import (
     build_weight_gradient,
     turned,
 )
+from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.direct_convolution import (
     banded,
     fills_tiles,
@@ -86,12 +87,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
     runs = _weights_and_input(ins, views, sinks)
     if sinks["b"] is not None:
         runs.append(PictureSums(views, views.grad(ins.ref("y")), sinks["b"]).run)
-
-    def run() -> None:
-        for part in runs:
-            part()
-
-    return run
+    return in_turn(runs)
 
 
 def _dense_input_gradient(ins: Twin, views: Views, geometry: Geometry, dx: Sink) -> Run | None:

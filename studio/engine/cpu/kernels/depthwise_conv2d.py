@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from studio.engine.cpu.dense import nothing
+from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.picture_sums import PictureSums
 from studio.engine.cpu.pooling import ELEMENTS
 from studio.engine.cpu.team import cut_evenly, run_together
@@ -159,12 +159,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
         runs.append(PictureSums(views, views.grad(ins.ref("y")), db).run)
     if dx is not None:
         runs.append(_input_gradient(ins, views, dx))
-
-    def run() -> None:
-        for part in runs:
-            part()
-
-    return run if runs else nothing
+    return in_turn(runs)
 
 
 def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:

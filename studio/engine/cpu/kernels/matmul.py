@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.products import product
 from studio.engine.cpu.sums import sum_to
 from studio.engine.cpu.views import Floats, Run, Sink, Views
@@ -35,12 +36,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
         sink = views.sink(ins, name)
         if sink is not None:
             runs.append(_product(views, sink, left, right, ins.value(f"t{name}")))
-
-    def run() -> None:
-        for part in runs:
-            part()
-
-    return run
+    return in_turn(runs)
 
 
 def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool) -> Run:
