@@ -20,7 +20,9 @@ AMERICAN = re.compile(
 )
 """The beginnings of words that stand in the other spelling everywhere."""
 
-NAMES = re.compile(r"`[^`]*`|\w+_\w+|\b[A-Z0-9]{2,}\b|\b[A-Z]\w*[a-z][A-Z]\w*|\b(?:background-)?color\s*:")
+NAMES = re.compile(
+    r"`[^`]*`|\w+_\w+|\b[A-Z0-9]{2,}\b|\b[A-Z]\w*[a-z][A-Z]\w*|\b(?:background-)?color\s*:"
+)
 """What keeps its spelling: code, names of layers and options, properties of style sheets."""
 
 
