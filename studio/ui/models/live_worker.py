@@ -190,6 +190,7 @@ class Channel:
         loop = trainer.loop_or_none()
         step = 0 if loop is None else loop.total_step
         if step == self._looked:
+            self._tell_older_than(step)
             return None
         self._looked = step
         if self._snapshot is not None and self._snapshot.moment.step == step:
@@ -201,10 +202,17 @@ class Channel:
         except (StudioError, TimeoutError):
             if self._snapshot is None:
                 self._say(Status("waiting", "Appears with the next step", "Run a step to see it"))
+            self._tell_older_than(step)
             return None
         moment = Moment(step, -1)
         self._text = self._label(moment)
         return ArraySnapshot(self.name, array, self.grad, moment)
+
+    def _tell_older_than(self, step: int) -> None:
+        """Say so where what is shown is of a step before the one the training stands at."""
+        if self._snapshot is not None and self._snapshot.moment.step < step:
+            text = "It was not looked at in the last step, and is no longer there"
+            self._say(Status("waiting", text, "Run a step to see it"))
 
     def _from_rest(self, resting: Resting | None) -> Snapshot | None:
         if self._snapshot is not None:

@@ -157,6 +157,31 @@ def test_a_paused_training_shows_what_is_there_and_says_what_is_not(
         studio.live.ended()
 
 
+def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_stands_still(
+    studio: Studio, cpu: Backend
+) -> None:
+    with Trainer(task(cnn(), DIGITS, epochs=100), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "conv2d/output")
+        view.want(active=True, interval=3600.0)
+        running.step()
+        studio.until(lambda: view.status.state == "live" and view.frame)
+        assert view.frame is not None
+        assert view.frame.snapshot.moment.step == running.steps
+        # The first of them is looked at, the last is not; by then other tensors lie there.
+        running.step(3)
+        studio.until(lambda: view.status.text.startswith("It was not looked at in the last step"))
+        assert view.frame.snapshot.moment.step < running.steps
+        view.want(sheets=map_of, element=(0, 0, 0, 0))
+        studio.until(lambda: view.frame and view.frame.wish.element)
+        studio.until(lambda: view.status.state == "waiting")
+        running.step()
+        studio.until(lambda: view.status.state == "live")
+        assert view.frame.snapshot.moment.step == running.steps
+        running.finish()
+        studio.live.ended()
+
+
 def test_a_view_of_a_paused_training_never_asks_for_a_start(studio: Studio, cpu: Backend) -> None:
     with Trainer(task(), cpu) as trainer:
         running = Running(studio, trainer)
