@@ -79,7 +79,8 @@ CPU = Target(
 GL = Target(
     "gl",
     pad_convolution_inputs=True,
-    max_storage_bytes=(1 << 31) - 256,
+    # Kernels number elements by int, and a grid numbers up to 1 / 65535 more than there are bytes.
+    max_storage_bytes=(1 << 31) - (1 << 16),
     offset_alignment=256,
     fuses_operands=True,
     fuses_gradients=True,

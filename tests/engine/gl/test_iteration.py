@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from studio.engine.compiler.target import GL
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH
-from studio.engine.gl.dispatch import LARGEST_AXIS, split_line
+from studio.engine.gl.dispatch import LARGEST_AXIS, groups_for, split_line
+from studio.engine.gl.element_kernel import LOCAL, STRIP_LOCAL, ElementKernel
 from studio.engine.gl.iteration import iteration_over
 from studio.engine.gl.layout import Layout
+from studio.engine.gl.source import KernelSource
 
 
 def dense(*sizes: int) -> Layout:
@@ -80,3 +83,19 @@ def test_long_lines_fold_into_rows_without_much_waste(groups: int) -> None:
     assert y <= LARGEST_AXIS
     assert z == 1
     assert groups <= x * y < groups + y
+
+
+@pytest.mark.parametrize("per_group", [4 * LOCAL[0], 1 << 10, 1 << 12, 1 << 14])
+def test_no_invocation_numbers_bytes_beyond_what_an_int_holds(per_group: int) -> None:
+    most = GL.max_storage_bytes
+    for count in range(most - (1 << 20), most + 1, 1 << 8):
+        x, y, _ = split_line(groups_for(count, per_group))
+        assert count <= x * y * per_group <= 2**31
+
+
+def test_no_strip_begins_beyond_what_an_int_holds() -> None:
+    kernel = ElementKernel(KernelSource("x", "", (1, 1, 1), ()), (), 4, strips=True)
+    groups, (strip, _) = kernel.grid(GL.max_storage_bytes)
+    assert (groups - 1) * strip * 4 < GL.max_storage_bytes
+    # An invocation ends at its first quadruple behind the last byte.
+    assert GL.max_storage_bytes + STRIP_LOCAL[0] * 4 <= 2**31
