@@ -3,7 +3,8 @@
     python -m benchmarks.slowest --backend gl --cases W2:128,W4:128
 
 A heading says what a step takes at full speed, nothing measured in it. Kernels are timed one after
-another, each with a mark behind it: their sum is more than the step, which overlaps them.
+another, each with a mark behind it, and the median of each counts: the sum of those is more than
+the step, which overlaps them.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             profile, step = profiled(opened.backend, word, int(batch))
             rows = kernel_totals(profile, peaks)
             print(f"\n### {word}, batch {batch}: a step takes {step.median_ms * 1e3:,.0f} µs; "
-                  f"one after another {sum(r.mean_us for r in rows):,.0f} µs in "
+                  f"one after another {sum(r.median_us for r in rows):,.0f} µs in "
                   f"{len(rows)} kernels\n")  # fmt: skip
-            print("| kernel | layers | µs | share | GFLOP/s | GB/s | bound | of peak |")
+            print("| kernel | layers | median µs | share | GFLOP/s | GB/s | bound | of peak |")
             print("|---|---|---|---|---|---|---|---|")
             for row in rows[: options.top]:
                 print(f"| {row.mnemonic} | {', '.join(row.owners)[:_MOST_OWNERS]} | "
-                      f"{row.mean_us:.1f} | {row.share:.1%} | {row.gflops:,.0f} | "
+                      f"{row.median_us:.1f} | {row.share:.1%} | {row.gflops:,.0f} | "
                       f"{row.gbytes:,.0f} | {row.bound} | {row.peak_share or 0:.0%} |")  # fmt: skip
             if any(is_from_caches(r.bound, r.peak_share) for r in rows[: options.top]):
                 print(f"\nMore than 100 % of the peak: {FROM_CACHES}.")

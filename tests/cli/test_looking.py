@@ -11,6 +11,7 @@ import pytest
 from studio.cli.commands import profiling
 from studio.engine.isa import ops
 from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
 from studio.samples import sample_root
 
@@ -50,6 +51,38 @@ def test_profile_table_is_whole_in_a_pipe(glassbox: Callable[..., Answer]) -> No
     assert "…" not in out
     assert re.search(r"^by layer:$", out, re.MULTILINE)
     assert not re.search(r" $", out, re.MULTILINE)
+
+
+def test_profile_goes_by_medians_where_one_call_was_held_up(
+    glassbox: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def call(step: int, index: int, name: str, micros: float) -> KernelEvent:
+        return KernelEvent(
+            step, "forward", index, name, name.lower(), (name[0],), 0.0, micros, 4_000_000, 4000
+        )
+
+    times = {"SLOW": (40.0, 41.0, 39.0, 40.0, 40.0), "QUICK": (10.0, 9.0, 11.0, 10.0, 19_960.0)}
+    events = tuple(
+        call(step, index, name, micros)
+        for index, (name, each) in enumerate(times.items())
+        for step, micros in enumerate(each)
+    )
+    made = Profile("a device", "wall clock", 5, 21_000.0, events)
+    monkeypatch.setattr(profiling.Trainer, "profile", lambda *_: made)
+    monkeypatch.setattr(profiling, "measure_peaks", lambda *_: Peaks(gflops=400.0, gbytes=1e6))
+    words = ("profile", MLP, "--backend", "cpu", "--roofline")
+    head, _, titles, slow, quick, _, _, layers, *sums = glassbox(*words).out.splitlines()[:10]
+    assert "4200 µs a step on average, 50 µs of kernels by medians" in head
+    assert "median µs" in titles
+    # 4e6 operations in 40 µs are 1e11 a second, a quarter of the peak.
+    numbers = ["40.0", "80.0%", "100.0", "0.1"]
+    assert slow.split()[2:] == ["SLOW", "S", "slow", *numbers, "arithmetic", "25%"]
+    assert quick.split()[5:7] == ["10.0", "20.0%"]
+    assert "µs/step" in layers
+    assert [line.split() for line in sums] == [["S", "40.0", "80.0%"], ["Q", "10.0", "20.0%"]]
+    kernels = glassbox(*words, "--json").json["kernels"]
+    assert [(k["mnemonic"], k["median_us"]) for k in kernels] == [("SLOW", 40.0), ("QUICK", 10.0)]
+    assert [k["mean_us"] for k in kernels] == [40.0, 4000.0]
 
 
 @pytest.mark.parametrize(("gbytes", "explained"), [(1e-4, True), (1e6, False)])

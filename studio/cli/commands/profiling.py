@@ -41,7 +41,10 @@ def profile(
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Profile the training step of a project, kernel by kernel."""
+    """Profile the training step of a project, kernel by kernel.
+
+    Times, shares and order are by medians: one call held up by other programs moves none of them.
+    """
     task = Task.of_project(open_project(project))
     with open_backend(backend) as device:
         software = "software" in device.backend.device
@@ -71,7 +74,7 @@ def profile(
     console.say("\nby layer:")
     console.table(
         ("layer", "µs/step", "share"),
-        [(g.name, f"{g.mean_us:.1f}", f"{g.share:.1%}") for g in layers],
+        [(g.name, f"{g.step_us:.1f}", f"{g.share:.1%}") for g in layers],
         right=(1, 2),
     )
     console.say(
@@ -83,13 +86,14 @@ def profile(
 
 
 def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks | None) -> None:
-    kernels = sum(e.duration_us for e in found.events) / found.steps
+    kernels = sum(t.median_us * t.calls for t in totals) / found.steps
     wall = found.wall_us / found.steps
     console.say(
-        f"{found.device}, {found.clock}: {found.steps} instrumented steps, {wall:.0f} µs a step, "
-        f"{kernels:.0f} µs of it in kernels"
+        f"{found.device}, {found.clock}: {found.steps} instrumented steps, {wall:.0f} µs a step "
+        f"on average, {kernels:.0f} µs of kernels by medians"
     )
-    columns = ["#", "section", "instruction", "layers", "kernel", "µs", "share", "GFLOP/s", "GB/s"]
+    columns = ["#", "section", "instruction", "layers", "kernel", "median µs"]
+    columns += ["share", "GFLOP/s", "GB/s"]
     if peaks is not None:
         columns += ["bound", "of peak"]
         console.say(f"measured peak: {peaks.gflops:.0f} GFLOP/s, {peaks.gbytes:.0f} GB/s")
@@ -101,7 +105,7 @@ def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks |
             t.mnemonic,
             ", ".join(t.owners),
             t.kernel,
-            f"{t.mean_us:.1f}",
+            f"{t.median_us:.1f}",
             f"{t.share:.1%}",
             f"{t.gflops:.1f}",
             f"{t.gbytes:.1f}",

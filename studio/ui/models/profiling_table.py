@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from studio.engine.profiler.events import KernelEvent, Profile
-from studio.engine.profiler.totals import Peaks
+from studio.engine.profiler.totals import Floats, Peaks, usual_times
 
 Grouping: TypeAlias = Literal["kernel and layer", "layer", "kernel", "section"]
 
@@ -21,8 +20,6 @@ RECENT = 64
 
 RING = 512
 """Samples percentiles are taken of."""
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ class KernelTimes:
         if not self.samples:
             return {}
         found: dict[int, float] = {}
-        for event, spent in zip(self.events, np.median(self._latest(), axis=0), strict=True):
+        for event, spent in zip(self.events, usual_times(self._latest()), strict=True):
             found[event.index] = found.get(event.index, 0.0) + float(spent)
         return found
 
@@ -143,7 +140,7 @@ class KernelTimes:
         for column, event in enumerate(self.events):
             groups.setdefault(_GROUP_KEYS[by](event), []).append(column)
         latest = self._latest()
-        usual = np.percentile(latest, (50, 95), axis=0)
+        usual = np.stack((usual_times(latest), np.percentile(latest, 95, axis=0)))
         rows = [self._row(name, at, latest, usual, peaks) for name, at in groups.items()]
         return tuple(sorted(rows, key=lambda row: -row.share))
 
@@ -224,20 +221,15 @@ _GROUP_KEYS: Mapping[Grouping, Callable[[KernelEvent], str]] = {
 def _roofline(
     events: Sequence[KernelEvent], sums: Floats, seconds: float, peaks: Peaks | None
 ) -> tuple[str, float | None]:
-    """What limits a group for most of its time, and the part of the limit it reaches.
-
-    A kernel of f operations over b bytes cannot run faster than the slower of f at the peak of
-    arithmetic and b at the peak of memory (Williams, Waterman and Patterson 2009).
-    """
+    """What limits a group for most of its time, and the part of the limit it reaches."""
     if peaks is None or not any(e.flops or e.traffic_bytes for e in events):
         return "", None
     spent = {"arithmetic": 0.0, "memory": 0.0}
     limit = 0.0
     for event, time in zip(events, sums, strict=True):
-        by_arithmetic = event.flops / (peaks.gflops * 1e9)
-        by_memory = event.traffic_bytes / (peaks.gbytes * 1e9)
-        limit += max(by_arithmetic, by_memory)
-        spent["arithmetic" if by_arithmetic > by_memory else "memory"] += float(time)
+        bound, least = peaks.limit(event.flops, event.traffic_bytes)
+        limit += least
+        spent[bound] += float(time)
     return max(spent, key=lambda bound: spent[bound]), limit / seconds
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.profiler.totals import usual_times
 from studio.engine.train.step_sampling import ROW, InstrumentedStep, StepWindow
 
 Part: TypeAlias = Literal[
@@ -260,7 +261,7 @@ def _usual_kernels(
     sections = [event.section for event in steps[-1].profile.events]
     spent = [step.kernel_seconds for step in steps]
     alike = np.array([each for each in spent if len(each) == len(sections)])
-    usual = np.median(alike, axis=0)
+    usual = usual_times(alike)
     together = float(usual.sum())
     theirs = factor * float(alike.mean(axis=0).sum())
     if theirs < together:

@@ -60,9 +60,40 @@ def test_what_moves_more_than_memory_can_is_served_by_caches():
 
 def test_groups_split_shared_kernels_evenly():
     groups = {g.name: g for g in group_totals(PROFILE, lambda e: e.owners)}
-    assert groups["conv1"].mean_us == pytest.approx(30.0)
-    assert groups["add1"].mean_us == groups["relu1"].mean_us == pytest.approx(5.0)
+    assert groups["conv1"].step_us == pytest.approx(30.0)
+    assert groups["add1"].step_us == groups["relu1"].step_us == pytest.approx(5.0)
     assert sum(g.share for g in groups.values()) == pytest.approx(1.0)
+
+
+def held_up(conv: list[float], add: list[float]) -> Profile:
+    """A profile of two kernels whose times are given step by step."""
+    found = []
+    for step, (one, other) in enumerate(zip(conv, add, strict=True)):
+        found += [
+            event(step, 0, "CONV2D", 0.0, one, ("conv1",), flops=3_000_000, traffic=3000),
+            event(step, 1, "ADD+RELU", one, other, ("add1", "relu1"), flops=1000, traffic=20_000),
+        ]
+    return Profile("a device", "wall clock", len(conv), 0.0, tuple(found))
+
+
+def test_one_call_held_up_moves_the_mean_and_nothing_else():
+    peaks = Peaks(gflops=200.0, gbytes=8.0)
+    found = held_up([30.0, 31.0, 29.0, 30.0, 30.0], [9.0, 10.0, 1960.0, 10.0, 11.0])
+    conv, add = kernel_totals(found, peaks)
+    assert (conv.mnemonic, add.mnemonic) == ("CONV2D", "ADD+RELU")
+    assert (conv.median_us, add.median_us) == (30.0, 10.0)
+    assert (conv.mean_us, add.mean_us) == (30.0, 400.0)
+    assert (conv.share, add.share) == (pytest.approx(0.75), pytest.approx(0.25))
+    assert (conv.gflops, add.gbytes) == (pytest.approx(100.0), pytest.approx(2.0))
+    assert (conv.peak_share, add.peak_share) == (pytest.approx(0.5), pytest.approx(0.25))
+    groups = group_totals(found, lambda e: e.owners)
+    assert [(g.name, g.step_us) for g in groups] == [("conv1", 30.0), ("add1", 5.0), ("relu1", 5.0)]
+    assert [g.share for g in groups] == [pytest.approx(s) for s in (0.75, 0.125, 0.125)]
+
+
+def test_of_an_even_number_of_calls_the_median_lies_between_the_two_in_the_middle():
+    conv, add = kernel_totals(held_up([10.0, 20.0, 30.0, 900.0], [1.0, 1.0, 3.0, 3.0]))
+    assert (conv.median_us, add.median_us) == (25.0, 2.0)
 
 
 def test_an_empty_profile_has_no_rows():

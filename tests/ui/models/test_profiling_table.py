@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,13 +97,18 @@ def test_utilisation_and_waste_follow_the_roofline() -> None:
 
 
 def test_rows_agree_with_the_totals_of_the_command_line() -> None:
-    sample = [80.0, 20.0, 30.0, 100.0, 5.0]
-    rows = {row.indices[0]: row for row in collected([sample]).rows(peaks=PEAKS)}
-    for total in kernel_totals(profile(sample), PEAKS):
+    calm = [80.0, 20.0, 30.0, 100.0, 5.0]
+    samples = [calm, [81.0, 20.0, 2000.0, 99.0, 5.0], [79.0, 900.0, 31.0, 100.0, 4.0]]
+    rows = {row.indices[0]: row for row in collected(samples).rows(peaks=PEAKS)}
+    steps = [replace(e, step=n) for n, one in enumerate(samples) for e in profile(one).events]
+    whole = Profile("a device", "wall clock", len(samples), 0.0, tuple(steps))
+    for total in kernel_totals(whole, PEAKS):
         if total.mnemonic == "ADD":  # two calls there, one row here
             continue
         row = rows[total.index]
+        assert row.calls == total.calls == 3
         assert row.mean_us == pytest.approx(total.mean_us)
+        assert row.median_us == total.median_us
         assert row.share == pytest.approx(total.share)
         assert row.gflops == pytest.approx(total.gflops)
         if total.peak_share:
