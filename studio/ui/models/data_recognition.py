@@ -14,8 +14,9 @@ from studio.engine.core.errors import DataError, FormatError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.train.data.array_files import map_npy, open_npz, read_npy
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES
+from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular, quoted
-from studio.ui.models.data_columns import TablePeek, peek_table
+from studio.ui.models.data_columns import ColumnPeek, TablePeek, peek_table
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
 _IDX_TYPES = frozenset(b"\x08\x09\x0b\x0c\x0d\x0e")
@@ -250,6 +251,8 @@ def _table(path: Path, base: Path | None) -> Recognised:
     if label is not None:
         reference["label"] = label
         notes.append(f"column {label!r} is taken as the label")
+    elif any(column.name.lower() in _LABEL_WORDS for column in table.columns[:-1]):
+        notes.append(f"column {table.columns[-1].name!r} is taken as the label: it holds classes")
     chosen = label if label is not None else table.columns[-1].name
     texts = [c.name for c in table.columns if c.kind == "text" and c.name != chosen]
     if texts and len(texts) < len(table.columns) - 1:
@@ -259,13 +262,26 @@ def _table(path: Path, base: Path | None) -> Recognised:
 
 
 def _label_column(table: TablePeek) -> str | None:
-    """The column called like a label, where that is not the last, which is taken anyway."""
+    """The column called like a label, where that is not the last, which is taken anyway.
+
+    A last column of few texts is a class, and a column of many numbers beside it a feature, even
+    if it is called y.
+    """
     if not table.has_header:
         return None
+    last = table.columns[-1]
+    are_classes = last.kind == "text" and _are_few(last, table)
     for column in table.columns[:-1]:
-        if column.name.lower() in _LABEL_WORDS:
+        if column.name.lower() not in _LABEL_WORDS:
+            continue
+        if not are_classes or column.kind != "numbers" or _are_few(column, table):
             return column.name
     return None
+
+
+def _are_few(column: ColumnPeek, table: TablePeek) -> bool:
+    """Whether the cells of a column come again and again, as those of classes do."""
+    return column.distinct <= MAX_GUESSED_CLASSES and 2 * column.distinct <= len(table.rows)
 
 
 def _folder(path: Path, base: Path | None, depth: int) -> Recognised:

@@ -170,3 +170,24 @@ def test_two_arrays_of_unusual_names_are_told_apart(tmp_path: Path) -> None:
     assert "x_key" not in recognise(tmp_path / "usual.npz", tmp_path).reference
     (tmp_path / "damaged.npz").write_bytes(b"PK\x03\x04 and nothing more")
     assert recognise(tmp_path / "damaged.npz", tmp_path).reference["source"] == "npz"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "label"), [(("dot", "ring"), None), ((), "y")], ids=["classes last", "numbers last"]
+)
+def test_a_last_column_of_classes_goes_before_numbers_called_y(
+    tmp_path: Path, kinds: tuple[str, ...], label: str | None
+) -> None:
+    last = [kinds[i % 2] if kinds else str(i * 0.5) for i in range(40)]
+    rows = "".join(f"{i * 0.1:.1f},{i * 0.3:.1f},{cell}\n" for i, cell in enumerate(last))
+    (tmp_path / "points.csv").write_text(f"x,y,kind\n{rows}", "utf-8")
+    found = recognise(tmp_path / "points.csv")
+    assert found.reference.get("label") == label
+    assert "drop" not in found.reference
+    assert any(f"column {label or 'kind'!r} is taken as the label" in n for n in found.notes)
+
+
+def test_few_classes_called_y_stay_the_label_beside_a_text_at_the_end(tmp_path: Path) -> None:
+    rows = "".join(f"{i * 0.1:.1f},{i % 2},{'ab'[i % 2]}\n" for i in range(40))
+    (tmp_path / "points.csv").write_text(f"x,y,kind\n{rows}", "utf-8")
+    assert recognise(tmp_path / "points.csv").reference["label"] == "y"
