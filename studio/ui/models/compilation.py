@@ -224,6 +224,10 @@ class Compilation:
         self.stale_changed.emit()
 
     def _report_changed(self) -> None:
+        document = self._document
+        if self._running is not None and document is not None and document.report.is_valid:
+            # What runs is of the document as it is: an edit would have stopped it.
+            return
         if self._edits or self.result is None:
             self._begin()
 

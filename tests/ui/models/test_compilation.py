@@ -25,6 +25,7 @@ from studio.graph_editor.model.edits.layers import set_option, set_preview
 from studio.graph_editor.model.edits.places import move_by
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data, set_notes, set_training
+from studio.graph_editor.model.report import DataFacts
 from studio.ui.models import entities
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.scheduling import ManualScheduler
@@ -357,3 +358,20 @@ def test_following_another_document_forgets_the_first(bench: Bench) -> None:
     first.apply("Delete", delete(first.state, ["pool"]))
     assert bench.compilation.stale_edits == 0
     assert bench.settle().result is iris
+
+
+def test_what_becomes_known_of_the_data_meanwhile_compiles_nothing_anew(bench: Bench) -> None:
+    bench.hold.clear()
+    results: list[object] = []
+
+    def note() -> None:
+        results.append(bench.compilation.result)
+
+    bench.compilation.changed.connect(note)
+    document = Document.open(sample_path("iris"))
+    bench.compilation.follow(document)
+    document.set_data_facts(DataFacts((4,), "table", classes=3))
+    bench.hold.set()
+    bench.settle(0.0)
+    bench.settle(0.3)
+    assert len({id(each) for each in results if each is not None}) == 1
