@@ -1,5 +1,6 @@
 """CSV tables to data sets: a label column by name or position, text classes, numeric targets."""
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -52,6 +53,7 @@ class CsvOptions:
 
 
 _DEFAULT_OPTIONS = CsvOptions()
+_KNOWN_CELLS = 1 << 12
 _ROWS = "a table has one row for every sample"
 
 
@@ -68,12 +70,12 @@ def load_csv(
     names, rows = _take_header(rows, options, who)
     labels, features = _choose_columns(names, options, who)
     numbers = NumberColumns(features, names, who)
-    label_rows: list[Row] = []
+    label_rows = _LabelRows()
     for row in rows:
         check_width(row, len(names), who)
         numbers.append(row)
-        label_rows.append(Row(row.line, [row.cells[i] for i in labels]))
-    if not label_rows:
+        label_rows.append(row.line, [row.cells[i] for i in labels])
+    if not label_rows.lines:
         raise EmptyDataError("the table has no rows of data", who=who, hint=_ROWS)
     found, notes = _labels(label_rows, [names[i] for i in labels], labels, options, limits, who)
     x, kind = _samples(numbers.matrix(), options.shape, who)
@@ -88,6 +90,36 @@ def load_csv(
         value_range=(0.0, 255.0) if shaped and x.dtype == np.uint8 else None,
         notes=notes,
     )
+
+
+class _LabelRows:
+    """The label cells of all rows, as texts and numbers only.
+
+    Python's collector goes through every container there is and has the window wait meanwhile: a
+    row each of a large table would be a million of them.
+    """
+
+    def __init__(self) -> None:
+        self.lines = array("q")
+        self._cells: list[str] = []
+        self._width = 1
+        self._known: dict[str, str] = {}
+
+    def append(self, line: int, cells: list[str]) -> None:
+        self.lines.append(line)
+        self._width = len(cells)
+        for cell in cells:
+            if len(self._known) < _KNOWN_CELLS:
+                self._known.setdefault(cell, cell)
+            self._cells.append(self._known.get(cell, cell))
+
+    def __iter__(self) -> Iterator[Row]:
+        width = self._width
+        for at, line in enumerate(self.lines):
+            yield Row(line, self._cells[at * width : (at + 1) * width])
+
+    def __len__(self) -> int:
+        return len(self.lines)
 
 
 def _take_header(
@@ -177,7 +209,7 @@ def _samples(
 
 
 def _labels(
-    rows: list[Row],
+    rows: _LabelRows,
     names: list[str],
     columns: list[int],
     options: CsvOptions,
@@ -193,7 +225,7 @@ def _labels(
                 "missing",
                 who=who,
             )
-    numeric = [row for row in rows if all(map(looks_like_number, row.cells))]
+    numeric = sum(all(map(looks_like_number, row.cells)) for row in rows)
     is_class, note = _is_class(rows, numeric, names, options.task)
     if not is_class:
         targets = NumberColumns(range(len(names)), names, who, columns)
@@ -203,10 +235,9 @@ def _labels(
     if len(names) > 1:
         raise DataError("several label columns are only for regression", who=who)
     texts = [row.cells[0] for row in rows]
-    if len(numeric) == len(rows) and _all_whole(texts):
+    if numeric == len(rows) and _all_whole(texts):
         texts = [str(int(float(text))) for text in texts]
-    lines = [row.line for row in rows]
-    found = index_classes(texts, lines, who, options.class_names, limits)
+    found = index_classes(texts, rows.lines, who, options.class_names, limits)
     if len(found.class_names) < 2:
         raise DataError(
             f"expected at least two classes: every label in column {quoted(names[0])} is "
@@ -222,7 +253,7 @@ def _all_whole(texts: Sequence[str]) -> bool:
 
 
 def _is_class(
-    rows: list[Row], numeric: list[Row], names: list[str], task: Task
+    rows: _LabelRows, numeric: int, names: list[str], task: Task
 ) -> tuple[bool, tuple[str, ...]]:
     """Whether the label is a class, by the task or the cells, and a note where that was a guess."""
     if task != "auto":
@@ -230,9 +261,9 @@ def _is_class(
     distinct = {row.cells[0] for row in rows}
     if len(names) > 1:
         return False, ()
-    if len(numeric) < len(rows):
+    if numeric < len(rows):
         # Mostly numbers with many values: a typing slip in a regression target, not classes.
-        return len(numeric) * 2 <= len(rows) or len(distinct) <= MAX_GUESSED_CLASSES, ()
+        return numeric * 2 <= len(rows) or len(distinct) <= MAX_GUESSED_CLASSES, ()
     few = len(distinct) <= MAX_GUESSED_CLASSES and _all_whole(list(distinct))
     kind, other = ("classes", "regression") if few else ("targets", "classes")
     note = f"label column {quoted(names[0])} taken as {kind}; set task to {other} if it is not"
