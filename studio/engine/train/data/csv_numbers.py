@@ -1,5 +1,6 @@
 """Cells of a table to a float32 matrix, with the row and column of any that is not a number."""
 
+from array import array
 from collections.abc import Sequence
 from itertools import islice
 
@@ -35,29 +36,31 @@ class NumberColumns:
         self._positions = positions
         self._names = names
         self._who = who
-        self._rows: list[npt.NDArray[np.float64]] = []
-        self._lines: list[int] = []
+        self._values = array("d")
+        self._lines = array("q")
         self._blocks: list[npt.NDArray[np.float32]] = []
         self._block_rows = max(1, _BLOCK_CELLS // max(1, len(self._columns)))
 
     def append(self, row: Row) -> None:
         """Parse the columns of one row; DataError names the first bad cell."""
         cells = [row.cells[i] for i in self._columns]
+        begin = len(self._values)
         try:
-            values = np.fromiter(map(float, cells), np.float64, len(cells))
+            self._values.extend(map(float, cells))
+            are_numbers = True
         except ValueError:
-            values = None
+            are_numbers = False
         # float() reads "1_000"; no table means a number by that.
-        if values is None or "_" in "".join(cells):
+        if not are_numbers or "_" in "".join(cells):
+            del self._values[begin:]
             bad = next(i for i in self._columns if not looks_like_number(row.cells[i]))
             raise self._error(row.line, bad, row.cells[bad])
-        self._rows.append(values)
         self._lines.append(row.line)
-        if len(self._rows) == self._block_rows:
+        if len(self._lines) == self._block_rows:
             self._close_block()
 
     def _close_block(self) -> None:
-        block = np.stack(self._rows)
+        block = np.frombuffer(self._values).reshape(len(self._lines), len(self._columns))
         with np.errstate(over="ignore"):
             narrow = block.astype(np.float32)
         finite = np.isfinite(narrow)
@@ -66,7 +69,7 @@ class NumberColumns:
             at, column = divmod(place, len(self._columns))
             raise self._error(self._lines[at], self._columns[column], str(block[at, column]))
         self._blocks.append(narrow)
-        self._rows, self._lines = [], []
+        self._values, self._lines = array("d"), array("q")
 
     def _error(self, line: int, column: int, cell: str) -> DataError:
         position = column if self._positions is None else self._positions[column]
@@ -90,7 +93,7 @@ class NumberColumns:
 
     def matrix(self) -> npt.NDArray[np.float32]:
         """All rows so far as float32 [rows, columns]; empties the collector."""
-        if self._rows:
+        if self._lines:
             self._close_block()
         blocks, self._blocks = self._blocks, []
         if not blocks:

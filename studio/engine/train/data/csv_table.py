@@ -53,7 +53,6 @@ class CsvOptions:
 
 
 _DEFAULT_OPTIONS = CsvOptions()
-_KNOWN_CELLS = 1 << 12
 _ROWS = "a table has one row for every sample"
 
 
@@ -103,15 +102,11 @@ class _LabelRows:
         self.lines = array("q")
         self._cells: list[str] = []
         self._width = 1
-        self._known: dict[str, str] = {}
 
     def append(self, line: int, cells: list[str]) -> None:
         self.lines.append(line)
         self._width = len(cells)
-        for cell in cells:
-            if len(self._known) < _KNOWN_CELLS:
-                self._known.setdefault(cell, cell)
-            self._cells.append(self._known.get(cell, cell))
+        self._cells.extend(cells)
 
     def __iter__(self) -> Iterator[Row]:
         width = self._width
