@@ -256,13 +256,12 @@ class TensorTable(QTableView):
             return any(not self._is_left_out(place) for place in _LIVE)
         if self.horizontalHeader().sortIndicatorSection() in _LIVE:
             return True
-        wide = self.viewport().width()
-        return any(
-            self.columnViewportPosition(place) < wide
-            and self.columnViewportPosition(place) + self.columnWidth(place) > 0
-            for place in _LIVE
-            if not self.isColumnHidden(place)
-        )
+        return any(self._is_read(place) for place in _LIVE if not self.isColumnHidden(place))
+
+    def _is_read(self, place: int) -> bool:
+        """Whether the end of a column is in sight, where its numbers are."""
+        end = self.columnViewportPosition(place) + self.columnWidth(place)
+        return 0 < end <= self.viewport().width()
 
     def _is_left_out(self, place: int) -> bool:
         """Whether the user has hidden a column."""

@@ -242,6 +242,12 @@ def test_tensors_are_not_looked_at_for_columns_out_of_sight(
     assert table.keys_wanted()
     table.sortByColumn(0, Qt.SortOrder.AscendingOrder)
     assert table.keys_wanted() == ()
+    # The columns up to the first that is live are in sight, and of that one all but its digits.
+    least = [each.is_live for each in TENSOR_COLUMNS].index(True)
+    end = table.horizontalHeader().sectionPosition(least) + table.columnWidth(least)
+    bar.setValue(end - table.viewport().width() - 4)
+    assert 0 < table.columnViewportPosition(least) < table.viewport().width()
+    assert table.keys_wanted() == ()
     bar.setValue(table.horizontalHeader().sectionPosition(greatest))
     assert table.keys_wanted()
     pane.take_seen()
