@@ -32,17 +32,18 @@ def showing(
     return view
 
 
+def is_settled(view: TensorViewModel) -> bool:
+    """Whether the picture is that of the present layout."""
+    frame, placed = view.frame, view.placed
+    return (
+        frame is not None
+        and frame.tile is not None
+        and placed is not None
+        and frame.tile.sheet == placed.sheet
+        and frame.place == view.pointing.index
+    )
+
+
 def settled(studio: Studio, view: TensorViewModel) -> None:
     """Wait until the picture is that of the present layout."""
-
-    def is_there() -> bool:
-        frame, placed = view.frame, view.placed
-        return (
-            frame is not None
-            and frame.tile is not None
-            and placed is not None
-            and frame.tile.sheet == placed.sheet
-            and frame.place == view.pointing.index
-        )
-
-    studio.until(is_there)
+    studio.until(lambda: is_settled(view))

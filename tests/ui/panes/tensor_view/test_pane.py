@@ -21,6 +21,7 @@ from studio.ui.models.tensor_view_colours import colour_map
 from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from tests.ui.models.colour_vision import lab
+from tests.ui.models.tensor_view_desk import is_settled
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -47,18 +48,7 @@ def show(qtbot: QtBot, studio: Studio, pane: TensorViewPane, array: np.ndarray) 
 
 
 def settle(qtbot: QtBot, pane: TensorViewPane) -> None:
-    def is_there() -> bool:
-        view = pane.view
-        frame, placed = view.frame, view.placed
-        return (
-            frame is not None
-            and frame.tile is not None
-            and placed is not None
-            and frame.tile.sheet == placed.sheet
-            and frame.place == view.pointing.index
-        )
-
-    qtbot.waitUntil(is_there, timeout=20000)
+    qtbot.waitUntil(lambda: is_settled(pane.view), timeout=20000)
     QApplication.processEvents()
 
 
