@@ -67,18 +67,20 @@ class LiveView:
         self._set_frame(None)
 
     def settle(self) -> None:
-        """Have the picture's numbers on the host: the device may be about to close."""
+        """Have the picture and its numbers on the host: the device may be about to close."""
         frame = self.frame
         if frame is None or isinstance(frame.snapshot, ArraySnapshot):
             return
         old = frame.snapshot
         try:
-            array = old.array()
+            made = ArraySnapshot(old.name, old.array(), old.grad, old.moment)
+            # What the device has drawn has no tiles, and nobody will be asked for them any more.
+            sheets = () if frame.tiles else self.wish.sheets(made.shape)
+            tiles = frame.tiles or made.render(sheets, statistics=False).tiles
         except StudioError:
             self._set_frame(None)
             return
-        made = ArraySnapshot(old.name, array, old.grad, old.moment)
-        self._set_frame(replace(frame, snapshot=made))
+        self._set_frame(replace(frame, snapshot=made, tiles=tiles))
         self.changed.emit()
 
     def show_status(self, status: Status) -> None:

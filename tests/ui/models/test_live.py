@@ -516,3 +516,21 @@ def test_views_on_opengl_read_back_only_what_they_show(studio: Studio) -> None:
         running.finish()
         studio.live.ended()
         np.testing.assert_array_equal(shown(view), weights)
+
+
+@pytest.mark.gl
+def test_a_picture_drawn_by_the_device_is_there_behind_the_end_too(studio: Studio) -> None:
+    with open_backend("gl") as device, Trainer(task(epochs=1), device.backend) as trainer:
+        running = Running(studio, trainer)
+        view = opened(studio, "dense/kernel", sheets=map_of, from_device=True)
+        asked_for(studio, trainer, 1)
+        running.step()
+        studio.until(lambda: view.frame and view.frame.snapshot.moment.step == 1)
+        assert view.frame is not None
+        assert not view.frame.tiles
+        weights = trainer.network.session.read("dense/kernel").result()
+        running.trainer.control.stop()
+        running.future.result(60)
+        studio.live.ended()
+        assert view.frame.tile is not None
+        np.testing.assert_array_equal(view.frame.tile.low[0, :, :, 0], weights)

@@ -268,6 +268,8 @@ def test_a_closed_window_gives_everything_back_while_training_goes_on(window: Wi
 def test_the_last_picture_stays_when_the_training_ends(window: Window) -> None:
     pane = window.panes[1]
     window.wait_drawn(pane)
+    # The first picture is painted; of what is drawn the host has no numbers.
+    window.qtbot.waitUntil(lambda: pane.view.frame and not pane.view.frame.tiles, timeout=30000)
     window.trainer.control.stop()
     window.future.result(60)
     window.studio.live.ended()
@@ -275,7 +277,12 @@ def test_the_last_picture_stays_when_the_training_ends(window: Window) -> None:
     assert frame is not None
     assert isinstance(frame.snapshot, ArraySnapshot)
     assert pane.sheet.surface is None or not pane.sheet.surface.isVisible()
-    window.qtbot.waitUntil(lambda: pane.view.picture() is not None, timeout=20000)
+    picture, values = pane.view.picture(), frame.snapshot.array()
+    assert picture is not None
+    down, across = picture.tile.sheet.block
+    for (row, column), high in np.ndenumerate(picture.tile.high[0, :, :, 0]):
+        block = values[row * down : (row + 1) * down, column * across : (column + 1) * across]
+        assert high == block.max()
 
 
 def test_a_device_that_cannot_draw_is_told_and_the_picture_is_painted(window: Window) -> None:
