@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.column_sums import product_fold
@@ -51,6 +52,9 @@ class Product:
         result: the storage written.
         adds: whether it is added to.
         batches: independent products.
+        depths: where not empty, the products of the batch make one result together: these are the
+            depths they have, ``depth`` being the longest, and the kernel says where rows lie, some
+            of which may be of no use.
         fixed_depth: whether the depth is the same for every batch length.
         gaps: whether the left factor has elements that lie nowhere and are 0.
         busy: whether finding a depth index's place takes divisions; registers are short then.
@@ -69,6 +73,7 @@ class Product:
     result: Ref
     adds: bool = False
     batches: int = 1
+    depths: tuple[int, ...] = ()
     fixed_depth: bool = True
     gaps: bool = False
     busy: bool = False
@@ -97,6 +102,9 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
     fit = affordable(product, tiles, case.traits.shared_bytes)
     tuned = case.traits.choices.tile(case, product, fit)
     tile, parts = tuned or best_tile(*size, fit, software=case.traits.is_software)
+    if product.depths:
+        # Sums of parts in a dispatch of their own would not know where the rows lie.
+        parts = min(parts, MOST_JOINED) if _joins(case, product, tile, 1) else 1
     chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
     parts = max(groups_for(product.depth, chunk), 1)
     joins = parts > 1 and _joins(case, product, tile, parts)
@@ -134,11 +142,20 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
 
 def _tally_grid(case: Case, product: Product, tile: Tile) -> TallyGrid | None:
     """How a tile's work group takes sums along: of four columns an invocation."""
-    if not tile.shared or tile.per_col != 4 or product.batches > 1:
+    if not tile.shared or tile.per_col != 4:
+        return None
+    if product.batches > 1 and not _cut_evenly(case, product, tile):
         return None
     # Each invocation hands four sums at a time over through shared memory.
     has_room = shared_bytes(product, tile) + 16 * tile.threads <= case.traits.shared_bytes
     return TallyGrid(tile.rows, tile.cols // 4) if has_room else None
+
+
+def _cut_evenly(case: Case, product: Product, tile: Tile) -> bool:
+    """Whether tiles of several products cut the rows of one result into parts of one length."""
+    rows = prod(case.shape_of(product.result)[:-1])
+    all_there = rows == product.rows * product.batches
+    return bool(product.depths) and all_there and product.rows % tile.rows == 0
 
 
 def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
@@ -178,6 +195,7 @@ def shared_bytes(product: Product, tile: Tile) -> int:
 
 
 def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | str]:
+    even = all(depth % tile.depth == 0 for depth in product.depths or (product.depth,))
     return {
         **tile.macros(),
         "LEFT_VEC": int(product.left.vector),
@@ -186,7 +204,7 @@ def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | s
         "RIGHT_ALONG_K": int(product.right.along_depth),
         "LEFT_GAPS": int(product.gaps),
         "OUT_VEC": int(out_vector),
-        "EVEN_DEPTH": int(product.fixed_depth and product.depth % tile.depth == 0),
+        "EVEN_DEPTH": int(product.fixed_depth and even),
         "HAS_BIAS": int(product.bias is not None),
         **product.defines,
     }

@@ -114,29 +114,34 @@ def test_a_convolution_leaves_the_statistics_of_what_it_makes(
 
 
 def chain(
-    size: tuple[int, int], channels: Sequence[int], adds: bool, halo: bool
+    size: tuple[int, int],
+    channels: Sequence[int],
+    adds: bool,
+    halo: bool,
+    window: Window = SAME,
 ) -> tuple[Program, dict[str, Ref], list[Ref]]:
     """Convolution, normalisation, rectifier, convolution, and back to the first one's result."""
     pad = ((0, 0), (1, 1), (1, 1), (0, 0)) if halo else ()
     lines = Lines()
+    out = (BATCH, *window.out(*size), channels[2])
     refs = {
         "x": lines.input("x", (BATCH, *size, channels[0])),
-        "seed": lines.input("seed", (BATCH, *size, channels[2])),
+        "seed": lines.input("seed", out),
         "w": lines.kept("w", (3, 3, *channels[:2])),
         "v": lines.kept("v", (3, 3, *channels[1:])),
     }
     inner = (BATCH, *size, channels[1])
     made, normal = lines.made("made", inner), lines.made("normal", inner)
-    y, z = lines.made("y", inner, pad=pad), lines.made("z", (BATCH, *size, channels[2]))
+    y, z = lines.made("y", inner, pad=pad), lines.made("z", out)
     lines.add("forward", "CONV2D", w=refs["w"], x=refs["x"], y=made, **SAME.fields())
     kept = normalisation(lines, "norm", made, normal, channels[1])
     lines.add("forward", "RELU", x=normal, y=y)
-    lines.add("forward", "CONV2D", w=refs["v"], x=y, y=z, **SAME.fields())
+    lines.add("forward", "CONV2D", w=refs["v"], x=y, y=z, **window.fields())
     lines.add("backward", "COPY", x=refs["seed"], y=z.gradient)
     if adds:
         lines.add("backward", "FILL", y=y.gradient, number=0.5)
     lines.add("backward", "FUSE", kind="epilogue")
-    fields = {**SAME.fields(), "set": ("w",) if adds else ("w", "x")}
+    fields = {**window.fields(), "set": ("w",) if adds else ("w", "x")}
     lines.add("backward", "GRADS_CONV2D", w=refs["v"], x=y, y=z, **fields)
     lines.add("backward", "GRADS_RELU", x=normal, y=y, set=("x",))
     lines.add("backward", "END")
@@ -161,7 +166,34 @@ def test_a_gradient_leaves_the_sums_of_what_it_makes(
 ) -> None:
     program, _, results = chain(size, channels, adds, halo)
     assert not COLUMNS & {*kernels(backend, program, batch)}
-    x, seed = draw(batch, *size, channels[0]), draw(batch, *size, channels[2])
+    check_chain(backend, program, results, size, channels, batch, adds, SAME)
+
+
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize(
+    ("size", "batch", "taken"), [((8, 16), 4, True), ((6, 10), 3, False), ((7, 16), 8, False)]
+)
+def test_a_strided_gradient_leaves_sums_where_parts_of_its_phases_are_of_one_length(
+    backend: GlBackend, size: tuple[int, int], batch: int, taken: bool, adds: bool
+) -> None:
+    window, channels = SAME._replace(stride=(2, 2)), (4, 16, 32)
+    program, _, results = chain(size, channels, adds, False, window)
+    assert bool(COLUMNS & {*kernels(backend, program, batch)}) != taken
+    check_chain(backend, program, results, size, channels, batch, adds, window)
+
+
+def check_chain(
+    backend: GlBackend,
+    program: Program,
+    results: Sequence[Ref],
+    size: tuple[int, int],
+    channels: Sequence[int],
+    batch: int,
+    adds: bool,
+    window: Window,
+) -> None:
+    """Gradients of a chain's normalisation equal those written out in float64."""
+    x, seed = draw(batch, *size, channels[0]), draw(batch, *window.out(*size), channels[2])
     w, v = draw(3, 3, *channels[:2]) * 0.2, draw(3, 3, *channels[1:]) * 0.2
     given = parameters("norm", channels[1])
     fed = {name: a.astype(np.float32) for name, a in zip("xwv", (x, w, v), strict=True)}
@@ -173,7 +205,7 @@ def test_a_gradient_leaves_the_sums_of_what_it_makes(
     inverse = 1.0 / np.sqrt(var + EPS)
     xhat = (made - mean) * inverse
     normal = xhat * given["norm_gamma"] + given["norm_beta"]
-    dy, _ = conv_gradients(np.maximum(normal, 0.0), v, seed, SAME)
+    dy, _ = conv_gradients(np.maximum(normal, 0.0), v, seed, window)
     dy = (dy + 0.5 * adds) * (normal > 0)
     axes = (0, 1, 2)
     centred = dy - dy.mean(axes) - xhat * (dy * xhat).mean(axes)

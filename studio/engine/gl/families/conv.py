@@ -8,6 +8,7 @@ from studio.engine.gl.column_sums import column_sums
 from studio.engine.gl.direct_convolution import direct_pass, is_direct
 from studio.engine.gl.direct_weights import WeightGrid, weight_grid, weight_passes
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.phases import PhaseGrid
 from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
 from studio.engine.gl.tallies import TallyGrid
@@ -76,15 +77,26 @@ def _grad_x(case: Case) -> Products:
         return ()
     kh, kw, channels, filters = case.shape("w")
     n, height, width, _ = case.shape("x")
+    rows, depth, batches = n * height * width, kh * kw * filters, 1
+    depths: tuple[int, ...] = ()
+    defines = geometry(case)
+    grid = PhaseGrid(case)
+    if grid.count > 1:
+        rows, batches = n * grid.pixels, grid.count
+        depths = tuple(taps * filters for taps in grid.taps)
+        depth = depths[0]
+        defines |= grid.macros()
     return (
         Product(
-            "grads_conv2d_dx", n * height * width, channels, kh * kw * filters,
+            "grads_conv2d_dx", rows, channels, depth,
             Factor("dy", True, case.layout("dy").vector_rows),
             Factor("w", True, case.layout("w").vector_rows),
             case.ref("dx"),
             adds=case.adds("dx"),
+            batches=batches,
+            depths=depths,
             gaps=not pointwise(case),
-            defines=geometry(case),
+            defines=defines,
         ),
     )  # fmt: skip
 

@@ -32,6 +32,18 @@ vec4 take_right4(int cell);
 // Which product of the batch this invocation works on; kernels read it in their first steps.
 int product_batch;
 
+// PHASED: the products of the batch make one result together, each has a depth of its own, maybe none,
+// and the kernel says where a row lies; -1 for one that is not there.
+#ifdef PHASED
+void begin_phase();
+int placed_row(int m);
+#define FORMER_ROWS (product_batch * product_rows())
+#define HAS_DEPTH(work) (work.first < work.last)
+#else
+#define FORMER_ROWS 0
+#define HAS_DEPTH(work) true
+#endif
+
 struct Work {
     int row;
     int col;
@@ -51,6 +63,9 @@ Work work_of(int index) {
     index /= rows;
     work.part = index % LAUNCH_0;
     product_batch = index / LAUNCH_0;
+#ifdef PHASED
+    begin_phase();
+#endif
     work.first = work.part * LAUNCH_1;
     work.last = min(product_depth(), work.first + LAUNCH_1);
     return work;
@@ -65,7 +80,13 @@ int within_cols(int n) { return min(n, product_cols() - (RIGHT_VEC == 1 && RIGHT
 void put_product(Work work, int m, int n, vec4 value) {
     int rows = product_rows(), cols = product_cols();
     if (m >= rows || n >= cols) return;
+#ifdef PHASED
+    m = placed_row(m);
+    if (m < 0) return;
+    int at = m * cols + n;
+#else
     int at = (product_batch * rows + m) * cols + n;
+#endif
 #if PARTIAL
     at += work.part * product_batches() * rows * cols;
     for (int e = 0; e < 4; ++e) if (n + e < cols) scratch[at + e] = value[e];

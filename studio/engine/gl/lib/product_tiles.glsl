@@ -84,8 +84,10 @@ void main() {
     ivec2 at = spot(mine);
     for (int e = 0; e < SUMS; ++e) sum[e] = vec4(0.0);
     prepare(work);
-    fetch(work.first, work.last);
-    keep(0, work.first, work.last);
+    if (HAS_DEPTH(work)) {
+        fetch(work.first, work.last);
+        keep(0, work.first, work.last);
+    }
     END_ROUND;
     int left = slice * (SLICE_DEPTH / 4) * LEFT_STEP + at.y;
     int right = 2 * LEFT_ROOM + slice * (SLICE_DEPTH / 4) * RIGHT_STEP + at.x;
@@ -101,6 +103,6 @@ void main() {
         int row = work.row + (at.y + m / 4 * THREADS_M) * 4 + m % 4;
         put_product(work, row, work.col + (at.x + q * THREADS_N) * 4, total[j]);
     }
-    TALLY(work.row / TILE_M, work.col + at.x * 4);
+    TALLY((FORMER_ROWS + work.row) / TILE_M, work.col + at.x * 4);
 }
 #endif
