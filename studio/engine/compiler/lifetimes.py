@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Ref
@@ -79,7 +79,9 @@ def touches(program: Program, ins: Instruction) -> Iterator[tuple[Storage, bool]
 
 
 def lifetimes(
-    program: Program, without: Container[Storage] = (), lingering: Container[str] = ()
+    program: Program,
+    without: Container[Storage] = (),
+    lingers: Callable[[Instruction], int] = lambda _: 0,
 ) -> dict[Storage, Span]:
     """The span of every transient storage that a run touches, feeds or fetches.
 
@@ -90,8 +92,8 @@ def lifetimes(
     Args:
         program: what runs.
         without: storages that need no room.
-        lingering: mnemonics of which a part may run beside the next kernel; what they read is
-            needed until that has run.
+        lingers: how many kernels further a part of an instruction may run; what it reads is needed
+            until those have run.
     """
     spans = group_spans(program)
     end = max(len(spans) - 1, 0)
@@ -105,8 +107,10 @@ def lifetimes(
             first, last = found.get(storage, span)
             if needs_before and storage not in found:
                 kept.add(storage)
-            if needs_before and ins.mnemonic in lingering:
-                last = max(last, spans[min(span.last + 1, end)].last)
+            reach = span.last
+            for _ in range(lingers(ins) if needs_before else 0):
+                reach = spans[min(reach + 1, end)].last
+            last = max(last, reach)
             found[storage] = Span(first, max(last, span.last))
     for storage in (program.storage(Ref(i)) for i in program.outputs):
         if transient(program, storage):

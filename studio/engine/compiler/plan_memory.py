@@ -12,6 +12,7 @@ from studio.engine.compiler.lifetimes import Span, inner_gradients, lifetimes
 from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
+from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 
@@ -160,8 +161,7 @@ def plan_memory(
     """
     registers = target.fuses_gradients and not keep_all
     without = inner_gradients(program) if registers else ()
-    lingering = target.lingering if batch <= target.lingering_rows else ()
-    spans = lifetimes(program, without, lingering)
+    spans = lifetimes(program, without, lambda ins: _lingers(program, ins, batch, target))
     if keep_all:
         end = max(len(program) - 1, 0)
         spans = dict.fromkeys(spans, Span(0, end))
@@ -197,6 +197,16 @@ def storage_bytes(program: Program, storage: Storage, batch: int, rows: int, tar
         descriptor.dtype.device_itemsize if target.name == "gl" else descriptor.dtype.itemsize
     )
     return _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
+
+
+def _lingers(program: Program, ins: Instruction, batch: int, target: Target) -> int:
+    """Kernels behind an instruction until which what it reads must last."""
+    if ins.mnemonic not in target.lingering:
+        return int(ins.mnemonic in target.overtaken)
+    if batch <= target.lingering_rows:
+        return 1
+    few = target.few_outputs > 0 and program.tensor(ins.ref("w")).shape[0] <= target.few_outputs
+    return 2 * int(few)
 
 
 ORDERS: tuple[Callable[[Span, int], tuple[int, int]], ...] = (

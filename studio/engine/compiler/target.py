@@ -22,6 +22,10 @@ class Target:
         lingering: mnemonics of which a part may run beside the kernel behind them, which must not
             write where they read.
         lingering_rows: longest batch with which they do; more work fills a device by itself.
+        few_outputs: outputs up to which a dense layer's gradients never fill a device, so that with
+            a longer batch theirs may run beside the second kernel behind them.
+        overtaken: mnemonics before which the kernel behind them may run; what they read is not
+            where that one writes.
     """
 
     name: str
@@ -34,6 +38,8 @@ class Target:
     padded_writers: frozenset[str] = frozenset()
     lingering: frozenset[str] = frozenset()
     lingering_rows: int = 0
+    few_outputs: int = 0
+    overtaken: frozenset[str] = frozenset()
 
 
 PADDED_WRITERS = frozenset(
@@ -87,5 +93,7 @@ GL = Target(
     padded_writers=PADDED_WRITERS,
     lingering=frozenset({"GRADS_LINEAR"}),
     lingering_rows=256,
+    few_outputs=16,
+    overtaken=frozenset({"GRADS_LOSS_CE", "GRADS_LOSS_SPARSE_CE"}),
 )
 """Any OpenGL 4.3 device."""

@@ -20,7 +20,7 @@ from studio.engine.gl.reads import read_later
 from studio.engine.gl.recorder import Dispatch, Recording, issue
 from studio.engine.gl.step_issue import StepIssue
 from studio.engine.gl.storages import Storages
-from studio.engine.gl.tally_links import plan_entries
+from studio.engine.gl.tally_links import early_storages, plan_entries
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
@@ -150,7 +150,9 @@ class GlExecutable:
         """Look at a tensor from the next run on; see ``Executable.attach``."""
         ref = find_ref(self._program, tap.name, tap.grad)
         after = tap.index_in(self._program)
-        point = capture_point(self._storages.plan, entries(self._program), ref, after)
+        found = entries(self._program)
+        early = early_storages(self._planner(self._storages), found) if after is not None else {}
+        point = capture_point(self._storages.plan, found, ref, after, early=early)
         self._board.clock = clock
         self._board.attach(Attached(tap, ref, point))
 
@@ -212,7 +214,10 @@ class GlExecutable:
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
         fast = not self._work.engine.info.is_software
-        self._step = StepIssue(self._work.gl, self._recording.ordered, fast=fast)
+        recorded = self._recording
+        self._step = StepIssue(
+            self._work.gl, recorded.ordered, fast=fast, seamless=recorded.seamless
+        )
         self._parts = (-1, [])
         self._costs = None
         self._generation = self._session.generation
@@ -237,14 +242,17 @@ class GlExecutable:
     def _issue_steps(self, steps: int, stop: Callable[[], bool] | None) -> int:
         recording = self._ready()
         stopping = self._work.engine.stopping
+        follows = False
         for done in range(steps):
             if stopping.is_set() or (stop is not None and stop()):
                 self._throttle.settle()
                 return done
             if self._board.attached:
                 self._issue_watched(recording)
+                follows = False
             else:
-                self._step.step()
+                self._step.step(follows=follows)
+                follows = True
             self._throttle.step_issued(stopping, more=done + 1 < steps)
         self._work.gl.check("running a step")
         return steps

@@ -55,9 +55,9 @@ class Levels:
     def __init__(self) -> None:
         self._touched: dict[int, dict[tuple[int, int], _Touched]] = {}
 
-    def place(self, reads: Sequence[Span], writes: Sequence[Span]) -> int:
-        """The level of the next dispatch of the program; remembers its ranges."""
-        level = 0
+    def place(self, reads: Sequence[Span], writes: Sequence[Span], least: int = 0) -> int:
+        """The level of the next dispatch, ``least`` or a later one; remembers its ranges."""
+        level = least
         read = [self._own(span) for span in reads]
         written = [self._own(span) for span in writes]
         for own in read:
@@ -91,29 +91,61 @@ Touches = tuple[Sequence[Span], Sequence[Span]]
 
 
 def with_patience(
-    levels: Sequence[int], touches: Sequence[Touches], patient: Sequence[bool]
+    levels: Sequence[int], touches: Sequence[Touches], patience: Sequence[int]
 ) -> list[int]:
-    """Levels with patient dispatches one level later, where nobody waits for them there.
+    """Levels with patient dispatches some levels later, as far as nobody waits for them there.
 
     Args:
         levels: as ``Levels`` gave them, in the program's order.
         touches: what each dispatch reads and writes.
-        patient: which of them had better run beside what comes next.
+        patience: how many levels later each had better run, beside what comes next.
     """
     found = list(levels)
     last = max(levels, default=0)
     # From the end, so that who waits for a patient one may already have made room for it.
     for number in reversed(range(len(levels))):
-        level = levels[number]
-        if not patient[number] or level == last:
-            continue
+        end = min(levels[number] + patience[number], last)
         later = range(number + 1, len(levels))
-        close = (k for k in later if found[k] <= level + 1)
-        if not any(_meet(touches[number], touches[k]) for k in close):
-            found[number] = level + 1
+        while found[number] < end:
+            close = (k for k in later if found[k] <= found[number] + 1)
+            if any(_meet(touches[number], touches[k]) for k in close):
+                break
+            found[number] += 1
     return found
 
 
+def without_seam(
+    levels: Sequence[int], touches: Sequence[Touches], patience: Sequence[int]
+) -> list[int] | None:
+    """Levels of which the first, run again, may begin while the last one still runs.
+
+    What of the first level would have to wait for the last begins with the second one instead;
+    None where that is not enough, or takes a level more.
+
+    Args:
+        levels: one per dispatch, in the program's order.
+        touches: what each dispatch reads and writes.
+        patience: how many levels later each had better run, see ``with_patience``.
+    """
+    last = max(levels, default=0)
+    least = [int(level == 0 and _any_at(last, levels, touches, own))
+             for level, own in zip(levels, touches, strict=True)]  # fmt: skip
+    found = list(levels)
+    if any(least):
+        again = Levels()
+        found = [again.place(*own, k) for own, k in zip(touches, least, strict=True)]
+        found = with_patience(found, touches, patience)
+    firsts = [own for level, own in zip(found, touches, strict=True) if level == 0]
+    stays = last > 0 and max(found) == last and bool(firsts)
+    return None if not stays or any(_any_at(last, found, touches, own) for own in firsts) else found
+
+
+def _any_at(level: int, levels: Sequence[int], touches: Sequence[Touches], own: Touches) -> bool:
+    """Whether a dispatch meets any of a level."""
+    return any(k == level and _meet(own, one) for k, one in zip(levels, touches, strict=True))
+
+
 def _meet(first: Touches, second: Touches) -> bool:
+    """Whether one of two dispatches has to wait for the other."""
     reads, writes = first
     return _overlap(reads, second[1]) or _overlap(writes, second[1]) or _overlap(writes, second[0])

@@ -52,6 +52,8 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     ]
     if one.given is not None:
         bindings.append(TallyBinding(one.given.key, one.scratch, Use.READ))
+    elif one.leaves is not None:
+        bindings.append(TallyBinding(one.leaves.key, one.scratch, Use.WRITE))
     elif one.scratch:
         fills = one.fills or one.arrivals > 0
         use = Use.WRITE if fills else scratch_use(all_text(body))
@@ -97,7 +99,7 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         groups = (groups_for(count, prod(one.local)), 1, 1)
     if groups[1:] == (1, 1):
         groups = split_line(groups[0])
-    return Planned(source, tuple(bindings), groups, one.launch, variant, one.patient)
+    return Planned(source, tuple(bindings), groups, one.launch, variant, int(one.patient))
 
 
 def _place_of(ref: Ref, accesses: Sequence[Access], refs: Sequence[Ref]) -> int | None:

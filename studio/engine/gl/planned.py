@@ -95,7 +95,7 @@ class Planned:
         groups: work groups, already folded to what drivers take.
         launch: the two numbers a kernel sees as ``LAUNCH_0`` and ``LAUNCH_1``.
         variant: name of the variant, for profiles.
-        patient: may wait for the level behind the one it could run at.
+        patience: levels it may wait behind the one it could run at, see ``hazards.with_patience``.
     """
 
     source: KernelSource
@@ -103,4 +103,4 @@ class Planned:
     groups: Groups
     launch: tuple[int, int] = (0, 0)
     variant: str = "simple"
-    patient: bool = False
+    patience: int = 0

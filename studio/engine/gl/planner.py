@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import TYPE_CHECKING
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.gl.assignments import Assignment, assignments_of, is_row, storages_of
@@ -24,6 +25,9 @@ from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.norm import is_affine
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
+
+if TYPE_CHECKING:
+    from studio.engine.gl.row_losses import RowLoss
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,13 @@ class Planner:
         return self.plan_taking(entry)[0]
 
     def plan_taking(
-        self, entry: Entry, tallies: Sequence[Tally] = (), given: Tallied | None = None
+        self,
+        entry: Entry,
+        tallies: Sequence[Tally] = (),
+        given: Tallied | None = None,
+        row_loss: RowLoss | None = None,
+        back: Entry | None = None,
+        has_dx: bool = False,
     ) -> tuple[list[Planned], list[Tallied]]:
         """The dispatches of an entry, and the sums that they take along.
 
@@ -67,12 +77,19 @@ class Planner:
             entry: what is planned.
             tallies: sums that would be good to have of what it stores.
             given: sums it begins with, taken along by another entry.
+            row_loss: the loss of the rows it makes, to be taken along.
+            back: the entry whose gradient of the layer's input is taken along with it.
+            has_dx: whether the gradient of its own input was taken along so.
 
         Raises:
             BackendError: an instruction has no kernel, or none for its shapes.
         """
         first = self.first_case(entry)
         first.tallied = given
+        first.row_loss, first.has_dx = row_loss, has_dx
+        if back is not None:
+            first.back = self.first_case(back)
+            return self._passes(first, self._tail(first.back, map(self.case, back.parts[1:])))
         if self._has_epilogue(entry):
             return self._with_epilogue(first, [self.case(p) for p in entry.parts[1:]], tallies)
         if len(entry.parts) == 1 and not is_row(entry.parts[0]) and not _is_update(entry):
@@ -159,9 +176,13 @@ class Planner:
     ) -> tuple[list[Planned], list[Tallied]]:
         if self.traits.is_software and any(is_affine(case.ins) for case in tail):
             return self._one_after_another(producer, tail), []
+        return self._passes(producer, self._tail(producer, tail), tallies)
+
+    def _tail(self, producer: Case, tail: Iterable[Case]) -> Epilogue | None:
+        """What the kernel of a group does where it stores its result."""
         assignments = tuple(a for case in tail for a in assignments_of(case.ins))
         epilogue = Epilogue(assignments, _produced(producer), producer.layout_of, self.stored)
-        return self._passes(producer, epilogue if assignments else None, tallies)
+        return epilogue if assignments else None
 
     def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
         """A group whose tail is a kernel of its own, in place where nobody else reads the product.

@@ -13,7 +13,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl import constants as const
 from studio.engine.gl.accessors import Use
 from studio.engine.gl.bindings import BoundSlices
-from studio.engine.gl.hazards import Hazards, Levels, Span, with_patience
+from studio.engine.gl.hazards import Hazards, Levels, Span, with_patience, without_seam
 from studio.engine.gl.planned import (
     ArenaBinding,
     ArrivalsBinding,
@@ -87,6 +87,7 @@ class Recording:
         self._tallies: dict[int, Slice] = {}
         self.dispatches: list[Dispatch] = []
         self.ordered: list[Dispatch] = []
+        self.seamless = False
 
     @property
     def nbytes(self) -> int:
@@ -97,7 +98,8 @@ class Recording:
         """Resolve dispatches and append them; called once per recording.
 
         ``dispatches`` has them as the program does, for whoever looks in between; ``ordered`` has
-        those that do not wait for each other side by side, with few barriers.
+        those that do not wait for each other side by side, with few barriers. ``seamless`` says
+        whether these may follow themselves without the barrier in front.
         """
         scratch = self._make_scratch(planned)
         numbers = self._make_numbers(planned)
@@ -120,7 +122,11 @@ class Recording:
             self.dispatches.append(dispatch)
             touches.append((reads, writes))
             found.append(levels.place(reads, writes))
-        settled = with_patience(found, touches, [one.patient for one in planned])
+        patience = [one.patience for one in planned]
+        settled = with_patience(found, touches, patience)
+        joined = without_seam(settled, touches, patience)
+        self.seamless = joined is not None
+        settled = joined or settled
         placed = [
             (level, replace(one, patient=level > soonest))
             for level, soonest, one in zip(settled, found, self.dispatches, strict=True)
@@ -269,13 +275,21 @@ def _scratch_of(planned: Planned) -> ScratchBinding | None:
 
 
 def side_by_side(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
-    """Dispatches by level, those put off to it last, with a barrier before each level."""
+    """Dispatches by level with a barrier before each; last those put off to it and single groups.
+
+    Large dispatches that begin first fill the device; what is small finds room beside their end.
+    """
     found: list[Dispatch] = []
     current = -1
-    for level, one in sorted(placed, key=lambda item: (item[0], item[1].patient)):
+    for level, one in sorted(placed, key=_turn):
         found.append(replace(one, barrier=level != current))
         current = level
     return found
+
+
+def _turn(item: tuple[int, Dispatch]) -> tuple[int, bool]:
+    level, one = item
+    return level, one.patient or one.groups == (1, 1, 1)
 
 
 def _span(part: Slice) -> Span:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
+from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
@@ -15,6 +16,9 @@ from studio.engine.gl.layout import Layout
 from studio.engine.gl.tallies import Tallied, TallyGrid
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Program
+
+if TYPE_CHECKING:
+    from studio.engine.gl.row_losses import RowLoss
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ class Pass:
             device offers.
         takes: where it can take sums along of the columns of what it stores.
         given: its scratch storage are the sums taken along for it.
-        patient: its result is wanted late, and it had better run beside what comes next.
+        leaves: its scratch storage are sums that it takes along for another entry.
+        patient: its result is wanted late, and it had better run so many levels later, beside what
+            comes there; true is one.
         holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
             ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
@@ -84,7 +90,8 @@ class Pass:
     spares: bool = False
     takes: TallyGrid | None = None
     given: Tallied | None = None
-    patient: bool = False
+    leaves: Tallied | None = None
+    patient: int = 0
     holds: int = 0
     partial: bool = False
 
@@ -105,7 +112,10 @@ class Case:
 
     Attributes:
         tail_storages: storages that what follows in its group brings to its kernel.
-        tallied: sums over its columns that another entry has left.
+        tallied: sums over its columns that another entry has left, or the losses of its rows.
+        row_loss: the loss that is taken along of the rows it makes.
+        back: its own gradient, of which that of its input is taken along with the loss.
+        has_dx: whether the gradient of its input is made by another entry already.
     """
 
     def __init__(
@@ -128,6 +138,9 @@ class Case:
         self._wanted = frozenset(name for name, _ in targets)
         self.tail_storages = 0
         self.tallied: Tallied | None = None
+        self.row_loss: RowLoss | None = None
+        self.back: Case | None = None
+        self.has_dx = False
 
     def has(self, name: str) -> bool:
         """Whether an accessor name stands for a present operand or the gradient of one."""

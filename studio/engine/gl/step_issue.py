@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,27 +39,42 @@ class StepIssue:
         gl: entry points of the context; every method runs on its thread.
         dispatches: what a step consists of, in order.
         fast: whether the device is so fast that the host's time counts.
+        seamless: whether a step that follows itself needs no barrier in front.
     """
 
-    def __init__(self, gl: EntryPoints, dispatches: Sequence[Dispatch], *, fast: bool) -> None:
+    def __init__(
+        self,
+        gl: EntryPoints,
+        dispatches: Sequence[Dispatch],
+        *,
+        fast: bool,
+        seamless: bool = False,
+    ) -> None:
         self._gl = gl
         # A copy: the rows have addresses of what belongs to the dispatches.
         self._dispatches = tuple(dispatches)
+        self._following = self._dispatches
+        if seamless and dispatches:
+            self._following = (replace(dispatches[0], barrier=False), *dispatches[1:])
         self._left = WORTHWHILE if fast and gl.bind_buffers_range is not None else -1
         self._send: SendRows | None = None
-        self._functions = self._rows = np.zeros(0, np.int64)
+        self._functions = self._rows = self._following_rows = np.zeros(0, np.int64)
 
     @property
     def compiled(self) -> bool:
         """Whether steps are sent from machine code by now."""
         return self._send is not None
 
-    def step(self) -> None:
-        """Send one step; nothing is asked back and the interpreter lock is let go."""
+    def step(self, *, follows: bool = False) -> None:
+        """Send one step; nothing is asked back and the interpreter lock is let go.
+
+        Args:
+            follows: whether the last thing sent to the driver was the same step, sent from here.
+        """
         if self._send is not None:
-            self._send(self._functions, self._rows)
+            self._send(self._functions, self._following_rows if follows else self._rows)
             return
-        issue(self._gl, self._dispatches)
+        issue(self._gl, self._following if follows else self._dispatches)
         if self._left > 0:
             self._left -= 1
             if self._left == 0:
@@ -72,6 +88,7 @@ class StepIssue:
             called = (gl.memory_barrier, gl.use_program, gl.bind_buffers_range, gl.dispatch_compute)
             self._functions = np.array([_address(f) for f in called], np.int64)
             self._rows = rows_of(self._dispatches)
+            self._following_rows = rows_of(self._following)
             self._send = send
 
 

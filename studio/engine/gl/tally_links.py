@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from studio.engine.gl.families.norm import joins_tallies
-from studio.engine.gl.tallies import Tallied, Tally
+from studio.engine.gl.row_losses import row_losses
+from studio.engine.gl.tallies import Tally
 from studio.engine.gl.update_notes import noted_updates
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.ops.norm import BatchNormBase
@@ -24,7 +25,8 @@ def plan_entries(
 ) -> list[list[Planned]]:
     """The dispatches of all entries of a program, in order.
 
-    Where an entry makes what a normalisation begins with sums of, it takes those along.
+    Where an entry makes what a normalisation begins with sums of, it takes those along; one that
+    makes rows takes their loss along.
 
     Args:
         planner: plans single entries.
@@ -32,19 +34,39 @@ def plan_entries(
         hear: told every dispatch as soon as it is planned.
     """
     wanted = wanted_tallies(planner, found)
-    given: dict[int, Tallied] = {}
+    losses = row_losses(planner, found, wanted)
+    given = {one.loss: one.left for one in losses}
+    makers = {one.maker: one for one in losses}
+    backs = {one.back for one in losses}
     plans: list[list[Planned]] = []
-    noted = noted_updates(planner, found)
+    noted = noted_updates(planner, found) | {one.gradient: [] for one in losses}
     for number, entry in enumerate(found):
         planned = noted.get(number)
         if planned is None:
-            planned, taken = planner.plan_taking(entry, wanted.get(number, ()), given.get(number))
+            loss = makers.get(number)
+            back = found[loss.back] if loss is not None and loss.back >= 0 else None
+            planned, taken = planner.plan_taking(
+                entry, wanted.get(number, ()), given.get(number), loss, back, number in backs
+            )
             given |= {one.key: one for one in taken}
         plans.append(planned)
         if hear is not None:
             for one in planned:
                 hear(one)
     return plans
+
+
+def early_storages(planner: Planner, found: Sequence[Entry]) -> dict[Storage, int]:
+    """Storages that are written before the program says so, and from which instruction on."""
+    program = planner.program
+    early: dict[Storage, int] = {}
+    for one in row_losses(planner, found, wanted_tallies(planner, found)):
+        refs = {one.ins.ref("p").gradient} if one.gradient >= 0 else set()
+        if one.back >= 0:
+            weights = {found[one.maker].parts[0].ref(name).gradient for name in ("w", "b")}
+            refs |= found[one.back].writes() - weights
+        early |= {program.storage(ref): found[one.maker].index for ref in refs}
+    return early
 
 
 def wanted_tallies(planner: Planner, found: Sequence[Entry]) -> dict[int, list[Tally]]:

@@ -1,4 +1,8 @@
-"""Lets the step block move on while updates run: what they need of it is noted when they begin."""
+"""Lets the step block move on while updates run: what they need of it is noted when they begin.
+
+What writes a step's numbers down needs the note as well: it waits for the loss, and the next step
+need not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from studio.engine.gl.accessors import Access, Use
 from studio.engine.gl.layout import Layout
+from studio.engine.gl.pass_kernel import operands_of
 from studio.engine.gl.planned import Planned, StorageBinding, TallyBinding
 from studio.engine.gl.source import assemble, kernel_text
+from studio.engine.gl.specs import choose
 from studio.engine.gl.update_kernel import NOTED, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 
@@ -31,7 +37,10 @@ def noted_updates(planner: Planner, found: Sequence[Entry]) -> dict[int, list[Pl
         if entry.parts[0].mnemonic == "BEGIN_UPDATE" and step is not None:
             begun[step] = number
             continue
-        if step in begun and {part.ref("step") for part in entry.parts} == {step}:
+        if entry.parts[0].mnemonic == "RECORD":
+            if step in begun and begun[step] in plans:
+                plans[number] = _recordings(planner, entry, -1 - begun[step])
+        elif step in begun and {part.ref("step") for part in entry.parts} == {step}:
             key = -1 - begun[step]
             cases = [planner.case(part) for part in entry.parts]
             plans[number] = plan_updates(cases, planner.place, key)
@@ -44,7 +53,29 @@ def noted_updates(planner: Planner, found: Sequence[Entry]) -> dict[int, list[Pl
 
 def _uses_step(entry: Entry) -> bool:
     names = {part.mnemonic for part in entry.parts}
-    return names <= UPDATE_ROWS.keys() or names == {"BEGIN_UPDATE"}
+    return names <= UPDATE_ROWS.keys() or names in ({"BEGIN_UPDATE"}, {"RECORD"})
+
+
+def _recordings(planner: Planner, entry: Entry, key: int) -> list[Planned]:
+    """What an entry that writes numbers down dispatches, its own number taken from the note."""
+    case = planner.case(entry.parts[0])
+    body = kernel_text("record").replace("step_word(4)", "noted[2]")
+    found = []
+    for one in choose(case).plan(case):
+        accesses, refs = operands_of(case, one, body)
+        bindings = [
+            StorageBinding(ref, access.use) for access, ref in zip(accesses, refs, strict=True)
+        ]
+        source = assemble(
+            "record",
+            body,
+            accesses,
+            local=one.local,
+            constants=NOTED.format(binding=len(bindings), use="readonly"),
+            defines=one.defines,
+        )
+        found.append(Planned(source, (*bindings, TallyBinding(key, 4, Use.READ)), (1, 1, 1)))
+    return found
 
 
 def _beginning(planner: Planner, step: Ref, key: int) -> Planned:

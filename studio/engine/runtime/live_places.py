@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
@@ -13,7 +14,7 @@ from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 
 if TYPE_CHECKING:
-    from studio.engine.compiler.plan_memory import MemoryPlan
+    from studio.engine.compiler.plan_memory import MemoryPlan, Slot
 
 
 class NotStoredError(BackendError):
@@ -58,6 +59,7 @@ def capture_point(
     ref: Ref,
     after: int | None = None,
     pinned: Collection[Storage] = (),
+    early: Mapping[Storage, int] = MappingProxyType({}),
 ) -> CapturePoint:
     """Behind which entry a tensor's storage holds it.
 
@@ -67,6 +69,7 @@ def capture_point(
         ref: the tensor's data or gradient.
         after: running index of an instruction to look behind; None for the last that writes it.
         pinned: storages that have room of their own although the plan shares it.
+        early: storages that are written before their instruction, and from which index on.
 
     Raises:
         NotStoredError: it lives only inside a fused kernel.
@@ -108,12 +111,7 @@ def capture_point(
             hint="choose a later instruction",
         )
     mine = plan.slots[storage]
-    if any(
-        mine.last < other.first <= point.index
-        and mine.offset < other.end
-        and other.offset < mine.end
-        for other in plan.slots.values()
-    ):
+    if _given_away(plan, mine, point.index, early):
         raise NotThereError(
             f"its {what} has been overwritten before instruction {after}: the memory plan gave its "
             "bytes to another tensor",
@@ -121,6 +119,16 @@ def capture_point(
             hint=f"choose an instruction up to {mine.last}",
         )
     return point
+
+
+def _given_away(plan: MemoryPlan, mine: Slot, index: int, early: Mapping[Storage, int]) -> bool:
+    """Whether another storage has been given bytes of a slot up to an instruction."""
+    return any(
+        mine.last < min(other.first, early.get(key, other.first)) <= index
+        and mine.offset < other.end
+        and other.offset < mine.end
+        for key, other in plan.slots.items()
+    )
 
 
 def last_index(entry: Entry) -> int:

@@ -70,6 +70,27 @@ def test_what_a_lingering_kernel_reads_stays_until_the_next_has_run() -> None:
     assert [found[s].last for s in inner] == [5, 6, 6, 6]
 
 
+def test_gradients_of_few_outputs_linger_longer_where_rows_are_many() -> None:
+    layers = 5
+    tensors = [Tensor(0, "t0", (BATCH, 4), role=Role.INPUT)]
+    tensors += [Tensor(i, f"t{i}", (BATCH, 4)) for i in range(1, layers + 1)]
+    tensors += [Tensor(9 + i, f"w{i}", (4, 4), role=Role.PARAM) for i in range(layers)]
+    lines = tuple(parse_line(f"LINEAR {9 + i:#x} 0x- {i:#x} {i + 1:#x}") for i in range(layers))
+    program = Program("few", "infer", TensorMap(tensors), {"forward": lines}, (0,), (layers,))
+    inner = [program.storage(Ref(i)) for i in range(1, layers)]
+    target = replace(CPU, lingering=frozenset({"LINEAR"}), lingering_rows=4)
+    lasts = {
+        (few, batch): [plan_memory(program, batch, 1, one).slots[s].last for s in inner]
+        for few in (3, 4)
+        for batch in (4, 5)
+        for one in [replace(target, few_outputs=few)]
+    }
+    assert lasts[3, 5] == [1, 2, 3, 4]
+    assert lasts[4, 5] == [3, 4, 4, 4]
+    assert lasts[3, 4] == lasts[4, 4] == [2, 3, 4, 4]
+    assert_sound(plan_memory(program, 5, 1, replace(target, few_outputs=4)), CPU.offset_alignment)
+
+
 def assert_sound(plan: MemoryPlan, alignment: int) -> None:
     """No two storages needed by one instruction share a byte; sums add up."""
     for (a, p), (b, q) in itertools.combinations(plan.slots.items(), 2):

@@ -8,7 +8,14 @@ from itertools import pairwise
 import pytest
 
 from studio.engine.gl.accessors import Use
-from studio.engine.gl.hazards import Hazards, Levels, Span, with_patience
+from studio.engine.gl.hazards import (
+    Hazards,
+    Levels,
+    Span,
+    Touches,
+    with_patience,
+    without_seam,
+)
 from studio.engine.gl.planned import ScratchBinding
 from studio.engine.gl.scratch import place_scratch
 
@@ -145,3 +152,57 @@ def test_patient_dispatches_make_room_for_each_other() -> None:
     patient[5] = True
     touches[1], touches[2] = ([C], [B]), ([A], [ELSEWHERE, C])
     assert with_patience(found, touches, patient) == [0, 0, 1, 2, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "seamless"),
+    [
+        (([A], [C]), ([B], [D]), True),
+        (([A], [C]), ([A], [D]), True),
+        # The end writes what begins by being read; what the end touches is written again.
+        (([A], [C]), ([B], [OVER_BOTH]), False),
+        (([A], [C]), ([C], [D]), False),
+        (([A], [C]), ([B], [C]), False),
+    ],
+)
+def test_steps_join_where_their_ends_do_not_meet(
+    begin: tuple[list[Span], list[Span]], end: tuple[list[Span], list[Span]], seamless: bool
+) -> None:
+    wants_all: tuple[list[Span], list[Span]] = ([C, D], [A, ELSEWHERE])
+    nothing: tuple[list[Span], list[Span]] = ([], [])
+    assert joined([begin, wants_all, end], [0, 1, 2]) == ([0, 1, 2] if seamless else None)
+    # Every dispatch of the first level counts, and every one of the last.
+    plain = [0, 0, 1, 2, 2]
+    touches = [nothing, begin, wants_all, end, nothing]
+    assert joined(touches, plain) == (plain if seamless else None)
+
+
+def joined(touches: list[Touches], expected: list[int]) -> list[int] | None:
+    """Levels without a seam of dispatches whose own levels are as expected."""
+    return without_seam(expected, touches, [0] * len(touches))
+
+
+def test_what_stands_at_the_seam_begins_a_level_later_if_that_takes_no_more_levels() -> None:
+    counter: Span = (4, 0, 8)
+    touches: list[Touches] = [
+        ([counter], [A]),
+        ([counter], [B]),
+        ([A], [C]),
+        ([counter], [counter]),
+        ([C], [D]),
+        ([B, D], [ELSEWHERE]),
+        ([ELSEWHERE], [OVER_BOTH]),
+    ]
+    levels = Levels()
+    found = [levels.place(*one) for one in touches]
+    assert found == [0, 0, 1, 1, 2, 3, 4]
+    # Both copies are written where the last dispatch writes, and one is wanted at once.
+    assert joined(touches, found) is None
+    touches[-1] = ([ELSEWHERE], [(1, 72, 128)])
+    # The other one goes beside who wants the first; the counter moves on behind it.
+    assert joined(touches, found) == [0, 1, 1, 2, 2, 3, 4]
+
+
+def test_a_step_of_one_level_waits_for_itself() -> None:
+    assert joined([([A], [B])], [0]) is None
+    assert joined([], []) is None

@@ -10,7 +10,7 @@ import pytest
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Role
-from studio.engine.gl import step_issue
+from studio.engine.gl import recorder, step_issue
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.step_issue import WORTHWHILE, StepIssue, rows_of
@@ -108,6 +108,29 @@ def test_why_steps_stay_with_python_is_logged(
     with caplog.at_level("INFO", logger=step_issue.__name__):
         assert step_issue.send_rows.__wrapped__() is None
     assert "ImportError: Numba needs NumPy 2.4 or less" in caplog.text
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_only_a_step_that_follows_itself_begins_without_a_barrier(
+    backend: GlBackend,
+    program: Program,
+    values: Values,
+    monkeypatch: pytest.MonkeyPatch,
+    compiled: bool,
+) -> None:
+    monkeypatch.setattr(recorder, "without_seam", lambda levels, *_: levels)
+    session, executable = begun(backend, program, values, ROWS)
+    sent: list[bool] = []
+    if compiled:
+        executable._work.engine.call(executable._step.compile)
+        executable._step._send = lambda _, rows: sent.append(bool(rows[0, 0]))
+    else:
+        monkeypatch.setattr(step_issue, "issue", lambda _, found: sent.append(found[0].barrier))
+    executable.run(3)
+    executable.run(2)
+    assert sent == [True, False, False, True, False]
+    executable.close()
+    session.close()
 
 
 def test_rows_leave_out_what_stays_as_it_is(

@@ -5,14 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from studio.engine.compiler.pipeline import compile_program
+from studio.engine.compiler.target import GL
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH
+from studio.engine.gl import update_notes
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.planned import Planned, TallyBinding
 from studio.engine.gl.tally_links import plan_entries
 from studio.engine.isa.program import Program
-from tests.engine.gl.gl_programs import Lines
+from studio.engine.optim.emit_updates import emit_updates
+from studio.engine.optim.optimizers import Adam
+from tests.engine.autodiff.whole_programs import values_for
+from tests.engine.compiler.networks import NETWORKS
+from tests.engine.gl.gl_programs import Lines, begun
 
 pytestmark = pytest.mark.gl
 
@@ -126,3 +133,29 @@ def test_dispatches_are_told_as_they_are_planned(backend: GlBackend) -> None:
     assert len(heard) >= len(found) > 2
     assert heard == [one for plan in plans for one in plan]
     assert heard == [one for _, planned in executable.planned for one in planned]
+
+
+def test_records_take_their_number_from_the_note(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recorded() -> tuple[np.ndarray, int]:
+        network = NETWORKS["mlp"]()
+        program = compile_program(network, GL, emit_updates=lambda p: emit_updates(p, Adam()))
+        values = values_for(program, np.random.default_rng(5), 9, -0.9, 0.9)
+        values["train/rates"] = np.full(256, 0.01)
+        session, executable = begun(backend, program, values, 9)
+        executable.run(STEPS)
+        ring = session.read("train/ring").result(60)
+        (record,) = [p for e, planned in executable.planned for p in planned
+                     if e.mnemonic == "RECORD"]  # fmt: skip
+        notes = sum(isinstance(one, TallyBinding) for one in record.bindings)
+        executable.close()
+        session.close()
+        return ring, notes
+
+    found, notes = recorded()
+    monkeypatch.setattr(update_notes, "_recordings", lambda planner, entry, _: planner.plan(entry))
+    wanted, none = recorded()
+    assert (notes, none) == (1, 0)
+    np.testing.assert_array_equal(found, wanted)
+    assert np.count_nonzero(np.ptp(found[:, 0]))

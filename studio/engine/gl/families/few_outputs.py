@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import prod
 
 from studio.engine.compiler.target import GL
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.glsl_text import float_literal
 from studio.engine.gl.specs import Case, Pass, Variant
 
-MOST_OUTPUTS = 16
+MOST_OUTPUTS = GL.few_outputs
+FURTHER = 2
+"""Levels that gradients of weights may wait where rows are many; where they are few it is one."""
 _MOST_DEPTH = 4096
 """Longer sums are better cut into parts."""
 _MOST_ROWS = {"LINEAR": 4096, "GRADS_LINEAR": 1024}
@@ -64,7 +68,51 @@ def _linear(case: Case) -> tuple[Pass, ...]:
                 "COVER": cover,
                 "SLICES": _SLICES,
                 "ROWS_EACH": each,
+                "ROW_LOSS": 0,
+                "ROW_DX": 0,
             },
+        ),
+    )
+
+
+def _with_loss(case: Case) -> tuple[Pass, ...]:
+    """The layer, and the loss of its rows where that is taken along, with what follows."""
+    (plain,) = _linear(case)
+    loss = case.row_loss
+    if loss is None:
+        return (plain,)
+    ins = loss.ins
+    bind = {"row_t": ins.ref("t")}
+    if ins.ref("weights").present:
+        bind["row_weights"] = ins.ref("weights")
+    if loss.gradient >= 0:
+        bind["row_dp"] = ins.ref("p").gradient
+    vector = plain.vector
+    if case.back is not None:
+        bind["row_dx"] = case.ref("x").gradient
+        vector = (*vector, "row_dx")
+    positions = prod(case.shape("y")[1:-1])
+    defines: dict[str, int | str] = {
+        "ROW_LOSS": 2 if ins.mnemonic == "LOSS_CE" else 1,
+        "ROW_VALUES": _LOCAL // _SLICES * int(plain.defines["ROWS_EACH"]),
+        "ROW_GRADIENT": int(loss.gradient >= 0),
+        "ROW_DX": int(case.back is not None),
+        "FOUR_ROW_DX": int(case.layout("dx").vector_rows),
+        "ROW_WEIGHTS": int(ins.ref("weights").present),
+        "ROW_POSITIONS": positions,
+        "ROW_SEED": float_literal(loss.seed),
+        # With Dylann's sum the gradient leaves the batch length out, not the positions.
+        "ROW_SHARE": f"float({positions})" if loss.dylann_sum else "float(Y_NUMEL / OUT)",
+    }
+    return (
+        replace(
+            plain,
+            vector=vector,
+            bind=bind,
+            spares=case.back is not None,
+            defines={**plain.defines, **defines},
+            scratch=loss.rows,
+            leaves=loss.left,
         ),
     )
 
@@ -97,14 +145,15 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
     # One dispatch each: that of the weights takes longer than that of x and is wanted later.
     passes = []
     if blocks:
-        late = rows <= GL.lingering_rows
-        passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patient=late))
-    if case.wants("x"):
+        # With few rows the level behind has room; with many it is full, and the last ones are not.
+        levels = 1 if case.batch <= GL.lingering_rows else FURTHER
+        passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patient=levels))
+    if case.wants("x") and not case.has_dx:
         passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
     return tuple(passes)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "LINEAR": (Variant("few", _linear, _few, hardware=3),),
+    "LINEAR": (Variant("few", _with_loss, _few, hardware=3),),
     "GRADS_LINEAR": (Variant("few", _grads_linear, _few, hardware=3),),
 }

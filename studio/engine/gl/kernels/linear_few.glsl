@@ -1,5 +1,7 @@
 // linear_few: y[m, o] = sum over k of x[m, k] w[o, k] + b[o] for few o: SLICES invocations share a sum, COVER
 // (at least OUT) stand beside each other, and each has ROWS_EACH rows, so that weights are read once for them.
+// With ROW_LOSS the loss of its rows is taken along, with ROW_DX the gradient of x as well.
+#include "row_loss.glsl"
 #pragma optionNV(unroll all)
 #define STRIDE (SLICES * 4)
 #define LINES (GROUP_SIZE / (SLICES * COVER))
@@ -46,10 +48,35 @@ void add_round(inout float sum[ROWS_EACH], int o, int first, int k, bool whole) 
     }
 }
 
+// The row of a sum; of the sums of an invocation, COVER stand side by side.
+int row_of(int s) { return (GROUP * LINES + s / COVER % LINES) * ROWS_EACH + s / (LINES * COVER); }
+
+#if ROW_DX
+// dx[m, i] = sum over o of the slopes of row m times w[o, i], by fours of columns.
+void take_slopes(int rows) {
+    int fours = (IN + 3) / 4;
+    for (int unit = int(gl_LocalInvocationIndex); unit < LINES * ROWS_EACH * fours; unit += GROUP_SIZE) {
+        int i = unit % fours * 4, line = unit / fours / ROWS_EACH, r = unit / fours % ROWS_EACH;
+        int m = (GROUP * LINES + line) * ROWS_EACH + r;
+        if (m >= rows) continue;
+        vec4 total = vec4(0.0);
+        for (int o = 0; o < OUT; ++o) total += row_slopes[(r * LINES + line) * COVER + o] * weights_at(o, i);
+#if FOUR_ROW_DX
+        store_row_dx4_at(m * IN + i, total);
+#else
+        for (int e = 0; e < 4; ++e) if (i + e < IN) store_row_dx_at(m * IN + i + e, total[e]);
+#endif
+    }
+}
+#endif
+
 void main() {
     int local = int(gl_LocalInvocationIndex), rows = X_NUMEL / IN;
     int slice = local % SLICES, o = min(local / SLICES % COVER, OUT - 1), line = local / (SLICES * COVER);
     int first = (GROUP * LINES + line) * ROWS_EACH;
+#if ROW_LOSS
+    if (local < SUMS) fetch_target(min(row_of(local), rows - 1), min(local % COVER, OUT - 1));
+#endif
     float sum[ROWS_EACH];
     for (int r = 0; r < ROWS_EACH; ++r) sum[r] = 0.0;
     for (int k = 0; k < WHOLE; k += ROUND) add_round(sum, o, first, k + slice * 4, true);
@@ -60,15 +87,26 @@ void main() {
         slices[(r * LINES * COVER + local / SLICES) * (SLICES + 1) + slice] = sum[r];
     }
     barrier();
-    for (int s = local; s < SUMS; s += GROUP_SIZE) {
-        int column = s % COVER, r = s / (LINES * COVER);
-        int m = (GROUP * LINES + s / COVER % LINES) * ROWS_EACH + r;
+    // There are fewer sums than invocations.
+    int column = local % COVER, m = row_of(local);
+    bool whole = local < SUMS && column < OUT && m < rows;
+    if (whole) {
         float total = 0.0;
-        for (int k = 0; k < SLICES; ++k) total += slices[s * (SLICES + 1) + k];
-        if (column >= OUT || m >= rows) continue;
+        for (int k = 0; k < SLICES; ++k) total += slices[local * (SLICES + 1) + k];
 #if HAS_B
         total += b(column);
 #endif
         store_y_at(m * OUT + column, total);
+#if ROW_LOSS
+        keep_value(local, total);
+#endif
     }
+#if ROW_LOSS
+    barrier();
+    if (whole) take_loss(m, column, local - column);
+#endif
+#if ROW_DX
+    barrier();
+    take_slopes(rows);
+#endif
 }

@@ -1,0 +1,293 @@
+"""Losses that a dense layer takes along equal those written out in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import BATCH, Ref
+from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.specs import Traits
+from studio.engine.isa.program import Program
+from studio.engine.runtime.live import StepClock
+from studio.engine.runtime.live_places import NotThereError
+from tests.engine.gl.gl_programs import Lines, begun, run_once
+from tests.engine.gl.naive import Array, close, draw
+
+pytestmark = pytest.mark.gl
+
+ROWS, INNER = 37, 12
+Made = tuple[Program, tuple[Ref, ...]]
+
+
+@pytest.fixture(autouse=True)
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 12))
+
+
+def program(
+    classes: int,
+    *,
+    dense: bool = False,
+    weights: bool = False,
+    positions: int = 0,
+    dylann_sum: bool = False,
+    source: str = "logits",
+    seed: float = 1.0,
+    seeded_by: str = "FILL",
+    backward: bool = True,
+    adds: bool = False,
+    inner: int = INNER,
+    tail: bool = False,
+) -> Made:
+    """Logits of a dense layer, their loss, and its gradients, to be fetched; a rectifier before."""
+    lines = Lines()
+    middle = (positions,) if positions else ()
+    z, w = lines.input("z", (BATCH, *middle, inner)), lines.kept("w", (classes, inner))
+    x = lines.made("x", (BATCH, *middle, inner))
+    b = lines.kept("b", (classes,))
+    t = (
+        lines.input("t", (BATCH, *middle, classes))
+        if dense
+        else lines.input("t", (BATCH, *middle), DType.int32)
+    )
+    fields: dict[str, Any] = {"weights": lines.input("weights", (BATCH,))} if weights else {}
+    p, y = lines.made("p", (BATCH, *middle, classes)), lines.made("y", ())
+    fields |= {"p": p, "t": t, "y": y, "source": source, "dylann_sum": dylann_sum}
+    mnemonic = "LOSS_CE" if dense else "LOSS_SPARSE_CE"
+    lines.add("forward", "RELU", x=z, y=x)
+    lines.add("forward", "LINEAR", w=w, b=b, x=x, y=p)
+    lines.add("loss", mnemonic, **fields)
+    if not backward:
+        return lines.program(y, p), (y, p)
+    if seeded_by == "FILL":
+        lines.add("backward", "FILL", y=y.gradient, number=seed)
+    else:
+        start = lines.input("start", ())
+        lines.add("backward", "COPY", x=start, y=y.gradient)
+    if adds:
+        lines.add("backward", "FILL", y=p.gradient, number=0.5)
+    lines.add("backward", f"GRADS_{mnemonic}", **fields, set=() if adds else ("p",))
+    if tail:
+        lines.add("backward", "FUSE", kind="epilogue")
+    lines.add("backward", "GRADS_LINEAR", w=w, b=b, x=x, y=p, set=("w", "b", "x"))
+    lines.add("backward", "GRADS_RELU", x=z, y=x, set=("x",))
+    if tail:
+        lines.add("backward", "END")
+    found = [y, p]
+    for ref, shape in ((p, (BATCH, *middle, classes)), (w, (classes, inner)),
+                       (z, (BATCH, *middle, inner))):  # fmt: skip
+        found.append(lines.made(f"slopes{len(found)}", shape))
+        lines.add("backward", "COPY", x=ref.gradient, y=found[-1])
+    return lines.program(*found), tuple(found)
+
+
+def kernels(backend: GlBackend, made: Program) -> list[str]:
+    """What a step dispatches."""
+    session = backend.open_session()
+    executable = backend.compile(made, session, ROWS)
+    assert isinstance(executable, GlExecutable)
+    names = [one.source.name for _, planned in executable.planned for one in planned]
+    executable.close()
+    session.close()
+    return names
+
+
+def check(backend: GlBackend, made: Made, **options: Any) -> None:
+    """Compares what a program fetches with sums of float64."""
+    found_program, refs = made
+    classes, inner = found_program.tensors.named("w").shape
+    middle = found_program.tensors.named("x").shape[1:-1]
+    z, w, b = draw(ROWS, *middle, inner), draw(classes, inner), draw(classes)
+    x = np.maximum(z, 0.0)
+    rng = np.random.default_rng(3)
+    t: Array = rng.integers(0, classes, (ROWS, *middle))
+    units = np.eye(classes)[t]
+    if options.get("dense"):
+        t = units = rng.random((ROWS, *middle, classes)) * (rng.random((ROWS, *middle, 1)) > 0.2)
+    given = {"z": z, "w": w, "b": b, "t": t}
+    shares = np.ones(ROWS)
+    if options.get("weights"):
+        given["weights"] = shares = rng.random(ROWS)
+    typed = {
+        name: values.astype(found_program.tensors.named(name).dtype.np)
+        for name, values in given.items()
+    }
+    found = run_once(backend, found_program, ROWS, *refs, **typed)
+    p = x @ w.T + b
+    soft = np.exp(p - p.max(-1, keepdims=True))
+    soft /= soft.sum(-1, keepdims=True)
+    shares = shares.reshape(ROWS, *(1 for _ in middle))
+    losses = -(units * np.log(soft)).sum(-1) * shares
+    close(found[0], np.asarray(losses.mean()))
+    close(found[1], p)
+    if len(found) == 2:
+        return
+    share = losses.size / (ROWS if options.get("dylann_sum") else 1)
+    slopes = (soft * units.sum(-1, keepdims=True) - units) * shares[..., None] / share
+    slopes = slopes * options.get("seed", 1.0) + 0.5 * options.get("adds", False)
+    close(found[2], slopes)
+    close(found[3], np.tensordot(slopes.reshape(-1, classes).T, x.reshape(-1, inner), 1))
+    close(found[4], (slopes @ w) * (z > 0))
+
+
+@pytest.mark.parametrize("classes", [1, 2, 7, 10, 16])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"dense": True},
+        {"weights": True},
+        {"dense": True, "weights": True, "positions": 3},
+        {"positions": 5, "dylann_sum": True},
+        {"dylann_sum": True, "dense": True},
+        {"seed": 0.25},
+        {"backward": False},
+        {"inner": 7},
+        {"inner": 7, "tail": True},
+        {"tail": True},
+        {"tail": True, "positions": 2, "dense": True},
+    ],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_losses_taken_along_and_their_gradients(
+    backend: GlBackend, classes: int, options: dict[str, Any]
+) -> None:
+    made = program(classes, **options)
+    check(backend, made, **options)
+    names = kernels(backend, made[0])
+    assert not [name for name in names if "loss" in name]
+    assert names.count("total_scratch") == 1
+    assert "grads_linear_few_dx" not in names
+
+
+@pytest.mark.parametrize("options", [{"seeded_by": "COPY"}, {"adds": True}])
+def test_what_is_not_known_beforehand_keeps_a_loss_apart(
+    backend: GlBackend, options: dict[str, Any]
+) -> None:
+    made = program(10, **options)
+    names = kernels(backend, made[0])
+    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(names)
+    if "adds" in options:
+        check(backend, made, **options)
+
+
+def test_a_device_of_few_storage_buffers_makes_the_gradient_of_the_input_apart(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 8))
+    made = program(10, tail=True)
+    names = kernels(backend, made[0])
+    assert "grads_linear_few_dx" in names
+    assert not [name for name in names if "loss" in name]
+    check(backend, made)
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 9))
+    assert "grads_linear_few_dx" not in kernels(backend, made[0])
+
+
+def test_probabilities_keep_their_loss_apart(backend: GlBackend) -> None:
+    assert "loss_sparse_ce" in kernels(backend, program(10, source="probs")[0])
+
+
+def test_long_rows_keep_their_loss_apart(backend: GlBackend) -> None:
+    made = program(17)
+    assert "loss_sparse_ce" in kernels(backend, made[0])
+
+
+def test_a_class_outside_the_row_gives_nan(backend: GlBackend) -> None:
+    made, refs = program(4)
+    t = np.arange(ROWS, dtype=np.int32) % 4
+    t[[5, 9]] = 4, -1
+    x, w, b = (draw(*s).astype(np.float32) for s in ((ROWS, INNER), (4, INNER), (4,)))
+    loss, _, slopes, *_ = run_once(backend, made, ROWS, *refs, z=x, w=w, b=b, t=t)
+    assert np.isnan(loss)
+    assert sorted(np.flatnonzero(np.isnan(slopes).all(1))) == [5, 9]
+    assert np.isnan(slopes).sum() == 8
+
+
+def test_infinite_logits_pass_as_they_do_apart(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, refs = program(4)
+    x, w, b = (draw(*s).astype(np.float32) for s in ((ROWS, INNER), (4, INNER), (4,)))
+    x[3], x[7], x[11] = np.nan, 1e30, -1e30
+    given = {"z": x, "w": w, "b": b, "t": np.arange(ROWS, dtype=np.int32) % 4}
+    found = run_once(backend, made, ROWS, *refs, **given)
+    monkeypatch.setattr("studio.engine.gl.row_losses.TAKEN_ALONG", False)
+    apart = run_once(backend, made, ROWS, *refs, **given)
+    for one, other in zip(found, apart, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-7)
+
+
+def deep(classes: int = 4) -> Program:
+    """Two layers of which the first one's sums are dead when the second begins."""
+    lines = Lines()
+    z, w0, w = (
+        lines.input("z", (BATCH, INNER)),
+        lines.kept("w0", (INNER, INNER)),
+        lines.kept("w", (classes, INNER)),
+    )
+    b0, b = lines.kept("b0", (INNER,)), lines.kept("b", (classes,))
+    t = lines.input("t", (BATCH,), DType.int32)
+    h, x = lines.made("h", (BATCH, INNER)), lines.made("x", (BATCH, INNER))
+    p, y = lines.made("p", (BATCH, classes)), lines.made("y", ())
+    ends = {"p": p, "t": t, "y": y, "source": "logits", "dylann_sum": False}
+    lines.add("forward", "LINEAR", w=w0, b=b0, x=z, y=h)
+    lines.add("forward", "TANH", x=h, y=x)
+    lines.add("forward", "LINEAR", w=w, b=b, x=x, y=p)
+    lines.add("loss", "LOSS_SPARSE_CE", **ends)
+    lines.add("backward", "FILL", y=y.gradient, number=1.0)
+    lines.add("backward", "GRADS_LOSS_SPARSE_CE", **ends, set=("p",))
+    lines.add("backward", "GRADS_LINEAR", w=w, b=b, x=x, y=p, set=("w", "b", "x"))
+    lines.add("backward", "GRADS_TANH", x=h, y=x, set=("x",))
+    lines.add("backward", "GRADS_LINEAR", w=w0, b=b0, x=z, y=h, set=("w", "b"))
+    kept = lines.made("kept", (INNER, INNER))
+    lines.add("backward", "COPY", x=w0.gradient, y=kept)
+    return lines.program(y, kept)
+
+
+def seen(backend: GlBackend) -> dict[tuple[str, bool, int], np.ndarray | None]:
+    """Every tensor behind every instruction; None where it is said not to be there."""
+    made = deep()
+    values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}
+    values |= {"w": draw(4, INNER), "b": draw(4), "t": np.arange(ROWS) % 4}
+    session, executable = begun(backend, made, values, ROWS)
+    found: dict[tuple[str, bool, int], np.ndarray | None] = {}
+    for name in ("h", "x", "p", "y"):
+        for grad in (False, True):
+            for index in range(len(made)):
+                key = name, grad, index
+                tap = session.tap(name, grad=grad, after=index)
+                try:
+                    executable.attach(tap, StepClock())
+                except NotThereError:
+                    found[key] = None
+                    continue
+                tap.request()
+                executable.run()
+                snapshot = tap.take()
+                assert snapshot is not None
+                found[key] = snapshot.array()
+                snapshot.release()
+                executable.detach(tap)
+    executable.close()
+    session.close()
+    return found
+
+
+def test_bytes_that_are_written_early_are_not_shown_as_what_was_there(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = seen(backend)
+    monkeypatch.setattr("studio.engine.gl.row_losses.TAKEN_ALONG", False)
+    apart = seen(backend)
+    refused = {key for key, value in found.items() if value is None}
+    assert refused > {key for key, value in apart.items() if value is None}
+    for key, value in found.items():
+        if value is not None:
+            np.testing.assert_allclose(value, apart[key], rtol=1e-5, atol=1e-6, err_msg=str(key))
