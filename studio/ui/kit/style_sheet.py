@@ -170,6 +170,7 @@ QDockWidget { color: @text; }
 QFrame[panel="true"] { background: @dock; border: 0; border-radius: 6px; }
 QLabel[role="faint"] { color: @text3; }
 QLabel[role="soft"] { color: @text2; }
+QLabel[role="strong"] { font-weight: bold; }
 QLabel[role="error"] { color: @error; }
 QLabel[role="warning"] { color: @warning; }
 QLabel[role="ok"] { color: @ok; }

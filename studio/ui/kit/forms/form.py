@@ -102,9 +102,6 @@ class FormRow(QObject):
             self.label.setProperty("role", mark)
             self.label.style().unpolish(self.label)
             self.label.style().polish(self.label)
-            weight = theme.font("ui")
-            weight.setBold(is_changed)
-            self.label.setFont(weight)
         self.label.setToolTip(row.field.tip())
         self.editor.show_value(row.value, is_mixed=row.is_mixed)
 

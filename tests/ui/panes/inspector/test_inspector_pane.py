@@ -6,16 +6,26 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.engine.layers.catalog import all_layers
 from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.removal import delete
+from studio.ui.kit import theme
 from studio.ui.kit.forms.number_editors import NumberField
 from studio.ui.models import entities
 from studio.ui.models.studio import Studio
+from studio.ui.models.theme import Theme
 from studio.ui.panes.inspector.pane import InspectorPane
 
 PROJECT = Path(__file__).resolve().parents[4] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
@@ -319,3 +329,20 @@ def test_every_field_has_a_name_and_a_tip(
                 continue
             name = widget.objectName() or type(widget).__name__
             assert widget.accessibleName() or getattr(widget, "text", str)(), name
+
+
+def test_what_was_changed_stays_bold_in_another_theme(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    epochs = child(pane, QLabel, "label_epochs")
+    seed = child(pane, QLabel, "label_seed")
+    before = theme.current()
+    assert epochs.font().bold()
+    assert not seed.font().bold()
+    try:
+        theme.install(QApplication.instance(), Theme("light" if before.mode == "dark" else "dark"))
+        assert epochs.font().bold()
+        assert not seed.font().bold()
+    finally:
+        theme.install(QApplication.instance(), before)
+    assert epochs.font().bold()
