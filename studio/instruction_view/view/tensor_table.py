@@ -73,11 +73,13 @@ class TensorTableModel(QAbstractTableModel):
         self.annotations = NO_ANNOTATIONS
         self._links = links
         self._inks = Inks()
+        self._widest: dict[int, int] = {}
 
     def take(self, found: tuple[TensorRow, ...]) -> None:
         """Show other rows."""
         self.beginResetModel()
         self.found = found
+        self._widest.clear()
         self.endResetModel()
 
     def take_seen(self, seen: Mapping[str, Extremes]) -> None:
@@ -95,6 +97,7 @@ class TensorTableModel(QAbstractTableModel):
     def annotate(self, annotations: Annotations) -> None:
         """What a person calls some tensors."""
         self.annotations = annotations
+        self._widest.clear()
         self._tell()
 
     def widest(self, place: int) -> int:
@@ -105,8 +108,11 @@ class TensorTableModel(QAbstractTableModel):
         column = TENSOR_COLUMNS[place]
         if column.is_live:
             return column.chars
-        texts = (tensor_cell(row, column.key, None, self.alias_of(row)) for row in self.found)
-        return min(max(map(len, texts), default=0), column.chars)
+        if place not in self._widest:
+            # Kept: a window that is arranged anew asks with every size it passes through.
+            texts = (tensor_cell(row, column.key, None, self.alias_of(row)) for row in self.found)
+            self._widest[place] = min(max(map(len, texts), default=0), column.chars)
+        return self._widest[place]
 
     def alias_of(self, row: TensorRow) -> str:
         """What a person calls a tensor."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import shiboken6
 from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
@@ -51,6 +52,7 @@ class Docks(QObject):
         self._loaded: set[str] = set()
         self._may_make = False
         self._wanted: list[Dock] = []
+        self._moves = 0
         self._tidy = QTimer(self)
         self._tidy.setSingleShot(True)
         self._tidy.setInterval(_SETTLED_MS)
@@ -100,7 +102,21 @@ class Docks(QObject):
             if self._may_make:
                 QTimer.singleShot(0, self, self._make_next)
         self._tidy.start()
-        self.changed.emit()
+        self._tell()
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Docks that come and go within are told of once: each telling asks all actions anew."""
+        self._moves += 1
+        try:
+            yield
+        finally:
+            self._moves -= 1
+            self._tell()
+
+    def _tell(self) -> None:
+        if not self._moves:
+            self.changed.emit()
 
     def _settled(self) -> None:
         self.adapt()
@@ -150,7 +166,9 @@ class Docks(QObject):
 
     def switch(self, workspace: str) -> None:
         """Show another workspace; this one stays as it is for next time."""
-        if workspace != self.workspace:
+        if workspace == self.workspace:
+            return
+        with self._together():
             was_away = self.leave_modes()
             self._remember()
             self._show(workspace)
@@ -158,17 +176,19 @@ class Docks(QObject):
 
     def reset(self) -> None:
         """Put this workspace back to how it is from the start."""
-        was_away = self.leave_modes()
-        self._layout.states.pop(self.workspace, None)
-        self._show(self.workspace)
-        self.set_away(was_away)
+        with self._together():
+            was_away = self.leave_modes()
+            self._layout.states.pop(self.workspace, None)
+            self._show(self.workspace)
+            self.set_away(was_away)
 
     def reset_all(self) -> None:
         """Put all workspaces back."""
-        was_away = self.leave_modes()
-        self._layout.states.clear()
-        self._show(self.workspace)
-        self.set_away(was_away)
+        with self._together():
+            was_away = self.leave_modes()
+            self._layout.states.clear()
+            self._show(self.workspace)
+            self.set_away(was_away)
 
     def keep(self) -> None:
         """Write how everything stands."""
@@ -207,17 +227,17 @@ class Docks(QObject):
         self._layout.workspace = workspace
         self._is_narrow, self._joined = False, []
         recorded = self._layout.states.get(workspace)
-        self._window.setUpdatesEnabled(False)
-        try:
-            if recorded is None or not self._take(recorded):
-                arrangement.arrange(self._window, self.all, workspace)
-            arrangement.rescue(self.all)
-        finally:
-            self._window.setUpdatesEnabled(True)
-        for dock in self.all.values():
-            dock.show_tabbed()
+        with self._together():
+            self._window.setUpdatesEnabled(False)
+            try:
+                if recorded is None or not self._take(recorded):
+                    arrangement.arrange(self._window, self.all, workspace)
+                arrangement.rescue(self.all)
+            finally:
+                self._window.setUpdatesEnabled(True)
+            for dock in self.all.values():
+                dock.show_tabbed()
         self._tidy.start()
-        self.changed.emit()
 
     def _state(self) -> bytes:
         return bytes(self._window.saveState(_STATE_VERSION).data())
@@ -304,45 +324,45 @@ class Docks(QObject):
             dock.setFloating(False)
         self._before_maximise = self._state()
         self._maximised = dock
-        for other in self.all.values():
-            if other is not dock:
-                other.hide()
-        middle = self._window.centralWidget()
-        if middle is not None:
-            middle.setVisible(dock is None)
-        if dock is not None:
-            dock.give_focus()
-        self.changed.emit()
+        with self._together():
+            for other in self.all.values():
+                if other is not dock:
+                    other.hide()
+            middle = self._window.centralWidget()
+            if middle is not None:
+                middle.setVisible(dock is None)
+            if dock is not None:
+                dock.give_focus()
 
     def set_focus_mode(self, on: bool) -> None:
         """Hide everything around the middle, or bring it back."""
         if on == self.is_focus_mode:
             return
-        self._restore_maximised()
-        if on:
-            self._before_focus = self._state()
-            for dock in self.all.values():
-                dock.hide()
-        else:
-            before, self._before_focus = self._before_focus, None
-            if before is not None:
-                self._take(before)
-        self.changed.emit()
+        with self._together():
+            self._restore_maximised()
+            if on:
+                self._before_focus = self._state()
+                for dock in self.all.values():
+                    dock.hide()
+            else:
+                before, self._before_focus = self._before_focus, None
+                if before is not None:
+                    self._take(before)
 
     def set_away(self, on: bool) -> None:
         """Take all docks away while there is nothing they could show, or bring them back."""
         if on == (self._before_away is not None):
             return
-        if on:
-            self.leave_modes()
-            self._before_away = self._state()
-            for dock in self.all.values():
-                dock.hide()
-        else:
-            before, self._before_away = self._before_away, None
-            if before is not None:
-                self._take(before)
-        self.changed.emit()
+        with self._together():
+            if on:
+                self.leave_modes()
+                self._before_away = self._state()
+                for dock in self.all.values():
+                    dock.hide()
+            else:
+                before, self._before_away = self._before_away, None
+                if before is not None:
+                    self._take(before)
 
     def leave_modes(self) -> bool:
         """Put back what was hidden for a while; whether everything was away."""
@@ -358,10 +378,10 @@ class Docks(QObject):
             return
         kept = QApplication.focusWidget()
         self._maximised = None
-        middle = self._window.centralWidget()
-        if middle is not None:
-            middle.show()
-        self._take(before)
-        if kept is not None and kept.isVisible():
-            kept.setFocus()
-        self.changed.emit()
+        with self._together():
+            middle = self._window.centralWidget()
+            if middle is not None:
+                middle.show()
+            self._take(before)
+            if kept is not None and kept.isVisible():
+                kept.setFocus()

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QFontMetricsF, QGuiApplication
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QGuiApplication, QResizeEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.model.tensor_columns import TENSOR_COLUMNS, Extremes
+from studio.instruction_view.model.tensor_columns import (
+    TENSOR_COLUMNS,
+    Extremes,
+    TensorColumnKey,
+    tensor_cell,
+)
+from studio.instruction_view.model.tensor_rows import TensorRow
+from studio.instruction_view.view import tensor_table
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.kit import theme
 from studio.ui.kit.side_fades import FADE
@@ -337,3 +347,24 @@ def test_a_width_the_user_drew_stays(pane: TensorMapPane, qtbot: QtBot) -> None:
     drawn = header.sectionSize(name)
     settle(qtbot, pane, 420)
     assert header.sectionSize(name) == drawn
+
+
+def test_a_resized_table_does_not_go_through_its_cells_again(
+    studio: Studio, pane: TensorMapPane, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def counted(row: TensorRow, key: TensorColumnKey, *rest: Any) -> str:
+        asked.append(key)
+        return tensor_cell(row, key, *rest)
+
+    rows = pane.table.model().sourceModel()
+    place = next(i for i, column in enumerate(TENSOR_COLUMNS) if column.key == "name")
+    before = rows.widest(place)
+    monkeypatch.setattr(tensor_table, "tensor_cell", counted)
+    for wide in (500, 450, 700, 600):
+        QApplication.sendEvent(pane.table, QResizeEvent(QSize(wide, 200), pane.table.size()))
+    assert asked == []
+    studio.annotations.name_tensor("conv1/kernel", "longest")
+    qtbot.waitUntil(lambda: rows.widest(place) > before)
+    assert asked

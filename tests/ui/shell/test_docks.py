@@ -51,6 +51,27 @@ def test_every_pane_can_be_made(qtbot: QtBot, opened: MainWindow) -> None:
         assert not isinstance(dock.ensure(), EmptyState), dock.spec.title
 
 
+def test_a_switch_of_workspaces_is_told_once(qtbot: QtBot, opened: MainWindow) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    told: list[tuple[str, list[str]]] = []
+
+    def heard() -> None:
+        shown = [name for name, dock in opened.docks.all.items() if not dock.isHidden()]
+        told.append((opened.docks.workspace, shown))
+
+    opened.docks.changed.connect(heard)
+    for workspace in ("train", "profile", "build", "train"):
+        told.clear()
+        opened.docks.switch(workspace)
+        # All of it has happened by then: who hears of it sees the workspace as it is.
+        shown = [name for name, dock in opened.docks.all.items() if not dock.isHidden()]
+        assert told == [(workspace, shown)]
+        assert opened.actions_of_window[f"workspace.{workspace}"].isChecked()
+        for name in opened.docks.all:
+            is_on = opened.actions_of_window[f"pane.{name}"].isChecked()
+            assert is_on == opened.docks.is_in_front(opened.docks[name]), name
+
+
 def test_floating_and_docking_by_the_buttons(qtbot: QtBot, opened: MainWindow) -> None:
     dock = opened.docks["inspector"]
     qtbot.mouseClick(button(dock, "float"), Qt.MouseButton.LeftButton)
