@@ -170,13 +170,8 @@ class CurvesDisplay:
 
     @property
     def runs(self) -> tuple[tuple[str, RunCurves], ...]:
-        """The runs drawn: the one that trains or trained last, then those chosen."""
-        names = [self._runs.active] if self._runs.active else []
-        names += [name for name in self._runs.overlay.chosen if name not in names]
-        if not names:
-            # Nothing was trained since the document was opened: what it gave last.
-            names = [run.name for run in self._runs.runs if not run.notes.archived][:1]
-        found = ((name, self._runs.curves(name)) for name in names)
+        """The runs drawn whose curves are read, in the order of the list's."""
+        found = ((name, self._runs.curves(name)) for name in self._runs.drawn)
         return tuple((name, curves) for name, curves in found if curves is not None)
 
     @property

@@ -89,6 +89,31 @@ class RunList:
         run = self.training.run
         return "" if run is None else run.name
 
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Names of the runs drawn: the one that trains or trained last, then those chosen.
+
+        Where nothing was trained since the document was opened and nothing is chosen, it is what
+        the document gave last.
+        """
+        names = [self.active] if self.active else []
+        names += [name for name in self.overlay.chosen if name not in names]
+        return tuple(names) or tuple(run.name for run in self.runs if not run.notes.archived)[:1]
+
+    def may_choose(self, name: str) -> bool:
+        """Whether drawing a run is the user's choice; what would be drawn anyway is not."""
+        return name != self.active and (bool(self.overlay.chosen) or name not in self.drawn)
+
+    def draw(self, name: str, on: bool = True) -> None:
+        """Draw a run beside those that are drawn, or not any more."""
+        if not self.may_choose(name):
+            return
+        if on and not self.active:
+            # What was drawn because nothing was chosen stays.
+            for other in self.drawn:
+                self.overlay.choose(other)
+        self.overlay.choose(name, on)
+
     def curves(self, name: str) -> RunCurves | None:
         """The curves of a run; None until they are read, which this begins (`curves_loaded`)."""
         if name == self.active and self.training.curves is not None:

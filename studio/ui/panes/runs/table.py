@@ -235,8 +235,7 @@ class RunTable(QTableView):
         elif event.key() == Qt.Key.Key_Space and not event.modifiers():
             # A tick draws a run: from the keyboard all that are chosen.
             for name in self.chosen():
-                if name != self._runs.active:
-                    self._runs.overlay.choose(name, name not in self._runs.overlay)
+                self._runs.draw(name, name not in self._runs.drawn)
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and (
             self.state() != QAbstractItemView.State.EditingState
         ):
@@ -298,5 +297,5 @@ class _RunDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _is_drawn(self, name: str) -> bool:
-        others = [n for n in self._runs.overlay.chosen if n != self._runs.active]
-        return bool(others) and (name in others or name == self._runs.active)
+        drawn = self._runs.drawn
+        return len(drawn) > 1 and name in drawn

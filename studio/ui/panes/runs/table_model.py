@@ -115,7 +115,7 @@ class RunTableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._colour(run, column)
         if role == Qt.ItemDataRole.CheckStateRole and column.id == "title":
-            shown = run.name in self._runs.overlay or run.name == self._runs.active
+            shown = run.name in self._runs.drawn
             return Qt.CheckState.Checked if shown else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.ToolTipRole:
             return _tip(run, column)
@@ -126,9 +126,9 @@ class RunTableModel(QAbstractTableModel):
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         run = self._rows[index.row()]
         if role == Qt.ItemDataRole.CheckStateRole:
-            if run.name == self._runs.active:
+            if not self._runs.may_choose(run.name):
                 return False
-            self._runs.overlay.choose(run.name, Qt.CheckState(value) == Qt.CheckState.Checked)
+            self._runs.draw(run.name, Qt.CheckState(value) == Qt.CheckState.Checked)
             return True
         if role == Qt.ItemDataRole.EditRole:
             if str(value).strip() != run.title:
@@ -154,7 +154,7 @@ class RunTableModel(QAbstractTableModel):
         found = super().flags(index)
         if index.isValid() and self._columns[index.column()].id == "title":
             found |= Qt.ItemFlag.ItemIsEditable
-            if self._rows[index.row()].name != self._runs.active:
+            if self._runs.may_choose(self._rows[index.row()].name):
                 found |= Qt.ItemFlag.ItemIsUserCheckable
         return found
 

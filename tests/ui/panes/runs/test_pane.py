@@ -119,6 +119,37 @@ def test_a_tick_draws_a_run_over_the_others(
     assert not table.entries.flags(title) & Qt.ItemFlag.ItemIsUserCheckable
 
 
+def test_the_run_drawn_of_a_project_opened_again_is_ticked(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    studio, table = trainings.studio, three.table
+    studio.training.reset()
+    trainings.until(lambda: [name for name, _ in studio.plots.runs] == [studio.runs.runs[0].name])
+
+    def ticks() -> list[bool]:
+        place = table.entries.place_of("title")
+        role = Qt.ItemDataRole.CheckStateRole
+        cells = [table.entries.index(row, place) for row in range(3)]
+        return [cell.data(role) == Qt.CheckState.Checked for cell in cells]
+
+    def click(row: int) -> None:
+        left = table.visualRect(table.entries.index(row, table.entries.place_of("title")))
+        spot = QPoint(left.left() + 12, left.center().y())
+        qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+
+    assert ticks() == [True, False, False]
+    click(0)
+    assert ticks() == [True, False, False], "what is drawn anyway cannot be left out"
+    click(1)
+    assert ticks() == [True, True, False], "a second run is laid over the first"
+    trainings.until(lambda: len(studio.plots.runs) == 2)
+    click(0)
+    assert ticks() == [False, True, False]
+    click(1)
+    assert ticks() == [True, False, False]
+    trainings.until(lambda: [name for name, _ in studio.plots.runs] == [studio.runs.runs[0].name])
+
+
 def test_runs_are_sorted_by_a_click_on_a_heading(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
