@@ -6,11 +6,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 
 import numpy as np
 
 from studio.engine.core.errors import StudioError
-from studio.engine.runtime.live import After, ArraySnapshot, Moment, Snapshot, Tap
+from studio.engine.runtime.live import After, Array, ArraySnapshot, Moment, Snapshot, Tap
 from studio.engine.runtime.live_places import NotStoredError
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.live_frames import SHARE, Frame, State, Status, TimeSpent, Wish
@@ -187,7 +188,8 @@ class Channel:
 
     def _look(self, trainer: Trainer) -> Snapshot | None:
         """The tensor as a paused training left it, where it is still there; once a pause."""
-        loop = trainer.loop_or_none()
+        loop, live = trainer.loop_or_none(), trainer.network.live
+        name, grad = self.name, self.grad
         step = 0 if loop is None else loop.total_step
         if step == self._looked:
             self._tell_older_than(step)
@@ -195,15 +197,20 @@ class Channel:
         self._looked = step
         if self._snapshot is not None and self._snapshot.moment.step == step:
             return None
-        live, name, grad = trainer.network.live, self.name, self.grad
+
+        def read() -> tuple[int, Future[Array]]:
+            # Asked for here, between two steps: one may have been made since the training stood.
+            return 0 if loop is None else loop.total_step, live.read(name, grad=grad)
+
         try:
-            future = trainer.control.call(lambda: live.read(name, grad=grad)).result(_READ_SECONDS)
+            step, future = trainer.control.call(read).result(_READ_SECONDS)
             array = np.asarray(future.result(_READ_SECONDS), order="C")
         except (StudioError, TimeoutError):
             if self._snapshot is None:
                 self._say(Status("waiting", "Appears with the next step", "Run a step to see it"))
             self._tell_older_than(step)
             return None
+        self._looked = step
         moment = Moment(step, -1)
         self._text = self._label(moment)
         return ArraySnapshot(self.name, array, self.grad, moment)

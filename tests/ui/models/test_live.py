@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +157,42 @@ def test_a_paused_training_shows_what_is_there_and_says_what_is_not(
         studio.live.ended()
 
 
+def test_what_a_paused_training_is_asked_for_is_of_the_step_it_then_stands_at(
+    studio: Studio, cpu: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Trainer(task(cnn(), DIGITS, epochs=1), cpu) as trainer:
+        running, control = Running(studio, trainer), trainer.control
+        running.step(2)
+        session, call, asked = trainer.network.session, control.call, []
+        weights = {2: session.read("conv2d/kernel").result().copy()}
+
+        def call_behind_another_step(function: Callable[[], object]) -> Future[object]:
+            if not asked:
+                asked.append(function)
+                control.step()
+                while call(lambda: trainer.loop.total_step).result(30) == 2:
+                    pass
+            return call(function)
+
+        monkeypatch.setattr(control, "call", call_behind_another_step)
+        view = studio.live.open(entities.Entity("tensor", "conv2d/kernel"))
+        seen: list[tuple[int, np.ndarray]] = []
+
+        def see() -> None:
+            if view.frame is not None:
+                seen.append((view.frame.snapshot.moment.step, shown(view)))
+
+        view.changed.connect(see)
+        view.want(active=True)
+        studio.until(lambda: seen)
+        weights[3] = session.read("conv2d/kernel").result().copy()
+        assert not np.array_equal(weights[2], weights[3])
+        for step, array in seen:
+            np.testing.assert_array_equal(array, weights[step])
+        running.finish()
+        studio.live.ended()
+
+
 def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_stands_still(
     studio: Studio, cpu: Backend
 ) -> None:
@@ -169,6 +205,7 @@ def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_sta
         assert view.frame is not None
         assert view.frame.snapshot.moment.step == running.steps
         # The first of them is looked at, the last is not; by then other tensors lie there.
+        asked_for(studio, trainer, 1)
         running.step(3)
         studio.until(lambda: view.status.text.startswith("It was not looked at in the last step"))
         assert view.frame.snapshot.moment.step < running.steps
@@ -178,7 +215,8 @@ def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_sta
         running.step()
         studio.until(lambda: view.status.state == "live")
         assert view.frame.snapshot.moment.step == running.steps
-        running.finish()
+        trainer.control.stop()
+        running.future.result(60)
         studio.live.ended()
 
 
