@@ -69,11 +69,11 @@ class ListingLinks:
         return tuple(sorted(self._rows))
 
     def note(self) -> str:
-        """Which of several marked rows is the primary one: ``3 of 7``; empty for one or none."""
+        """Which of several rows is the primary one: ``marked 3 of 7``; empty for one or none."""
         marked = self.marked_rows
         if len(marked) < 2 or self._primary not in marked:
             return ""
-        return f"{marked.index(self._primary) + 1} of {len(marked)}"
+        return f"marked {marked.index(self._primary) + 1} of {len(marked)}"
 
     def next_marked(self, step: int) -> int:
         """The row of the next marked one, around the ends; -1 without any."""

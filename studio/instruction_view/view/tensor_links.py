@@ -58,10 +58,10 @@ class TensorLinks:
             self._selected(self._bus.selection, "")
 
     def note(self) -> str:
-        """How many tensors belong to the selection: ``1 of 7``; empty for one or none."""
+        """How many tensors belong to the selection: ``marked 1 of 7``; empty for one or none."""
         if len(self.marks) < 2 or self.primary is None or self.primary not in self.marks:
             return ""
-        return f"{sorted(self.marks).index(self.primary) + 1} of {len(self.marks)}"
+        return f"marked {sorted(self.marks).index(self.primary) + 1} of {len(self.marks)}"
 
     # -- what the user does here ----------------------------------------------------------------
 

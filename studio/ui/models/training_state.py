@@ -17,7 +17,7 @@ State: TypeAlias = Literal[
 STATES: tuple[State, ...] = get_args(State)
 
 WORDS: Mapping[State, str] = {
-    "idle": "Not trained",
+    "idle": "Not training",
     "preparing": "Preparing",
     "running": "Training",
     "pausing": "Pausing",

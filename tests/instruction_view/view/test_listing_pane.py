@@ -151,7 +151,7 @@ def test_a_selection_elsewhere_is_marked_without_scrolling_where_it_is_seen(
     marks = [pane.links.mark_of(line) for line in pane.view.lines]
     assert marks.count("primary") == 1
     assert marks.count("member") == len(rows.rows_of("conv1")) - 1
-    assert pane.note == f"1 of {len(rows.rows_of('conv1'))}" or pane.note.endswith("of 8")
+    assert pane.note == f"marked 1 of {len(rows.rows_of('conv1'))}" or pane.note.endswith("of 8")
 
 
 def test_a_selection_out_of_sight_comes_into_the_middle_third_and_back_returns(

@@ -31,7 +31,7 @@ def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
 
 
 def test_a_valid_compiled_project_says_so(qtbot: QtBot, compiled: MainWindow) -> None:
-    assert text(compiled, "state") == "Not trained"
+    assert text(compiled, "state") == "Not training"
     assert text(compiled, "validity") == "Graph valid"
     needed = compiled.studio.compilation.result.plan.total_bytes
     assert f"{needed / 1024:.3g}" in text(compiled, "device")

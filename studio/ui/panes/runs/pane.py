@@ -111,9 +111,8 @@ class RunsPane(PaneFrame):
         self._table.refresh()
         listed, every = len(self._table.entries.rows), len(self._runs.runs)
         self.show_empty(None if every else self._nothing)
-        self.set_note(
-            "" if not every else f"{listed}" if listed == every else f"{listed} of {every}"
-        )
+        some = "" if listed == every else f"{listed} of "
+        self.set_note(f"{some}{every} run{'' if every == 1 else 's'}" if every else "")
         self._show_chosen()
 
     def _show_chosen(self) -> None:

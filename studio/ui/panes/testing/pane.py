@@ -129,7 +129,7 @@ class TestingPane(PaneFrame):
         elif recorded is not None:
             name, title = recorded
             say(
-                "No network is open",
+                "No run is chosen",
                 f"The run of {title} can be tested.",
                 ("Test it", lambda: evaluation.test_run(name)),
             )

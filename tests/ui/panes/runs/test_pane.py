@@ -82,7 +82,7 @@ def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trai
     trainings.until(lambda: table.entries.place_of("test.accuracy") >= 0)
     place = table.entries.place_of("test.accuracy")
     trainings.until(lambda: table.entries.index(0, place).data() == text)
-    assert three.note == "3"
+    assert three.note == "3 runs"
 
 
 def test_a_click_on_the_star_marks_a_run_and_the_filter_shows_those(
@@ -95,7 +95,7 @@ def test_a_click_on_the_star_marks_a_run_and_the_filter_shows_those(
     assert isinstance(button, QToolButton)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert [run.name for run in three.table.entries.rows] == [runs.runs[1].name]
-    assert three.note == "1 of 3"
+    assert three.note == "1 of 3 runs"
 
 
 def test_a_tick_draws_a_run_over_the_others(

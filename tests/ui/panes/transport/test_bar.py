@@ -63,7 +63,7 @@ def type_rate(qtbot: QtBot, bar: TransportBar, typed: str) -> None:
 
 def test_every_state_has_an_icon_and_a_word(bar: TransportBar) -> None:
     assert set(STATE_ICONS) == set(STATES)
-    assert bar.progress.accessibleDescription() == "Not trained"
+    assert bar.progress.accessibleDescription() == "Not training"
 
 
 def test_a_training_is_started_paused_stepped_continued_and_stopped(
