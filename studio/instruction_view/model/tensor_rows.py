@@ -162,7 +162,7 @@ def _by_need(plan: MemoryPlan, storages: Sequence[Storage]) -> list[Storage]:
 
 
 def bytes_by_role(found: Sequence[TensorRow], *, kept: bool) -> dict[TensorRole, int]:
-    """Bytes by role of what is kept between runs, or of what a run needs; the largest first."""
+    """Bytes by role of what is kept between runs, or of what is there during one; largest first."""
     sums: dict[TensorRole, int] = {}
     for row in found:
         if row.kept == kept and row.nbytes is not None:

@@ -23,6 +23,15 @@ from studio.ui.kit.side_fades import SideFades
 _CHIP = 10
 _FADE = 40
 
+_GROUPS = (
+    (
+        "during a run",
+        "Tensors with a place for a while. They take turns: the peak is what is needed at once.",
+    ),
+    ("kept between runs", "Tensors with a place of their own as long as the program is loaded."),
+)
+"""What the buttons after a title are of, and what to know of it."""
+
 
 class RoleLegend(QScrollArea):
     """A button for each role; wider than the pane it scrolls sideways.
@@ -68,9 +77,10 @@ class RoleLegend(QScrollArea):
         row = QHBoxLayout(strip)
         row.setContentsMargins(8, 0, 8, 0)
         row.setSpacing(2)
-        for title, each in zip(("a run needs", "kept between runs"), sums, strict=True):
+        for (title, tip), each in zip(_GROUPS, sums, strict=True):
             label = QLabel(title, strip)
             label.setProperty("role", "faint")
+            label.setToolTip(tip)
             row.addWidget(label)
             for role, nbytes in each.items():
                 row.addWidget(self._button(strip, role, nbytes, is_on=role in before))
@@ -84,7 +94,9 @@ class RoleLegend(QScrollArea):
         button = QToolButton(strip)
         button.setObjectName(f"tensor_map.role.{role}")
         button.setText(f"{role} {bytes_text(nbytes)}")
-        button.setToolTip(f"{ROLE_NOTES[role]}\n{exact_text(nbytes)} bytes. Click to show only it.")
+        button.setToolTip(
+            f"{ROLE_NOTES[role]}\n{exact_text(nbytes)} bytes together. Click to show only it."
+        )
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setIconSize(QSize(_CHIP, _CHIP))
         button.setIcon(_chip(role))
