@@ -2,11 +2,12 @@
 
 import codecs
 import csv
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular, quoted
@@ -17,6 +18,13 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 _TIE_ORDER = ";\t|,"
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 20
+_READ_BYTES = 1 << 20
+"""Read from the file at once.
+
+Each reading lets go of the interpreter and takes it back at once, before another thread that waits
+for it has woken up; several within the time after which that thread would insist keep it waiting.
+"""
+
 _BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _SAVE_AS_UTF8 = "save the table as UTF-8 (in spreadsheets: CSV UTF-8)"
@@ -63,7 +71,7 @@ def read_rows(
         stream.seek(0)
         if sample.startswith(_UTF16):
             raise DataError("expected UTF-8 text, got UTF-16", who=who, hint=_SAVE_AS_UTF8)
-        lines = _Lines(stream, who, limits)
+        lines = _Lines(_in_large_blocks(stream), who, limits)
         reader = csv.reader(
             lines, delimiter=delimiter or _sniff(sample), strict=True, skipinitialspace=True
         )
@@ -87,6 +95,10 @@ def read_rows(
             stripped = [cell.strip() for cell in cells]
             if any(stripped):
                 yield Row(first, stripped)
+
+
+def _in_large_blocks(stream: BinaryIO) -> BinaryIO:
+    return io.BufferedReader(cast(io.RawIOBase, stream), _READ_BYTES)
 
 
 class _Lines:

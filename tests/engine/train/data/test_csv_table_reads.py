@@ -1,10 +1,13 @@
 """Tables of every usual form give the data set a person would expect."""
 
+import io
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
 
+from studio.engine.train.data import csv_rows
 from studio.engine.train.data.csv_table import CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
 
@@ -122,3 +125,29 @@ def test_many_rows_over_several_blocks(tmp_path: Path) -> None:
     data = load(tmp_path, "\n".join(lines))
     assert (data.x == values).all()
     assert data.y.tolist() == [i % 3 for i in range(3000)]
+
+
+def test_a_large_table_is_read_in_large_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that reads often keeps one that waits for the interpreter from ever getting it."""
+    reads: list[int] = []
+
+    class Counted(io.FileIO):
+        def readinto(self, buffer: Any, /) -> int | None:
+            reads.append(memoryview(buffer).nbytes)
+            return super().readinto(buffer)
+
+    def opened(path: Path, _cap: int) -> tuple[BinaryIO, int]:
+        return io.BufferedReader(Counted(path)), path.stat().st_size
+
+    path = tmp_path / "large.csv"
+    values = np.arange(400_000, dtype=np.float32).reshape(-1, 4)
+    rows = (f"{a:.1f},{b:.1f},{c:.1f},{d:.1f}" for a, b, c, d in values)
+    path.write_text("\n".join(["a,b,c,d", *rows]))
+    monkeypatch.setattr(csv_rows, "open_regular", opened)
+    data = load_csv(path, CsvOptions(task="regression"))
+    np.testing.assert_array_equal(data.x, values[:, :3])
+    np.testing.assert_array_equal(data.y, values[:, 3:])
+    # The first rows to find the separator, the blocks, and the end.
+    assert len(reads) <= 4 + -(-path.stat().st_size // (1 << 20))
