@@ -182,28 +182,41 @@ def test_conv2d_and_its_gradients(backend: GlBackend, variant: str, name: str, h
 
 FEW = {
     "one channel": ((3, 22, 21, 1), 8, Window((3, 3), (1, 1), (1, 1), (1, 1))),
-    "three channels, strides": ((2, 9, 12, 3), 16, Window((3, 3), (2, 2), (0, 0), (1, 1))),
     "many filters": ((2, 7, 6, 2), 128, Window((2, 2))),
 }
+FEW_FORWARD = FEW | {"three channels": ((2, 9, 12, 3), 16, Window((3, 3), (1, 1), (0, 0), (1, 1)))}
+FEW_BACK = FEW | {"strides": ((2, 9, 12, 1), 16, Window((3, 3), (2, 2), (0, 0), (1, 1)))}
+HALO = dict.fromkeys("xy", ((0, 0), (1, 2), (1, 2), (0, 0)))
 
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("halo", [False, True])
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", FEW_FORWARD)
 def test_windows_with_few_cells(backend: GlBackend, name: str, halo: bool, bias: bool) -> None:
-    shape, filters, window = FEW[name]
+    shape, filters, window = FEW_FORWARD[name]
     x, w = draw(*shape), draw(*window.size, shape[3], filters)
     b = draw(filters) if bias else None
     y = conv(x, w, window) + (0.0 if b is None else b)
-    dy = draw(*y.shape)
-    pads = dict.fromkeys("xy", ((0, 0), (1, 2), (1, 2), (0, 0))) if halo else {}
-    operands = {"w": w, "b": b, "x": x, "y": dy.shape}
-    line = OneLine("CONV2D", operands, None, ("x", "y"), pads, **window.fields())
+    operands = {"w": w, "b": b, "x": x, "y": y.shape}
+    line = OneLine("CONV2D", operands, None, ("x", "y"), HALO if halo else {}, **window.fields())
     line.follow("RELU")
     found = run_line(backend, line, "y", "z", variant="few_taps", gpu=True)
     close(found["y"], y)
     close(found["z"], np.maximum(y, 0.0))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("halo", [False, True])
+@pytest.mark.parametrize("name", FEW_BACK)
+def test_gradients_of_windows_with_few_cells(
+    backend: GlBackend, name: str, halo: bool, bias: bool
+) -> None:
+    shape, filters, window = FEW_BACK[name]
+    x, w = draw(*shape), draw(*window.size, shape[3], filters)
+    dy = draw(*conv(x, w, window).shape)
+    operands = {"w": w, "b": draw(filters) if bias else None, "x": x, "y": dy.shape}
     given = {"y": dy, "w": w}
+    pads = HALO if halo else {}
     line = OneLine("GRADS_CONV2D", operands, given, ("x", "y"), pads, set=("x", "b")[: 1 + bias],
                    **window.fields())  # fmt: skip
     wanted = ("dx", "dw", "db")[: 2 + bias]

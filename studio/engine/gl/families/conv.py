@@ -16,7 +16,9 @@ from studio.engine.gl.tiles import TILES
 from studio.engine.gl.windows import covered, geometry, pointwise
 
 _FEW_TAPS = 28
-"""Cells of a window, channels counted, of which an invocation keeps all sums."""
+"""Cells of a window, channels counted, whose weights for four filters an invocation keeps."""
+_FEW_SUMS = 16
+"""The same of cells whose sums it keeps; with more of them tiles of a product are faster."""
 _FEW_CHANNELS = 4
 _FEW_LOCAL = 256
 _POSITIONS = (4, 2)
@@ -101,12 +103,25 @@ def _grad_x(case: Case) -> Products:
     )  # fmt: skip
 
 
-def _has_few_taps(case: Case, result: str = "y") -> bool:
+def _keeps_weights(case: Case) -> bool:
+    """Whether an invocation has what it needs of the weights; neighbours must share what is read.
+
+    Windows further apart are better read once by a tile of a product than by each for itself.
+    """
+    apart = {case.ins.value("stride_h"), case.ins.value("stride_w")} != {1}
+    return not apart and _has_few_taps(case, "y", _FEW_TAPS)
+
+
+def _keeps_sums(case: Case) -> bool:
+    return case.wants("w") and _has_few_taps(case, "dy", _FEW_SUMS)
+
+
+def _has_few_taps(case: Case, result: str, most: int) -> bool:
     """Whether a filter's numbers for one window fit into an invocation's registers, four times."""
     quads, rest = divmod(case.shape("w")[3], 4)
     power_of_two = quads & (quads - 1) == 0
     return (
-        prod(case.shape("w")[:3]) <= _FEW_TAPS
+        prod(case.shape("w")[:3]) <= most
         and case.shape("w")[2] <= _FEW_CHANNELS
         and rest == 0
         and 0 < quads <= _FEW_LOCAL // 8
@@ -183,17 +198,12 @@ def _grads_conv2d_direct(case: Case) -> tuple[Pass, ...]:
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     "CONV2D": (
         *product_variants(_conv2d),
-        Variant("few_taps", _conv2d_few, _has_few_taps, hardware=4),
+        Variant("few_taps", _conv2d_few, _keeps_weights, hardware=4),
         Variant("direct", lambda case: (direct_pass(case),), is_direct, hardware=3),
     ),
     "GRADS_CONV2D": (
         *product_variants(_grads_conv2d),
-        Variant(
-            "few_taps",
-            _grads_conv2d_few,
-            lambda case: case.wants("w") and _has_few_taps(case, "dy"),
-            hardware=4,
-        ),
+        Variant("few_taps", _grads_conv2d_few, _keeps_sums, hardware=4),
         Variant(
             "direct",
             _grads_conv2d_direct,
