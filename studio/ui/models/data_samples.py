@@ -84,6 +84,10 @@ class SampleBrowser:
         targets = ", ".join(f"{float(v):.4g}" for v in self.dataset.y[index])
         return Sample(index, values, targets, -1)
 
+    def number_of(self, place: int) -> int:
+        """The number in the source of the sample at a place; IndexError beyond the last."""
+        return int(self._indices[place])
+
     def place_of(self, index: int) -> int:
         """Where a sample of the source stands; -1 if it is not shown."""
         found = np.flatnonzero(self._indices == index)

@@ -18,6 +18,8 @@ _LOG = logging.getLogger(__name__)
 LEAST = QSize(200, 96)
 """A dock can always be made this small."""
 
+_DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
+
 NAME = "dock."
 """Object names of docks begin with this, the pane's id follows."""
 
@@ -27,14 +29,16 @@ class Dock(QDockWidget):
 
     Args:
         spec: which pane.
-        make: makes it.
+        make: makes it, within the widget given.
         window: the main window.
     """
 
     maximise_wanted = Signal(object)
     made = Signal(object)
 
-    def __init__(self, spec: PaneSpec, make: Callable[[], QWidget], window: QMainWindow) -> None:
+    def __init__(
+        self, spec: PaneSpec, make: Callable[[QWidget], QWidget], window: QMainWindow
+    ) -> None:
         super().__init__(spec.title, window)
         self.spec = spec
         self._make = make
@@ -70,9 +74,11 @@ class Dock(QDockWidget):
         """Make the pane if it is not there yet; one that fails says so in its place."""
         if self._pane is None:
             try:
-                self._pane = self._make()
+                self._pane = self._make(self._frame)
             except Exception as error:
                 _LOG.exception("the pane %s could not be made", self.spec.title)
+                for begun in self._frame.findChildren(QWidget, options=_DIRECT):
+                    begun.deleteLater()
                 self._pane = EmptyState(
                     "error",
                     f"{self.spec.title} cannot be shown",

@@ -93,8 +93,8 @@ class Docks(QObject):
         """Whether a pane in sight is still to be made."""
         return bool(self._wanted)
 
-    def _maker(self, studio: Studio, spec: PaneSpec) -> Callable[[], QWidget]:
-        return lambda: spec.make(studio)
+    def _maker(self, studio: Studio, spec: PaneSpec) -> Callable[[QWidget], QWidget]:
+        return lambda parent: spec.make(studio, parent)
 
     def _seen(self, dock: Dock, on: bool) -> None:
         if on and dock.pane is None and dock not in self._wanted:

@@ -38,10 +38,10 @@ class PaneSpec:
         """Import its code; on any thread."""
         import_module(self.path.partition(":")[0])
 
-    def make(self, studio: Studio) -> QWidget:
-        """Make the pane's widget."""
+    def make(self, studio: Studio, parent: QWidget | None = None) -> QWidget:
+        """Make the pane's widget, at best where it is to stand: moving it styles all of it anew."""
         module, _, name = self.path.partition(":")
-        made: QWidget = getattr(import_module(module), name)(studio)
+        made: QWidget = getattr(import_module(module), name)(studio, parent)
         return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit.empty_state import EmptyState
@@ -252,8 +252,9 @@ def test_a_pane_that_cannot_be_made_says_so_in_its_place(
     dock = opened.docks["log"]
     tries: list[int] = []
 
-    def fail() -> None:
+    def fail(parent: QWidget) -> None:
         tries.append(1)
+        QLabel("half made", parent)
         raise RuntimeError("no such thing")
 
     monkeypatch.setattr(dock, "_make", fail)
@@ -261,6 +262,7 @@ def test_a_pane_that_cannot_be_made_says_so_in_its_place(
     assert (
         "RuntimeError: no such thing" in dock.pane.findChildren(type(dock.pane._sentence))[1].text()
     )
+    qtbot.waitUntil(lambda: not [t for t in dock.findChildren(QLabel) if t.text() == "half made"])
     assert opened.isVisible()
 
 

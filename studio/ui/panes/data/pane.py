@@ -25,6 +25,7 @@ from studio.ui.kit.forms.facts import Fact, Facts
 from studio.ui.kit.forms.form import Form
 from studio.ui.kit.forms.section import Section
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.in_turns import InTurns
 from studio.ui.models.data_changes import AugmentationPreview
 from studio.ui.models.data_fields import (
     NORMALIZATIONS,
@@ -62,14 +63,21 @@ class DataPane(PaneFrame):
             self._document, studio.data, studio.scheduler, studio.tasks
         )
         self._columns_shown: object = None
+        # From the outside in: what moves into another widget later is styled once more.
+        self._holder = self._scrolled()
         self.head = SourceHead(studio.data, studio.actions)
         self._make_sections()
+        self._fill()
         self._overlay = DropOverlay(self)
-        self.set_body(self._scrolled())
         self._nothing = EmptyState(
             "data", "No data yet", "Choose a set, or drop a table, an array file, samples and "
             "labels in two files, or a folder of pictures here.",
             ("Choose data", self._choose_from_nothing), self,
+        )  # fmt: skip
+        self._turns = InTurns(
+            (self._show_problems, self._show_samples, self._show_classes, self._show_source,
+             self._show_split, self._show_normalization, self._show_augmentation,
+             self._show_facts), self,
         )  # fmt: skip
         self._refresh_later = binding.refresh(
             self, self.refresh, studio.data.changed, when_visible=True
@@ -101,23 +109,36 @@ class DataPane(PaneFrame):
         self.facts = Facts()
         self.remarks = Remarks()
         self.sections = {
-            title: Section(title, _column(*widgets), is_open=is_open)
-            for title, is_open, widgets in (
-                ("Problems", True, (self.problems,)),
-                ("Samples", True, (self.samples,)),
-                ("Classes", True, (self.bars,)),
-                ("Source", True, (self.source_form, self.columns)),
-                ("Split", True, (self.parts, self.shared, self.split_form)),
-                ("Normalisation", True, (self.norm_form, self.features)),
-                ("Augmentation", True, (self.changes_form, self.changes)),
-                ("Facts", False, (self.facts,)),
+            title: self._section(title, *widgets)
+            for title, widgets in (
+                ("Problems", (self.problems,)),
+                ("Samples", (self.samples,)),
+                ("Classes", (self.bars,)),
+                ("Source", (self.source_form, self.columns)),
+                ("Split", (self.parts, self.shared, self.split_form)),
+                ("Normalisation", (self.norm_form, self.features)),
+                ("Augmentation", (self.changes_form, self.changes)),
+                ("Facts", (self.facts,)),
             )
         }
 
-    def _scrolled(self) -> QScrollArea:
+    def _section(self, title: str, *widgets: QWidget) -> Section:
+        made = Section(title, _column(*widgets), is_open=title != "Facts", parent=self._holder)
+        made.hide()
+        return made
+
+    def _scrolled(self) -> QWidget:
+        area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        self.set_body(area)
         holder = QWidget()
         holder.setBackgroundRole(QPalette.ColorRole.Base)
-        column = QVBoxLayout(holder)
+        area.setWidget(holder)
+        return holder
+
+    def _fill(self) -> None:
+        column = QVBoxLayout(self._holder)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(8)
         column.addWidget(self.head)
@@ -125,35 +146,47 @@ class DataPane(PaneFrame):
         for section in self.sections.values():
             column.addWidget(section)
         column.addStretch(1)
-        area = QScrollArea()
-        area.setWidget(holder)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        return area
 
     # -- showing --------------------------------------------------------------------------------
 
+    @property
+    def is_refreshing(self) -> bool:
+        """Whether a part of the pane is still to be shown as the data is now."""
+        return self._turns.is_at_work or self._refresh_later.waiting
+
     def refresh(self) -> None:
-        """Show the data as it is now."""
+        """Show the data as it is now, a section in each turn of the event loop."""
         data = self._data
-        form = data.form
-        if form is None:
+        if data.form is None:
+            self._turns.stop()
             self.show_empty(self._nothing)
             self.set_note("")
             return
         self.show_empty(None)
         self.set_note("reading…" if data.status == "opening" else "")
         self.head.refresh()
-        self._show_source()
-        self.sections["Problems"].setVisible(bool(data.problems.rows))
-        if data.problems.rows:
+        self.remarks.show_texts(() if data.summary is None else data.summary.remarks)
+        self._turns.begin()
+
+    def _show_problems(self) -> None:
+        problems = self._data.problems
+        if problems.rows:
             self.problems.refresh()
-        summary = data.summary
-        for title in ("Samples", "Classes", "Split", "Normalisation", "Augmentation", "Facts"):
-            self.sections[title].setVisible(summary is not None)
-        self.remarks.show_texts(() if summary is None else summary.remarks)
+        self.sections["Problems"].setVisible(bool(problems.rows))
+
+    def _show_samples(self) -> None:
+        summary = self._data.summary
         if summary is not None:
-            self._show_summary(summary)
+            self.samples.show_summary(summary)
+        self.sections["Samples"].setVisible(summary is not None)
+
+    def _show_classes(self) -> None:
+        summary = self._data.summary
+        are_classes = summary is not None and summary.dataset.is_classification
+        if summary is not None and are_classes:
+            self.bars.show_parts(summary.dataset.class_names, summary.parts)
+            self.sections["Classes"].set_note(str(len(summary.dataset.class_names)))
+        self.sections["Classes"].setVisible(are_classes)
 
     def _show_source(self) -> None:
         data = self._data
@@ -169,31 +202,40 @@ class DataPane(PaneFrame):
         self.columns.setVisible(bool(data.columns))
         self.sections["Source"].setVisible(bool(rows) or bool(data.columns))
 
-    def _show_summary(self, summary: DataSummary) -> None:
-        dataset, plain = summary.dataset, self._data.data
-        self.samples.show_summary(summary)
-        self.sections["Classes"].setVisible(dataset.is_classification)
-        if dataset.is_classification:
-            self.bars.show_parts(dataset.class_names, summary.parts)
-            self.sections["Classes"].set_note(str(len(dataset.class_names)))
-        self.parts.show_parts(summary.parts)
-        self.shared.setVisible(any(part.is_shared for part in summary.parts))
-        self.split_form.show_rows(split_rows(plain, has_test_part=dataset.held_out is not None))
-        self.sections["Split"].set_note(
-            "the source's own test part" if dataset.held_out is not None else ""
-        )
-        self.norm_form.show_rows([normalization_row(plain)])
-        self.sections["Normalisation"].set_note(
-            NORMALIZATIONS[str(plain.get("normalization", "none"))]
-        )
-        self.features.show_features(summary.features)
-        is_pictures = dataset.kind == "images"
-        self.sections["Augmentation"].setVisible(is_pictures)
-        if is_pictures:
+    def _show_split(self) -> None:
+        summary, section = self._data.summary, self.sections["Split"]
+        if summary is not None:
+            has_own = summary.dataset.held_out is not None
+            self.parts.show_parts(summary.parts)
+            self.shared.setVisible(any(part.is_shared for part in summary.parts))
+            self.split_form.show_rows(split_rows(self._data.data, has_test_part=has_own))
+            section.set_note("the source's own test part" if has_own else "")
+        section.setVisible(summary is not None)
+
+    def _show_normalization(self) -> None:
+        summary, section = self._data.summary, self.sections["Normalisation"]
+        if summary is not None:
+            plain = self._data.data
+            self.norm_form.show_rows([normalization_row(plain)])
+            section.set_note(NORMALIZATIONS[str(plain.get("normalization", "none"))])
+            self.features.show_features(summary.features)
+        section.setVisible(summary is not None)
+
+    def _show_augmentation(self) -> None:
+        summary = self._data.summary
+        are_pictures = summary is not None and summary.dataset.kind == "images"
+        if summary is not None and are_pictures:
+            plain = self._data.data
             self.changes_form.show_rows([augmentation_row(plain)])
-            self.changes.show_range(dataset.value_range)
+            self.changes.show_range(summary.dataset.value_range)
             self.changes.setVisible(bool(plain.get("augment")))
-        self.facts.show_facts(_facts(summary))
+        self.sections["Augmentation"].setVisible(are_pictures)
+
+    def _show_facts(self) -> None:
+        summary = self._data.summary
+        if summary is not None:
+            self.facts.show_facts(_facts(summary))
+        self.sections["Facts"].setVisible(summary is not None)
 
     # -- changing -------------------------------------------------------------------------------
 
@@ -227,7 +269,7 @@ class DataPane(PaneFrame):
 
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._refresh_later.hear)
-        self.refresh()
+        self._refresh_later.hear()
 
     # -- dropping -------------------------------------------------------------------------------
 

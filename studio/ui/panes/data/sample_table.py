@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from studio.ui.kit import contexts, numbers, theme
 from studio.ui.kit.column_room import fit_column
 from studio.ui.kit.side_fades import SideFades
-from studio.ui.models.data_samples import SampleBrowser
+from studio.ui.models.data_samples import Sample, SampleBrowser
 
 MOST_COLUMNS = 200
 _HEIGHT_ROWS = 8
@@ -72,7 +72,7 @@ class SampleTableModel(QAbstractTableModel):
         if role != _ROLE.DisplayRole:
             return None
         if orientation is Qt.Orientation.Vertical:
-            return str(self._browser.sample(section).index)
+            return str(self._browser.number_of(section))
         if section == 0:
             return "label"
         names = self._browser.dataset.feature_names
@@ -109,23 +109,29 @@ class SampleTable(QTableView):
         self.rows.show_samples(browser)
         self.scrollToTop()
         # More columns than this are never in sight beside each other.
-        for column in range(1, min(self.rows.columnCount(), 30)):
-            self.setColumnWidth(column, max(_LEAST, self._wanted(column)))
-        self._labels = self._wanted(0)
+        shown = min(self.rows.columnCount(), 30)
+        seen = [_cells(sample, shown) for sample in browser.page(0, _MEASURED)]
+        for column in range(1, shown):
+            self.setColumnWidth(column, max(_LEAST, self._wanted(column, seen)))
+        self._labels = self._wanted(0, seen)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
 
-    def _wanted(self, column: int) -> int:
+    def _wanted(self, column: int, seen: list[list[str]]) -> int:
         """Pixels for the heading and the first values of a column."""
         title = str(self.rows.headerData(column, Qt.Orientation.Horizontal))
-        seen = range(min(self.rows.rowCount(), _MEASURED))
-        texts = [str(self.rows.data(self.rows.index(row, column))) for row in seen]
         metrics = self.fontMetrics()
-        widest = max((metrics.horizontalAdvance(text) for text in texts), default=0)
+        widest = max((metrics.horizontalAdvance(cells[column]) for cells in seen), default=0)
         return max(self.horizontalHeader().fontMetrics().horizontalAdvance(title), widest) + _PAD
 
     def _fit(self) -> None:
         fit_column(self, 0, min(self._labels, _WIDTH), self._labels)
+
+
+def _cells(sample: Sample, columns: int) -> list[str]:
+    """What the first columns of a sample's row say."""
+    values = sample.values.ravel()[: columns - 1].tolist()
+    return [sample.label, *(numbers.number(float(value)) for value in values)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -46,6 +47,8 @@ def pane(studio: Studio, qtbot: QtBot) -> DataPane:
 
 def settled(studio: Studio, qtbot: QtBot, status: str = "ready") -> None:
     qtbot.waitUntil(lambda: studio.data.status == status and not studio.tasks.running)
+    panes = [pane for pane in QApplication.topLevelWidgets() if isinstance(pane, DataPane)]
+    qtbot.waitUntil(lambda: not any(p.is_refreshing for p in panes if p.isVisible()))
 
 
 def use(studio: Studio, pane: DataPane, qtbot: QtBot, name: str) -> None:
@@ -54,6 +57,7 @@ def use(studio: Studio, pane: DataPane, qtbot: QtBot, name: str) -> None:
     qtbot.waitUntil(lambda: pane.sections["Samples"].isVisible())
     qtbot.waitUntil(lambda: pane.samples.browser is not None)
     qtbot.waitUntil(lambda: pane.samples.browser.dataset is studio.data.dataset)
+    qtbot.waitUntil(lambda: not pane.is_refreshing)
 
 
 def one(pane: QWidget, kind: type, name: str) -> QWidget:
@@ -115,6 +119,29 @@ def test_pictures_are_shown_with_their_labels_and_classes_filter_them(
     grid.setFocus()
     qtbot.keyClick(grid, Qt.Key.Key_End)
     assert grid.shown[-1].index == part.indices[-1]
+
+
+def test_sections_are_shown_in_turns_in_which_the_window_answers(
+    studio: Studio, pane: DataPane, qtbot: QtBot
+) -> None:
+    between: list[set[str]] = []
+    use(studio, pane, qtbot, "digits")
+    other = DataPane(studio)
+    qtbot.addWidget(other)
+    assert not any(section.isVisibleTo(other) for section in other.sections.values())
+
+    def look() -> None:
+        between.append({t for t, each in other.sections.items() if each.isVisibleTo(other)})
+        if other.is_refreshing:
+            QTimer.singleShot(0, other, look)
+
+    look()
+    other.show()
+    whole = {t for t, each in pane.sections.items() if each.isVisibleTo(pane)}
+    assert len(whole) == 6
+    qtbot.waitUntil(lambda: between[-1] == whole)
+    # The window's turns and the pane's take turns, give or take one.
+    assert max(len(now - before) for before, now in pairwise(between)) <= 2
 
 
 def test_cells_of_small_pictures_are_not_blurred(
