@@ -219,6 +219,7 @@ class Session:
     def _watch_when_ready(self) -> None:
         # What a start takes is known; a stall is one of the window at work.
         if self.window.is_ready:
+            self.window.docks.load_others()
             self._collector.settle()
             self._watch()
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import shiboken6
 from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from studio.engine.core.signal import Signal
 from studio.ui.models.studio import Studio
+from studio.ui.models.tasks import TaskHandle
 from studio.ui.shell import arrangement
 from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock, first_focusable
@@ -149,6 +150,19 @@ class Docks(QObject):
 
         title = f"Load {dock.spec.title}"
         self._studio.tasks.start(title, lambda _: dock.spec.load(), loaded, loaded, quiet=True)
+
+    def load_others(self) -> None:
+        """Import the code of panes that were not seen yet, so that opening one need not wait."""
+        specs = [dock.spec for dock in self.all.values() if dock.pane is None]
+
+        def load(handle: TaskHandle) -> None:
+            for spec in specs:
+                handle.check()
+                # What cannot be imported says so where the pane would be, once that is opened.
+                with suppress(Exception):
+                    spec.load()
+
+        self._studio.tasks.start("Load other panes", load, lambda _: None, quiet=True)
 
     # -- workspaces -------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock
+from studio.ui.shell.panes import PaneSpec
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.dock_sight import in_front, stray_tabs
 from tests.ui.shell.driving import press
@@ -49,6 +51,43 @@ def test_panes_are_made_only_when_they_are_seen(qtbot: QtBot, opened: MainWindow
 def test_every_pane_can_be_made(qtbot: QtBot, opened: MainWindow) -> None:
     for dock in opened.docks.all.values():
         assert not isinstance(dock.ensure(), EmptyState), dock.spec.title
+
+
+def test_code_of_panes_nobody_saw_is_imported_beside_the_window(
+    qtbot: QtBot, opened: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    imported: list[tuple[str, bool]] = []
+
+    def load(spec: PaneSpec) -> None:
+        imported.append((spec.id, threading.current_thread() is threading.main_thread()))
+
+    monkeypatch.setattr(PaneSpec, "load", load)
+    unseen = [name for name, dock in opened.docks.all.items() if dock.pane is None]
+    assert {"log", "history", "runs"} <= set(unseen)
+    opened.docks.load_others()
+    qtbot.waitUntil(lambda: not opened.studio.tasks.running)
+    assert imported == [(name, False) for name in unseen]
+    assert all(opened.docks[name].pane is None for name in unseen)
+
+
+def test_a_pane_whose_code_cannot_be_imported_keeps_no_other_from_it(
+    qtbot: QtBot, opened: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    unseen = [name for name, dock in opened.docks.all.items() if dock.pane is None]
+    imported: list[str] = []
+
+    def load(spec: PaneSpec) -> None:
+        imported.append(spec.id)
+        if spec.id == unseen[0]:
+            raise ImportError("no such module")
+
+    monkeypatch.setattr(PaneSpec, "load", load)
+    opened.docks.load_others()
+    qtbot.waitUntil(lambda: not opened.studio.tasks.running)
+    assert imported == unseen
+    assert not opened.studio.notices.all
 
 
 def test_a_switch_of_workspaces_is_told_once(qtbot: QtBot, opened: MainWindow) -> None:
