@@ -50,6 +50,9 @@ _OWN_NORMALIZATION = {"digits": "unit", "iris": "standard"}
 class DataModel:
     """Follows the data section of the document that is open.
 
+    Attributes:
+        read_again: files were read anew because the user asked for it, well or not.
+
     Args:
         document: gives the document.
         tasks: runs reading and looking through data.
@@ -63,6 +66,7 @@ class DataModel:
         cache: DatasetCache | None = None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
+        self.read_again: Signal[[]] = Signal()
         self.cache = cache or DatasetCache()
         self.status: Status = "none"
         self.summary: DataSummary | None = None
@@ -73,6 +77,7 @@ class DataModel:
         self._tasks = tasks
         self._wanted: Wanted | None = None
         self._task: TaskHandle | None = None
+        self._reads_again = False
         self._followed: Document | None = None
         tasks.changed.connect(self._tasks_changed)
 
@@ -141,6 +146,7 @@ class DataModel:
         """Read the data anew, because files were changed."""
         self.cache.forget()
         self._wanted = None
+        self._reads_again = True
         self._refresh()
 
     def _document_changed(self, change: Change) -> None:
@@ -213,6 +219,7 @@ class DataModel:
         self.problems = Problems(())
         self._document().set_data_facts(self.facts)
         self.changed.emit()
+        self._tell_read_again()
 
     def _refused(self, wanted: Wanted, error: StudioError) -> None:
         """Say the first thing that is wrong, and look for the others."""
@@ -220,6 +227,7 @@ class DataModel:
         self.status, self.summary, self.error = "failed", None, error
         self._document().set_data_facts(None)
         self.changed.emit()
+        self._tell_read_again()
         self._task = self._tasks.start(
             f"Look through {wanted.title}",
             lambda handle: find_problems(
@@ -227,6 +235,12 @@ class DataModel:
             ),
             self._problems_found,
         )
+
+    def _tell_read_again(self) -> None:
+        """Where files were read anew, what was made of them before is no longer true."""
+        if self._reads_again:
+            self._reads_again = False
+            self.read_again.emit()
 
     def _problems_found(self, problems: Problems) -> None:
         self._task = None

@@ -159,6 +159,7 @@ class Studio:
         profiling_actions.bind_problems(self.actions, self.problems)
         self.front.changed.connect(self.actions.refresh)
         self.compilation.changed.connect(self._compiled)
+        self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
@@ -259,6 +260,11 @@ class Studio:
 
     def _document_saved(self) -> None:
         self.runs.document_saved()
+
+    def _data_read_again(self) -> None:
+        """What is known of the files is of now; nothing of the document says so."""
+        self.problems.provide_error("data", self.data.error, self._ids())
+        self.compilation.compile_now()
 
     def _compiled(self) -> None:
         self.bus.use(self.compilation.provenance)

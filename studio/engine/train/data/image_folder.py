@@ -111,9 +111,16 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
     resized = sum(count for other, count in sizes.items() if other != size)
     notes = []
     if found.skipped:
-        notes.append(f"skipped {found.skipped} files that are not images")
+        others = (
+            "1 file that is no image"
+            if found.skipped == 1
+            else (f"{found.skipped} files that are not images")
+        )
+        notes.append(f"skipped {others}")
     if resized:
-        notes.append(f"resampled {resized} images to {size[0]}x{size[1]}")
+        notes.append(
+            f"resampled {resized} image{'' if resized == 1 else 's'} to {size[0]}x{size[1]}"
+        )
     return Dataset(
         x=x,
         y=np.array(found.labels, dtype=np.int32),

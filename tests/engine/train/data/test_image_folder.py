@@ -109,7 +109,7 @@ def test_commonest_size_wins_and_the_smaller_on_a_tie(pets: Path) -> None:
     put(pets / "cat" / "big.png", grey(9, 9))
     data = load_image_folder(pets)
     assert data.sample_shape == (4, 5, 1)
-    assert data.notes == ("resampled 1 images to 4x5",)
+    assert data.notes == ("resampled 1 image to 4x5",)
     for i in range(4):
         put(pets / "cat" / f"big{i}.png", grey(9, 9))
     assert load_image_folder(pets).sample_shape == (4, 5, 1)
