@@ -40,6 +40,17 @@ def count(value: int | None) -> str:
     return MINUS + text if value < 0 else text
 
 
+def counted(value: int, noun: str, many: str = "") -> str:
+    """A count and of what: ``1 sample``, ``2 samples``.
+
+    Args:
+        value: how many.
+        noun: what one of them is called.
+        many: what others are called, where that is not the noun with an s.
+    """
+    return f"{count(value)} {noun if value == 1 else many or f'{noun}s'}"
+
+
 def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
     """A number with an SI prefix: ``61.7 k``, ``3.1 ms``, ``2.05 TB/s``."""
     odd = _odd(value)

@@ -359,7 +359,7 @@ class DataModel:
         def written(target: Path) -> None:
             if self._document() is document:
                 made = {**reference, "path": stored_path(target, base)}
-                self.attach(made, f"Leave {bad} rows out")
+                self.attach(made, f"Leave {bad} row{'' if bad == 1 else 's'} out")
             done(target, bad)
 
         self._tasks.start(

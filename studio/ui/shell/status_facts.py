@@ -128,7 +128,8 @@ def step_fact(studio: Studio) -> Fact:
         # What was measured before is of another training, or of another time in this one.
         bar = None
     if bar is not None and bar.seconds > 0:
-        tip = f"Measured over {bar.plain_steps + bar.instrumented_steps} steps"
+        steps = bar.plain_steps + bar.instrumented_steps
+        tip = f"Measured over {numbers.counted(steps, 'step')}"
         if bar.sees_studio:
             tip += f"; the studio's own share is {numbers.share(bar.share('studio'), 2)}"
         return Fact(f"{numbers.duration(bar.seconds)}/step", tip, "clock")

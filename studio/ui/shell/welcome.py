@@ -223,13 +223,13 @@ class WelcomePage(QScrollArea):
             self._studio.fail(error)
             return None
         layers = sum(1 for _ in document.state.layers())
-        line = _subject(path.with_name("README.md")) or f"{layers} layers"
+        line = _subject(path.with_name("README.md")) or numbers.counted(layers, "layer")
         card = Card(
             GraphPicture(document.state), name, line,
             lambda: self._documents.open_sample(name), parent,
         )  # fmt: skip
         card.setObjectName(f"sample.{name}")
-        card.setToolTip(f"{line}\n{layers} layers, {_parameters(document)}")
+        card.setToolTip(f"{line}\n{numbers.counted(layers, 'layer')}, {_parameters(document)}")
         return card
 
     def _recent(self, file: RecentFile, parent: QWidget) -> QWidget:
@@ -336,7 +336,7 @@ def _soft(text: str, parent: QWidget) -> QLabel:
 
 def _parameters(document: Document) -> str:
     count = document.report.parameters
-    return "" if count is None else f"{numbers.count(count)} parameters"
+    return "" if count is None else numbers.counted(count, "parameter")
 
 
 def _subject(readme: Path) -> str:

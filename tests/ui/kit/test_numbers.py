@@ -69,6 +69,16 @@ def test_counts_and_shares() -> None:
     assert numbers.exact(0.1) == "0.1"
 
 
+def test_a_count_says_of_what() -> None:
+    assert [numbers.counted(n, "sample") for n in (0, 1, 2)] == [
+        "0 samples",
+        "1 sample",
+        "2 samples",
+    ]
+    assert numbers.counted(1, "epoch is", "epochs are") == "1 epoch is"
+    assert numbers.counted(1437, "epoch is", "epochs are") == f"1{THIN}437 epochs are"
+
+
 @given(st.floats(1e-300, 1e300) | st.floats(-1e300, -1e-300))
 def test_number_is_right_to_four_digits(value: float) -> None:
     shown = numbers.number(value).replace("\u2212", "-")

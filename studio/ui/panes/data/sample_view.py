@@ -85,7 +85,7 @@ class SampleView(QWidget):
 
     def _count_text(self, browser: SampleBrowser, names: tuple[str, ...], klass: int) -> str:
         text = f"{numbers.count(len(browser))} of {names[klass]}" if klass >= 0 else (
-            f"{numbers.count(len(browser))} samples"
+            numbers.counted(len(browser), "sample")
         )  # fmt: skip
         size = 1
         for length in browser.dataset.sample_shape:

@@ -49,6 +49,13 @@ _SLIDER = 64
 _LOW = 430
 """Height below which a pane is low."""
 
+_ENOUGH = 5
+_FEW = (
+    " So few tell little yet: a kernel that other programs held up in one of them counts with all"
+    " of its delay."
+)
+"""What to know of kernel times from fewer steps than are enough."""
+
 _ALL_SECTIONS = "all sections"
 _SECTIONS = ("data", "forward", "loss", "backward", "update", "metrics")
 
@@ -297,16 +304,20 @@ class ProfilerPane(PaneFrame):
             state = "from before: nothing is measured now"
         else:
             state = found.subject.origin
-        steps = numbers.count(found.samples)
         self.set_note(state)
         self._device.set_text(found.subject.device)
         bar, times = found.bar, found.times
         every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
-        mean = f"mean of {numbers.count(every)} steps, " if every else ""
+        steps = numbers.counted(found.samples, "step")
+        if every:
+            # The noun once: the kernels' steps are some of those before.
+            steps = numbers.count(found.samples)
+        mean = f"mean of {numbers.counted(every, 'step')}, " if every else ""
         together = 0.0 if times is None else times.together_us() * 1e-6
         said = numbers.duration(together)
         self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}, {said} together")
-        self._steps.setToolTip(_steps_tip(found.subject.origin, together, bar))
+        few = _FEW if found.samples < _ENOUGH else ""
+        self._steps.setToolTip(_steps_tip(found.subject.origin, together, bar) + few)
 
     def _show_buttons(self) -> None:
         model = self._profiling

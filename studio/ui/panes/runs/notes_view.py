@@ -91,7 +91,7 @@ def _facts(run: RunRecord) -> str:
         layers = len(run.project.graph.nodes)
         rate = numbers.number(training.optimizer.rate(0))
         lines.append(
-            f"{layers} layers, {numbers.count(run.parameters)} parameters; "
+            f"{numbers.counted(layers, 'layer')}, {numbers.count(run.parameters)} parameters; "
             f"{type(training.optimizer).__name__}, rate {rate}, batch {training.batch_size}, "
             f"seed {training.seed}"
         )

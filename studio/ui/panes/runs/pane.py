@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.settings import MAX_EPOCHS
-from studio.ui.kit import binding, icons
+from studio.ui.kit import binding, icons, numbers
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame, separator
 from studio.ui.kit.keys import shown_keys
@@ -111,8 +111,8 @@ class RunsPane(PaneFrame):
         self._table.refresh()
         listed, every = len(self._table.entries.rows), len(self._runs.runs)
         self.show_empty(None if every else self._nothing)
-        some = "" if listed == every else f"{listed} of "
-        self.set_note(f"{some}{every} run{'' if every == 1 else 's'}" if every else "")
+        some = "" if listed == every else f"{numbers.count(listed)} of "
+        self.set_note(some + numbers.counted(every, "run") if every else "")
         self._show_chosen()
 
     def _show_chosen(self) -> None:
@@ -272,8 +272,9 @@ class RunsPane(PaneFrame):
         planned = run.epochs if run.project is None else run.project.training.epochs
         dialog = QInputDialog(self)
         dialog.setObjectName("continue_run")
+        done = numbers.counted(run.epochs, "epoch is", "epochs are")
         dialog.setWindowTitle("Continue training")
-        dialog.setLabelText(f"{run.epochs} epochs are done. Train to how many in all?")
+        dialog.setLabelText(f"{done} done. Train to how many in all?")
         dialog.setInputMode(QInputDialog.InputMode.IntInput)
         dialog.setIntRange(run.epochs + 1, MAX_EPOCHS)
         dialog.setIntValue(planned if planned > run.epochs else run.epochs + planned)

@@ -155,7 +155,7 @@ class SamplesPanel(QWidget):
             text = f"{truth} recognised" if truth == said else f"{truth} taken for {said}"
             self.cell.setText(text)
         found = evaluation.samples
-        self._count.setText("" if found is None else f"{numbers.count(len(found))} samples")
+        self._count.setText("" if found is None else numbers.counted(len(found), "sample"))
 
     def _ordered(self, row: int) -> None:
         order: Order = ORDERS[row]

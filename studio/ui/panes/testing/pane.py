@@ -372,7 +372,7 @@ class MeasuresHead(QWidget):
         elif evaluation.is_stale:
             self._note.set_text(f"as of step {numbers.count(results.steps)}; it has trained on")
         else:
-            count = f"{numbers.count(len(results))} samples"
+            count = numbers.counted(len(results), "sample")
             self._note.set_text(f"{count}; {results.note}" if results.note else count)
 
     def _measure(self) -> tuple[QLabel, QLabel]:
