@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -160,6 +160,7 @@ class Compiled:
         programs: by mode; no ``train`` without data.
         took_ms: time the compile took, milliseconds.
         data_error: why the data could not be opened; then there is only the inference program.
+        ended: when the compile ended, by `time.monotonic`.
     """
 
     state: object
@@ -167,6 +168,7 @@ class Compiled:
     programs: Mapping[ProgramMode, CompiledProgram]
     took_ms: float
     data_error: StudioError | None = None
+    ended: float = field(default_factory=time.monotonic)
 
     @property
     def main(self) -> CompiledProgram:
@@ -191,7 +193,7 @@ class Compiled:
     def with_program(self, mode: ProgramMode, program: CompiledProgram) -> Compiled:
         """The same compile with one program shown otherwise."""
         made = {**self.programs, mode: program}
-        return Compiled(self.state, self.task, made, self.took_ms, self.data_error)
+        return replace(self, programs=made)
 
 
 class Compiler:

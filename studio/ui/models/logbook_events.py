@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.compilation import Compilation
-from studio.ui.models.compilation_result import Compiled
 from studio.ui.models.logbook import Logbook
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_state import Ending
@@ -23,7 +22,7 @@ class LogEvents:
         self._log = log
         self._compilation = compilation
         self._training = training
-        self._result: Compiled | None = None
+        self._told: float | None = None
         self._error = ""
         compilation.changed.connect(self._compiled)
         training.started.connect(self._started)
@@ -38,9 +37,10 @@ class LogEvents:
                 self._log.add_error(stop.error, "compiler")
             return
         self._error = ""
-        if found is None or found is self._result:
+        # Kernels that a device takes over into a result are no compile.
+        if found is None or found.ended == self._told:
             return
-        self._result = found
+        self._told = found.ended
         parts = (
             f"{len(made.provenance)} instructions to {mode}"
             for mode, made in found.programs.items()

@@ -117,8 +117,6 @@ class StatusBar(QWidget):
         self.setFixedHeight(HEIGHT)
         self._studio = studio
         self._zoom: Callable[[], float] | None = None
-        self._compiled_at: float | None = None
-        self._result: object = None
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 4, 0)
         row.setSpacing(0)
@@ -257,10 +255,7 @@ class StatusBar(QWidget):
 
     def _show_compile(self) -> None:
         result = self._studio.compilation.result
-        if result is not self._result:
-            self._result = result
-            self._compiled_at = time.monotonic()
-        age = None if self._compiled_at is None else time.monotonic() - self._compiled_at
+        age = None if result is None else time.monotonic() - result.ended
         self._facts["compile"].show_fact(status_facts.compile_fact(self._studio, age))
         self._show_device()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from studio.graph_editor.model.edits.layers import set_option
+from studio.instruction_view.model.kernels import Kernels
 from studio.samples import open_copy
 from studio.ui.models.places import Places
 from studio.ui.models.scheduling import ManualScheduler
@@ -62,6 +63,24 @@ def test_every_new_program_is_a_line(desk: Desk) -> None:
     desk.until(lambda: len(desk.studio.log.lines) > 0 and desk.studio.log.lines[-1].times >= 1)
     lines = [line for line in desk.studio.log.lines if line.source == "compiler"]
     assert sum(line.times for line in lines) > len(before)
+
+
+def test_kernels_taken_over_from_a_device_are_no_compile(desk: Desk) -> None:
+    desk.until(lambda: settled(desk) and bool(desk.texts("compiler")))
+    compilation = desk.studio.compilation
+    result = compilation.result
+    assert result is not None
+    # As on a device whose kernels are known only once it runs.
+    unknown = result.main.with_kernels(Kernels({}, ""))
+    compilation.result = result.with_program("train", unknown)
+    before = [line.times for line in desk.studio.log.lines if line.source == "compiler"]
+    desk.studio.training.start()
+    desk.until(lambda: compilation.result.main.kernels == result.main.kernels)
+    desk.studio.training.stop()
+    desk.until(lambda: not desk.studio.training.is_busy and settled(desk))
+    after = [line.times for line in desk.studio.log.lines if line.source == "compiler"]
+    assert after == before
+    assert compilation.result.ended == result.ended
 
 
 def test_a_training_begins_and_ends_in_the_log(desk: Desk) -> None:

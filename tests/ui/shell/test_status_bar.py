@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -12,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.graph_editor.model.edits.comments import add_note
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
+from studio.instruction_view.model.kernels import Kernels
 from studio.ui.models import training_session
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.panes.transport.progress import ProgressView
@@ -54,6 +56,21 @@ def test_an_edit_makes_the_program_stale_until_it_is_compiled_again(
     qtbot.waitUntil(lambda: not text(compiled, "compile").startswith("Compiled"))
     qtbot.waitUntil(compiled_again, timeout=20_000)
     assert {"Stale", "Compiling"} & set(seen)
+
+
+def test_kernels_taken_over_do_not_make_a_program_newer(qtbot: QtBot, compiled: MainWindow) -> None:
+    compilation, training = compiled.studio.compilation, compiled.studio.training
+    result = compilation.result
+    # As on a device whose kernels are known only once it runs; and some minutes have passed.
+    unknown = result.with_program("train", result.main.with_kernels(Kernels({}, "")))
+    compilation.result = replace(unknown, ended=result.ended - 200)
+    compilation.changed.emit()
+    qtbot.waitUntil(lambda: text(compiled, "compile") == f"Compiled {ago_text(200)}")
+    training.start()
+    qtbot.waitUntil(lambda: compilation.result.main.kernels == result.main.kernels, timeout=20_000)
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    assert text(compiled, "compile") == f"Compiled {ago_text(200)}"
 
 
 def test_a_broken_graph_counts_its_problems_and_leads_to_them(
