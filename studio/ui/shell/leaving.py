@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.errors import StudioError
+from studio.ui.kit import numbers
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import BUSY, State
 from studio.ui.shell.questions import Answer, ask
@@ -47,11 +48,8 @@ class Leaving:
             Answer("stop", "Stop the training", "destroy"),
         )
         standing = self._studio.training.standing
-        where = (
-            f"It has come to epoch {standing.epoch} of {standing.epochs}. "
-            if standing.epochs
-            else ""
-        )
+        epoch, epochs = numbers.count(standing.epoch), numbers.count(standing.epochs)
+        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epochs else ""
 
         def answered(name: str) -> None:
             self._asking = False

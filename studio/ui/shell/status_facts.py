@@ -109,11 +109,14 @@ def device_fact(studio: Studio) -> Fact:
         name = names.get(backend.name, backend.name)
         tips = [backend.device, studio.training.device]
     if result is not None:
-        needed = result.plan.total_bytes
-        name = f"{name} {numbers.memory(needed)}"
+        needed, laid_out = (
+            numbers.memory(size) for size in (result.plan.peak_bytes, result.plan.total_bytes)
+        )
+        name = f"{name} {needed}"
         # While it trains the canvas may be another network than the one that is trained.
         whose = " of the network on the canvas" if studio.training.staleness else ""
-        tips.append(f"A step{whose} needs {numbers.memory(needed)} of working memory")
+        gaps = "" if laid_out == needed else f", and takes {laid_out} with the gaps between tensors"
+        tips.append(f"A step{whose} needs {needed} of working memory at a time{gaps}")
     free = free_memory()
     if free is not None:
         tips.append(f"{numbers.memory(free)} of the machine's memory are free")

@@ -14,7 +14,9 @@ from studio.graph_editor.model.edits.comments import add_note
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
 from studio.instruction_view.model.kernels import Kernels
+from studio.ui.kit import numbers
 from studio.ui.models import training_session
+from studio.ui.models.inspector_facts import graph_facts
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.panes.transport.progress import ProgressView
 from studio.ui.shell.popups import NoticesPopup, TasksPopup
@@ -35,7 +37,7 @@ def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
 def test_a_valid_compiled_project_says_so(qtbot: QtBot, compiled: MainWindow) -> None:
     assert text(compiled, "state") == "Not training"
     assert text(compiled, "validity") == "Graph valid"
-    needed = compiled.studio.compilation.result.plan.total_bytes
+    needed = compiled.studio.compilation.result.plan.peak_bytes
     assert f"{needed / 1024:.3g}" in text(compiled, "device")
 
 
@@ -122,6 +124,18 @@ def test_the_memory_of_a_step_says_which_network_it_is_of(
     qtbot.waitUntil(lambda: said in device.toolTip(), timeout=10_000)
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+
+
+def test_the_memory_of_a_step_is_the_peak_that_other_panes_show(compiled: MainWindow) -> None:
+    result = compiled.studio.compilation.result
+    assert result is not None
+    plan = result.plan
+    assert plan.total_bytes > plan.peak_bytes
+    assert text(compiled, "device").endswith(f" {numbers.memory(plan.peak_bytes)}")
+    facts = graph_facts(compiled.studio.document, compiled.studio.compilation)
+    assert facts.peak_bytes == plan.peak_bytes
+    tip = compiled.status.button("device").toolTip()
+    assert f"and takes {numbers.memory(plan.total_bytes)} with the gaps" in tip
 
 
 def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: MainWindow) -> None:
