@@ -8,6 +8,7 @@ the studio says so; pictures are then read back, and everything else works as be
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.context import ContextProvider
 
 _RENDERER = 0x1F01
+_THREADS = "LP_NUM_THREADS"
 
 
 def surface_format() -> QSurfaceFormat:
@@ -46,6 +48,25 @@ def provider_for(wanted: str) -> QtSharedProvider | None:
     return None if wanted == "never" else QtSharedProvider(software_too=wanted == "always")
 
 
+def _context_of_qt() -> QOpenGLContext | None:
+    """The context all others of Qt share with; the first call makes it.
+
+    Where Mesa renders it in software (llvmpipe) it draws without threads of its own: those let go
+    of a fence only after the thread that draws next may have freed it, which ends the process. How
+    many there are is asked when the first context of a display is made; other displays, such as
+    that of an engine which does not share, keep theirs.
+    """
+    given = os.environ.get(_THREADS)
+    os.environ[_THREADS] = "0"
+    try:
+        return QOpenGLContext.globalShareContext()
+    finally:
+        if given is None:
+            del os.environ[_THREADS]
+        else:
+            os.environ[_THREADS] = given
+
+
 class QtSharedProvider:
     """Opens one engine context that shares with Qt's; one provider for each backend.
 
@@ -66,7 +87,7 @@ class QtSharedProvider:
         self._software_too = software_too
         self._standalone = standalone or StandaloneProvider()
         self._surface: QOffscreenSurface | None = None
-        shared = QOpenGLContext.globalShareContext()
+        shared = _context_of_qt()
         if shared is None or not shared.isValid():
             self.note = "Qt has no OpenGL here, so tensors are shown from copies on the host."
             return

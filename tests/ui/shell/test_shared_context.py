@@ -21,7 +21,8 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[3]
 
 CHILD = """
-import json, sys, threading
+import json, os, sys, threading
+from pathlib import Path
 import numpy as np
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 from PySide6.QtWidgets import QApplication
@@ -89,6 +90,9 @@ else:
     executable.run()
     with tap.take() as snapshot:
         answer["mean"] = snapshot.render().statistics.mean
+names = (each.read_text() for each in Path("/proc/self/task").glob("*/comm"))
+answer["drawing_threads"] = sum(name.startswith("llvmpipe-") for name in names)
+answer["threads_wanted"] = os.environ["LP_NUM_THREADS"]
 tap.close()
 executable.close()
 session.close()
@@ -103,7 +107,9 @@ def run(*, share: bool, software_too: bool, platform: str = "xcb") -> dict[str, 
     if platform == "offscreen":
         server = []
     options = json.dumps({"share": share, "software_too": software_too})
-    environment = {**os.environ, "QT_QPA_PLATFORM": platform, "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ, "QT_QPA_PLATFORM": platform, "PYTHONPATH": str(ROOT), "LP_NUM_THREADS": "2",
+    }  # fmt: skip
     if platform == "offscreen":
         environment.pop("DISPLAY", None)
     answer = subprocess.run(
@@ -124,6 +130,15 @@ def test_the_window_draws_what_the_engine_computes_without_tearing() -> None:
     assert found["shared"] is True
     assert found["origin"] == "shared with the window"
     assert (found["note"], found["torn"], found["frames"]) == ("", 0, 60)
+
+
+def test_software_that_is_shared_draws_without_threads_of_its_own() -> None:
+    shared = run(share=True, software_too=True)
+    if "(software)" not in str(shared["renderer"]):
+        pytest.skip("the renderer here is hardware")
+    alone = run(share=True, software_too=False)
+    assert (shared["drawing_threads"], alone["drawing_threads"]) == (0, 2)
+    assert shared["threads_wanted"] == alone["threads_wanted"] == "2"
 
 
 def test_software_gets_a_context_of_its_own_and_says_why() -> None:
