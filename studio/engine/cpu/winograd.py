@@ -1,7 +1,8 @@
 """Convolutions of 3x3 windows by squares of 4x4 cells; see `compiled.winograd`.
 
 Sums over a square spread what is no number over all of its results. So pictures with such results
-are convolved again window by window, and an infinity stays where it belongs.
+are convolved again window by window, gradients with such entries are summed again so, and an
+infinity stays where it belongs.
 """
 
 from __future__ import annotations
@@ -162,12 +163,15 @@ def build_weight_gradient(
     rooms = (squares.room(taken, depth), squares.room(taken, width))
     sums = views.scratch((PLACES * depth * width,))
     target = sink.dense().reshape(-1)
+    by_windows = direct_convolution.build_weight_gradient(views, geometry, cells, dy, sink)
 
     def run() -> None:
         squares.clear()
         sums.fill(0.0)
         add_gradient_squares(cells, squares.padding, dy, sums, taken, rooms)
-        transform_gradients(sums, depth * width, target)
-        sink.deliver()
+        if transform_gradients(sums, depth, width, target):
+            sink.deliver()
+        else:
+            by_windows()
 
     return run

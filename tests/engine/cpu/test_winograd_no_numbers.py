@@ -34,7 +34,7 @@ def backend() -> Iterator[CpuBackend]:
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by the kind of what is built of squares."""
     found: list[str] = []
-    for kind in ("build_product", "build_input_gradient"):
+    for kind in ("build_product", "build_input_gradient", "build_weight_gradient"):
         real = getattr(winograd, kind)
         monkeypatch.setattr(
             winograd, kind, lambda *a, kind=kind, real=real: found.append(kind) or real(*a)
@@ -134,3 +134,66 @@ def test_gradients_beside_no_number_are_numbers(
     back = filters[::-1, ::-1].swapaxes(2, 3)
     same(executable.fetch(x.gradient).result(), sums(slopes, back) + (0.0 if sets else before))
     assert built == ["build_input_gradient"]
+
+
+def filter_sums(cells: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Windows with a border of one cell times slopes, summed in float64: [3,3,in,out]."""
+    n, height, width, channels = cells.shape
+    room = np.zeros((n, height + 2, width + 2, channels))
+    room[:, 1:-1, 1:-1] = cells
+    found = np.zeros((3, 3, channels, slopes.shape[3]))
+    with np.errstate(invalid="ignore"):
+        for r in range(3):
+            for s in range(3):
+                window = room[:, r : r + height, s : s + width].reshape(-1, channels)
+                for c in range(channels):
+                    found[r, s, c] = (
+                        window[:, c, np.newaxis] * slopes.reshape(len(window), -1)
+                    ).sum(0)
+    return found
+
+
+@pytest.mark.parametrize("sets", [True, False])
+@pytest.mark.parametrize("side", ["cells", "slopes"])
+@pytest.mark.parametrize("name", PLANTED)
+def test_gradients_of_weights_have_no_number_only_where_cells_or_slopes_have_none(
+    backend: CpuBackend, built: list[str], name: str, side: str, sets: bool
+) -> None:
+    # Small enough that a number times either, however large that one is, stays a number.
+    cells, slopes = draw(2, *SIDES, CHANNELS) * 0.25, draw(2, *SIDES, FILTERS) * 0.25
+    before = draw(3, 3, CHANNELS, FILTERS)
+    for place, value in PLANTED[name].items():
+        (cells if side == "cells" else slopes)[place] = value
+    b = ProgramBuilder("conv", "infer")
+    x = b.tensor("x", (BATCH, *SIDES, CHANNELS), role=Role.INPUT)
+    y = b.tensor("y", (BATCH, *SIDES, FILTERS))
+    w = b.tensor("w", before.shape, role=Role.PARAM)
+    slope = b.tensor("slope", (BATCH, *SIDES, FILTERS), role=Role.INPUT)
+    start = b.tensor("start", before.shape, role=Role.PARAM)
+    b.append("data", Copy(x=slope, y=y.gradient))
+    b.append("data", Copy(x=start, y=w.gradient))
+    line = by_mnemonic("GRADS_CONV2D")
+    assert line is not None
+    fields = {"pad_h": 1, "pad_w": 1, "skip": ("x",), "set": ("w",) if sets else ()}
+    b.append("backward", line(w=w, x=x, y=y, **fields))
+    program = b.finish((x, slope), ())
+    session = backend.open_session()
+    executable = backend.compile(program, session, 2)
+    session.write("w", before)
+    session.write("start", before)
+    executable.feed(x.id, cells)
+    executable.feed(slope.id, slopes)
+    executable.run()
+    exact = filter_sums(cells, slopes) + (0.0 if sets else before)
+    same(executable.fetch(w.gradient).result(), exact)
+    assert np.isfinite(exact).any()
+    assert built == ["build_weight_gradient"]
+    for place in PLANTED[name]:
+        (cells if side == "cells" else slopes)[place] = 1.0
+    executable.feed(x.id, cells)
+    executable.feed(slope.id, slopes)
+    executable.run()
+    same(
+        executable.fetch(w.gradient).result(),
+        filter_sums(cells, slopes) + (0.0 if sets else before),
+    )
