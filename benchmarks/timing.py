@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import platform
 import statistics
@@ -116,8 +117,12 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def save(path: Path, rows: Iterable[Row], facts: dict[str, str]) -> None:
-    """Rows and facts as JSON; whoever is stopped while writing leaves the file as it was."""
-    text = json.dumps({"machine": facts, "rows": [asdict(r) for r in rows]}, indent=1)
+    """Rows and facts as JSON; whoever is stopped while writing leaves the file as it was.
+
+    A loss that is none is null: JSON has no NaN.
+    """
+    plain = [asdict(r) | {"loss": r.loss if math.isfinite(r.loss) else None} for r in rows]
+    text = json.dumps({"machine": facts, "rows": plain}, indent=1, allow_nan=False)
     fresh = path.with_name(path.name + ".part")
     fresh.write_text(text)
     fresh.replace(path)
