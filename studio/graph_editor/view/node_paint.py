@@ -17,7 +17,7 @@ from studio.graph_editor.model.geometry import (
 from studio.graph_editor.view.colours import CanvasColours, linked_pen
 from studio.graph_editor.view.marks import Marks, PortKey, PortMark
 from studio.graph_editor.view.node_picture import NodePicture, draw_picture
-from studio.graph_editor.view.node_text import FOOTER_HEIGHT
+from studio.graph_editor.view.node_text import FAR_LOW, FAR_SIGN, FOOTER_HEIGHT
 from studio.graph_editor.view.sprites import stamp
 from studio.ui.kit import icons
 
@@ -156,14 +156,35 @@ def paint_tab(painter: QPainter, size: QRectF, colours: CanvasColours, text: str
 
 
 def paint_far(painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:
-    """Seen from afar: the family's ground with its strip; the name comes in large letters."""
+    """Seen from afar: the family's ground with its strip; the name comes in large letters.
+
+    What is done with the layer is seen from there too: bypassed it is an empty frame, and a frozen
+    one has its sign.
+    """
+    if card.node.bypassed:
+        _draw_empty(painter, size, colours)
+        return
     painter.fillRect(size, colours.block[card.family])
     painter.fillRect(QRectF(0, 0, size.width(), 9), colours.family[card.family])
+    if card.node.frozen:
+        top = 13.0 if size.height() >= FAR_LOW else (size.height() - FAR_SIGN) / 2 + 3
+        place = QRectF(size.width() - FAR_SIGN - 4, top, FAR_SIGN, FAR_SIGN)
+        icons.paint(painter, "frozen", place, colours.accent)
 
 
 def paint_block(painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:
-    """Seen from very far: a block in the family's colour."""
+    """Seen from very far: a block in the family's colour; only a frame where it is bypassed."""
+    if card.node.bypassed:
+        _draw_empty(painter, size, colours)
+        return
     painter.fillRect(size, colours.family[card.family])
+
+
+def _draw_empty(painter: QPainter, size: QRectF, colours: CanvasColours) -> None:
+    """The frame of a layer that data go past, with corners as from afar."""
+    painter.setPen(QPen(colours.outline, 2.5, Qt.PenStyle.DashLine))
+    painter.setBrush(colours.canvas)
+    painter.drawRect(size)
 
 
 def paint_plain_outline(

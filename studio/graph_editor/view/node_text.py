@@ -34,6 +34,12 @@ _BETWEEN = 6.0
 _MOST = 0.6
 """Share of the room a value takes at most; what it leaves is its label's."""
 
+FAR_SIGN = 24.0
+"""Side of the sign of a frozen layer that is seen from afar."""
+
+FAR_LOW = 90.0
+"""Below this height the sign stands beside the name and not above it."""
+
 
 def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
     """Everything written on a layer that is seen from near."""
@@ -62,10 +68,12 @@ def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Let
     """The title in letters that can be read from afar."""
     font = QFont(colours.title_font)
     font.setPixelSize(_FAR_PIXELS)
-    text = cut_text(card.title, font, NODE_WIDTH - 8)
+    beside_sign = 2 * FAR_SIGN if card.node.frozen and height < FAR_LOW else 0.0
+    text = cut_text(card.title, font, NODE_WIDTH - 8 - beside_sign)
     left = (NODE_WIDTH - text_width(text, font)) / 2
     place = QPointF(left, (height - text_height(font)) / 2)
-    return letters_of([PlacedText(place, text, font, colours.text)])
+    colour = colours.text2 if card.node.bypassed else colours.text
+    return letters_of([PlacedText(place, text, font, colour)])
 
 
 def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
