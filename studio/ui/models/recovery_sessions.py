@@ -89,7 +89,7 @@ class RecoverableSession:
 
 
 def described(change: Change) -> tuple[str, ...]:
-    """A difference of states in words: ``+2 layers``, ``1 changed``, ``training settings``."""
+    """A difference of states in words: ``+2 layers``, ``1 layer moved``, ``training settings``."""
     before, after = change.before.nodes, change.after.nodes
     found = []
     for sign, ids, nodes in (("+", change.added, after), (_MINUS, change.removed, before)):
@@ -99,11 +99,15 @@ def described(change: Change) -> tuple[str, ...]:
             found.append(f"{sign}{_count(layers, 'layer')}")
         if others:
             found.append(f"{sign}{_count(others, 'other thing')}")
-    edited = len(change.modified) - len(change.moved)
-    if edited:
-        found.append(f"{edited} changed")
-    if change.moved:
-        found.append(f"{len(change.moved)} moved")
+    moved = set(change.moved)
+    edited = [i for i in change.modified if i not in moved]
+    for ids, done in ((edited, "changed"), (change.moved, "moved")):
+        layers = sum(after[i].is_layer for i in ids)
+        others = len(ids) - layers
+        if layers:
+            found.append(f"{_count(layers, 'layer')} {done}")
+        if others:
+            found.append(f"{_count(others, 'other thing')} {done}")
     found += [_SECTION_WORDS[name] for name in _SECTION_WORDS if name in change.sections]
     return tuple(found)
 

@@ -206,7 +206,7 @@ def test_work_of_a_dead_window_is_offered_with_what_differs(tmp_path: Path) -> N
     journal.append(state, "Use iris")
     journal.close()
     (session,) = find_sessions(folder, own_identity())
-    assert session.size_text == "+1 layer, −1 layer, 1 changed, data"  # noqa: RUF001
+    assert session.size_text == "+1 layer, −1 layer, 1 layer changed, data"  # noqa: RUF001
     assert session.details == ("added flatten", "removed dense", "changed dense_1", "data")
     assert session.last_step == "Use iris"
     made = session.document()
