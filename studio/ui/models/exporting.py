@@ -153,7 +153,9 @@ class ExportModel:
     def why_not(self, form: ExportForm) -> str:
         """Why a form cannot be written now, in a few words; empty when it can."""
         if form.kind == "picture":
-            return "" if form.key in self.pictures else "no canvas is open"
+            if form.key not in self.pictures:
+                return "no canvas is open"
+            return "" if self._document().state.nodes else "there is nothing on the canvas"
         run = self._run_of()
         if run is None:
             return "train the network first"

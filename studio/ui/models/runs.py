@@ -89,6 +89,11 @@ class RunList:
         run = self.training.run
         return "" if run is None else run.name
 
+    def word(self, record: RunRecord) -> str:
+        """How a run stands or how it ended, as users read it; of the one that trains as it does."""
+        trains = record.name == self.active and self.training.is_busy
+        return self.training.word if trains else record.word
+
     @property
     def drawn(self) -> tuple[str, ...]:
         """Names of the runs drawn: the one that trains or trained last, then those chosen.

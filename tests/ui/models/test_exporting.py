@@ -16,6 +16,7 @@ from studio.engine.train.exporting import EXPORT_FORMATS
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer, rename, set_option
+from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data, set_training
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.export_preview import LINES, Preview, hex_lines
@@ -210,6 +211,17 @@ def test_hex_lines_read_like_a_dump() -> None:
         "00000000  47 6c 61 73 73 62 6f 78 00 ff 20 69 73 20 68 65  Glassbox.. is he",
         "00000010  72 65 21                                         re!",
     ]
+
+
+def test_an_empty_canvas_gives_no_picture(desk: ExportDesk) -> None:
+    form = form_named("svg")
+    desk.exports.pictures["svg"] = lambda: b"<svg/>"
+    assert desk.exports.why_not(form) == ""
+    document = desk.document
+    document.apply("Empty", delete(document.state, list(document.state.nodes)))
+    assert desk.exports.why_not(form) == "there is nothing on the canvas"
+    document.undo()
+    assert desk.exports.why_not(form) == ""
 
 
 def test_pictures_are_drawn_by_whoever_has_the_canvas(desk: ExportDesk, tmp_path: Path) -> None:

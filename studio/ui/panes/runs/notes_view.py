@@ -57,13 +57,18 @@ class NotesView(QWidget):
         """The field for tags."""
         return self._tags
 
-    def show_run(self, run: RunRecord) -> None:
-        """Show another run; what is being written about this one stays."""
+    def show_run(self, run: RunRecord, word: str) -> None:
+        """Show another run; what is being written about this one stays.
+
+        Args:
+            run: which run.
+            word: how it stands or ended.
+        """
         if self._run is not None and self._run.name != run.name:
             self._write()
         changed = self._run is None or self._run.name != run.name
         self._run = run
-        self._facts.setText(_facts(run))
+        self._facts.setText(_facts(run, word))
         written = self._text.toPlainText()
         if (changed or not self._text.hasFocus()) and written != run.notes.text:
             self._text.setPlainText(run.notes.text)
@@ -84,8 +89,8 @@ class NotesView(QWidget):
             self.edited.emit(self._run.name, text, tags)
 
 
-def _facts(run: RunRecord) -> str:
-    lines = [run.problem or f"{run.word}. {run.reason}".rstrip(". ") + "."]
+def _facts(run: RunRecord, word: str) -> str:
+    lines = [run.problem or f"{word}. {run.reason}".rstrip(". ") + "."]
     if run.project is not None:
         training = run.project.training
         layers = len(run.project.graph.nodes)

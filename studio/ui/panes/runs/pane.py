@@ -122,7 +122,7 @@ class RunsPane(PaneFrame):
         if len(chosen) > 1:
             self._differences.show_runs(chosen)
         elif chosen:
-            self._notes.show_run(chosen[0])
+            self._notes.show_run(chosen[0], self._runs.word(chosen[0]))
         self._below.setVisible(bool(chosen))
 
     def _chosen(self) -> tuple[RunRecord, ...]:

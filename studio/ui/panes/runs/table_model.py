@@ -107,6 +107,8 @@ class RunTableModel(QAbstractTableModel):
         if role == COLUMN_ROLE:
             return column
         if role == Qt.ItemDataRole.DisplayRole:
+            if column.id == "state":
+                return self._runs.word(run)
             return shown_text(column.kind, column.value(run))
         if role == Qt.ItemDataRole.EditRole:
             return run.notes.title or run.title
@@ -118,7 +120,7 @@ class RunTableModel(QAbstractTableModel):
             shown = run.name in self._runs.drawn
             return Qt.CheckState.Checked if shown else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.ToolTipRole:
-            return _tip(run, column)
+            return _tip(run, column, self._runs.word(run))
         if role == Qt.ItemDataRole.AccessibleTextRole and column.kind == "star":
             return "starred" if run.notes.star else "not starred"
         return None
@@ -172,9 +174,9 @@ def _look(columns: tuple[RunColumn, ...]) -> list[tuple[str, str, str, bool]]:
     return [(c.id, c.title, c.tip, c.shown) for c in columns]
 
 
-def _tip(run: RunRecord, column: RunColumn) -> str:
+def _tip(run: RunRecord, column: RunColumn, word: str) -> str:
     if column.id in ("title", "state"):
-        lines = [run.title, f"{run.word}. {run.reason}".strip(), run.problem, run.notes.text]
+        lines = [run.title, f"{word}. {run.reason}".strip(), run.problem, run.notes.text]
         return "\n".join(line for line in lines if line)
     text = exact_text(column.kind, column.value(run))
     note = column.note(run) if text else ""

@@ -150,6 +150,26 @@ def test_the_run_drawn_of_a_project_opened_again_is_ticked(
     trainings.until(lambda: [name for name, _ in studio.plots.runs] == [studio.runs.runs[0].name])
 
 
+def test_a_run_that_is_paused_is_called_so(pane: RunsPane, trainings: Trainings) -> None:
+    training, table = trainings.studio.training, pane.table
+    trainings.settings(epochs=100_000)
+
+    def word() -> object:
+        rows = table.entries.rows
+        return rows and table.entries.index(0, table.entries.place_of("state")).data()
+
+    training.start()
+    trainings.until(lambda: word() == "Training")
+    training.pause()
+    trainings.until_state("paused")
+    trainings.until(lambda: word() == "Paused")
+    training.start()
+    trainings.until(lambda: word() == "Training")
+    training.stop()
+    trainings.until_state("stopped")
+    trainings.until(lambda: word() == "Stopped")
+
+
 def test_runs_are_sorted_by_a_click_on_a_heading(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
