@@ -126,18 +126,23 @@ class GlSheetView(QOpenGLWidget):
             return
         if self._drawn and self._painter is not None and self.context() is not None:
             self.makeCurrent()
-            fence = self._painter.fence()
+            self._tell_drawn(snapshot, self._painter)
             self.doneCurrent()
-            if fence:
-                snapshot.drawn(fence)
         self._drawn = False
         snapshot.release()
+
+    @staticmethod
+    def _tell_drawn(snapshot: GlSnapshot, painter: SheetPainter) -> None:
+        fence = painter.fence()
+        # A lost context makes none, and waiting for none would be an error of the engine's.
+        if fence:
+            snapshot.drawn(fence)
 
     def _context_going(self) -> None:
         """Qt is about to destroy the context: give everything of it back."""
         self.makeCurrent()
         if self._snapshot is not None and self._drawn and self._painter is not None:
-            self._snapshot.drawn(self._painter.fence())
+            self._tell_drawn(self._snapshot, self._painter)
             self._drawn = False
         if self._painter is not None:
             self._painter.release()
