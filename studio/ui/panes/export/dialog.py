@@ -62,12 +62,18 @@ class ExportDialog(QDialog):
         self._previewing: TaskHandle | None = None
         self._asked = 0
         self._written = self._exports.result
+        self._writing = self._exports.task
+        self._beside_training = self._training.is_busy
+        self._whys: tuple[str, ...] = ()
         self._picture = QPixmap()
         self._error: StudioError | None = None
         self._build()
         binding.connect(self, self._exports.changed, self.refresh)
         binding.refresh(self, self._show_progress, studio.tasks.changed, rate=15)
         binding.refresh(self, self._document_changed, studio.compilation.stale_changed, rate=4)
+        binding.refresh(
+            self, self._training_changed, studio.training.changed, rate=2, when_visible=True
+        )
         binding.connect(self, studio.document_replaced, self._replaced)
         last = self._exports.last
         self.choose((last[0] if last is not None else self._first_possible()).key)
@@ -164,10 +170,9 @@ class ExportDialog(QDialog):
 
     def refresh(self) -> None:
         """Show what can be exported, and what came of it."""
-        for row in range(self.forms.count()):
+        self._whys = self._reasons()
+        for row, (form, why) in enumerate(zip(FORMS, self._whys, strict=True)):
             item = self.forms.item(row)
-            form = form_named(item.data(_ROLE))
-            why = self._exports.why_not(form)
             item.setToolTip(f"{form.about}\n{why[:1].upper()}{why[1:]}." if why else form.about)
             item.setForeground(theme.colour("text3" if why else "text"))
         self._document_changed()
@@ -182,7 +187,25 @@ class ExportDialog(QDialog):
         else:
             self.finding.hide()
         self.stop.setText("Cancel" if self._exports.task is not None else "Close")
+        if self._exports.task is not self._writing:
+            self._writing = self._exports.task
+            if self._writing is not None:
+                self._beside_training = self._training.is_busy
         self._preview_written(result)
+
+    def _reasons(self) -> tuple[str, ...]:
+        """Why each form cannot be written now."""
+        return tuple(self._exports.why_not(form) for form in FORMS)
+
+    def _training_changed(self) -> None:
+        """What a training makes possible, such as by its first checkpoint, is offered at once."""
+        before, now = self._whys, self._reasons()
+        if now == before:
+            return
+        self.refresh()
+        place = FORMS.index(self._form)
+        if now[place] != before[place]:
+            self._make_preview()
 
     def _document_changed(self) -> None:
         weights = self._form.kind != "picture"
@@ -232,10 +255,12 @@ class ExportDialog(QDialog):
             self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
             return
         self.note.set_text("Making a preview…" if written is None else "Reading the file…")
+        # A training may have ended by the time this is shown; its weights are of before.
+        beside = self._training.is_busy if written is None else self._beside_training
 
         def done(made: Preview, content: bytes) -> None:
             if asked == self._asked:
-                self._show_preview(made, content)
+                self._show_preview(made, content, beside=beside)
 
         def failed(error: StudioError) -> None:
             if asked == self._asked and error.code != "cancelled":
@@ -246,7 +271,7 @@ class ExportDialog(QDialog):
         else:
             self._previewing = self._exports.preview(form, done, failed)
 
-    def _show_preview(self, made: Preview, content: bytes) -> None:
+    def _show_preview(self, made: Preview, content: bytes, *, beside: bool) -> None:
         picture = QPixmap()
         if content and self._form.key == "png" and picture.loadFromData(content):
             self._picture = picture
@@ -255,8 +280,8 @@ class ExportDialog(QDialog):
             self.note.set_text(f"{made.lines[0]}, {made.note}")
             return
         note = made.note
-        if self._training.is_busy and self._form.kind != "picture" and self._form.key != "gbasm":
-            note += ", of the last checkpoint: it still trains"
+        if beside and self._form.kind != "picture" and self._form.key != "gbasm":
+            note += ", weights of the last checkpoint, taken while it trained"
         self._show_text("\n".join(made.lines), note)
 
     def _show_text(self, text: str, note: str) -> None:
