@@ -30,6 +30,7 @@ LEVELS: tuple[tuple[Kind, str, str], ...] = (
 """Kind of the thing, word for it, and its icon."""
 
 _PROMPT = "Select a layer, an instruction or a tensor: it appears here at every level"
+_ELSEWHERE = "What is selected is no part of the program that is shown"
 
 
 class PathBar(QWidget):
@@ -117,6 +118,8 @@ class PathBar(QWidget):
         # On the welcome page there is nothing that could be selected, or seen to be.
         is_away = self._front.is_welcoming
         is_empty = is_away or all(each is None for each in path)
+        # What only the training program has stays selected while the other one is shown.
+        self._prompt.setText(_ELSEWHERE if self._bus.selection.entities else _PROMPT)
         self._prompt.setVisible(is_empty and not is_away)
         for kind, part in self._parts.items():
             entity = path.at(kind)

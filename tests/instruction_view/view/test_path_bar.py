@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -54,6 +54,22 @@ def test_what_does_not_exist_is_said(studio: Studio, bar: PathBar) -> None:
     assert bar.texts == ("flatten", "no instruction", f"{ref} [N,512]", "no kernel")
     assert not bar.part("kernel").isEnabled()
     assert studio.actions.why_not("go.kernel") == "the selection has none"
+
+
+def test_what_the_program_shown_does_not_have_is_not_asked_for(
+    studio: Studio, bar: PathBar, qtbot: QtBot
+) -> None:
+    prompt = bar.findChild(QLabel, "path_bar.prompt")
+    assert isinstance(prompt, QLabel)
+    assert prompt.isVisible()
+    assert prompt.text().startswith("Select a layer")
+    studio.bus.select([entities.tensor("conv1/kernel", grad=True)], source="listing")
+    assert not prompt.isVisible()
+    studio.compilation.show("infer")
+    qtbot.waitUntil(prompt.isVisible)
+    assert prompt.text() == "What is selected is no part of the program that is shown"
+    studio.compilation.show("train")
+    qtbot.waitUntil(lambda: not prompt.isVisible())
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _, _ in LEVELS])
