@@ -29,12 +29,14 @@ from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.kit.tool_button import tool_button
+from studio.ui.models.profiling import ProfilingModel
 from studio.ui.models.profiling_actions import NOTHING_MEASURED
 from studio.ui.models.profiling_columns import RowFilter
 from studio.ui.models.profiling_table import GROUPINGS, Grouping, KernelRow
 from studio.ui.models.selection import Selection
 from studio.ui.models.step_bar import StepBar
 from studio.ui.models.studio import Studio
+from studio.ui.models.training import TrainingModel
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.roofline_view import RooflineView
@@ -67,6 +69,7 @@ class ProfilerPane(PaneFrame):
         super().__init__("Profiler", "profiler", linkable=True, parent=parent)
         self.setObjectName("profiler_pane")
         self._profiling = studio.profiling
+        self._training = studio.training
         self._actions = studio.actions
         self._bus = studio.bus
         self._notify = studio.notify
@@ -84,7 +87,8 @@ class ProfilerPane(PaneFrame):
         self._bind_actions()
         binding.refresh(
             self, self._refresh, self._profiling.changed, self._profiling.state_changed,
-            studio.compilation.changed, rate=10, when_visible=True, live="fact",
+            studio.compilation.changed, studio.training.staleness_changed, rate=10,
+            when_visible=True, live="fact",
         )  # fmt: skip
         binding.connect(self, self._bus.selected, self._selected)
         self._show_choice()
@@ -296,22 +300,12 @@ class ProfilerPane(PaneFrame):
         found = self._profiling.measurement
         if found is None:
             return
-        if self._profiling.frozen:
-            state = "frozen"
-        elif self._profiling.is_live:
-            state = "live"
-        elif self._profiling.is_unwatched:
-            state = "from before: nothing is measured now"
-        else:
-            state = found.subject.origin
-        self.set_note(state)
+        self.set_note(_origin(self._profiling, self._training, found.subject.origin))
         self._device.set_text(found.subject.device)
         bar, times = found.bar, found.times
         every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
-        steps = numbers.counted(found.samples, "step")
-        if every:
-            # The noun once: the kernels' steps are some of those before.
-            steps = numbers.count(found.samples)
+        # The noun once: the kernels' steps are some of those before.
+        steps = numbers.count(found.samples) if every else numbers.counted(found.samples, "step")
         mean = f"mean of {numbers.counted(every, 'step')}, " if every else ""
         together = 0.0 if times is None else times.together_us() * 1e-6
         said = numbers.duration(together)
@@ -462,6 +456,18 @@ class ProfilerPane(PaneFrame):
 
     def _written(self, path: Path) -> None:
         self._notify(f"Wrote {path.name}", "ok", details=str(path))
+
+
+def _origin(profiling: ProfilingModel, training: TrainingModel, origin: str) -> str:
+    """Where the times are from, in a few words."""
+    if profiling.frozen:
+        return "frozen"
+    if profiling.is_unwatched:
+        return "from before: nothing is measured now"
+    words = "live" if profiling.is_live else origin
+    # Where the canvas was changed since, it is not what the times are of.
+    is_older = bool(training.staleness) and words in ("live", "training")
+    return f"{words}, of an older graph" if is_older else words
 
 
 def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:

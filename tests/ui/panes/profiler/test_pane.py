@@ -23,6 +23,8 @@ from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
+from studio.graph_editor.model.edits.layers import set_option
+from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.kit import numbers
 from studio.ui.kit.elided_label import ElidedLabel
@@ -476,3 +478,20 @@ def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
         qtbot.mouseClick(quiet, LEFT)
         assert not studio.profiling.quiet
         studio.profiling.close()
+
+
+def test_times_of_a_network_that_was_changed_since_say_so(
+    pane: ProfilerPane, studio: Studio, qtbot: QtBot
+) -> None:
+    document = studio.document
+    studio.preferences.set("backend", "cpu")
+    document.apply("Long", set_training(document.state, {"epochs": 100_000}))
+    studio.training.start()
+    qtbot.waitUntil(lambda: pane.note == "live", timeout=30_000)
+    studio.training.stop()
+    qtbot.waitUntil(lambda: pane.note == "training", timeout=20_000)
+    dense = next(n for n in document.state.layers() if n.type_name == "Dense")
+    document.apply("Units", set_option(document.state, dense.id, "units", 23))
+    qtbot.waitUntil(lambda: pane.note == "training, of an older graph", timeout=10_000)
+    document.undo()
+    qtbot.waitUntil(lambda: pane.note == "training", timeout=10_000)
