@@ -1,6 +1,6 @@
 """From raw labels (text, whole numbers, one-hot rows, real numbers) to class indices or targets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -11,6 +11,8 @@ from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
+
+_BLOCK = 1 << 16
 
 Task: TypeAlias = Literal["auto", "classes", "regression"]
 
@@ -53,7 +55,7 @@ def index_classes(
         class_names: all classes in order, or empty to take those that occur.
         limits: cap on the number of classes.
     """
-    names = tuple(class_names) or tuple(_sorted_names(set(values)))
+    names = tuple(class_names) or tuple(_sorted_names(_distinct(values)))
     if len(names) > limits.classes:
         raise DataError(
             f"too many classes: at most {limits.classes}, got {len(names)} distinct labels",
@@ -63,8 +65,11 @@ def index_classes(
     index = {name: position for position, name in enumerate(names)}
     if len(index) != len(names):
         raise DataError("class names must differ from one another", who=who)
+    found = np.empty(len(values), np.int32)
     try:
-        return Labels(np.array([index[value] for value in values], dtype=np.int32), names)
+        for begin, block in _blocks(values):
+            found[begin : begin + len(block)] = [index[value] for value in block]
+        return Labels(found, names)
     except KeyError:
         place = next(i for i, value in enumerate(values) if value not in index)
         raise DataError(
@@ -72,6 +77,19 @@ def index_classes(
             f"{len(names)} stated classes",
             who=who,
         ) from None
+
+
+def _blocks(values: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Labels of a table of any size, so many at once that no other thread waits for long."""
+    for begin in range(0, len(values), _BLOCK):
+        yield begin, values[begin : begin + _BLOCK]
+
+
+def _distinct(values: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for _, block in _blocks(values):
+        found.update(block)
+    return found
 
 
 def _sorted_names(names: set[str]) -> list[str]:
