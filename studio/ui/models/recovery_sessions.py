@@ -101,7 +101,7 @@ def described(change: Change) -> tuple[str, ...]:
             found.append(f"{sign}{_count(others, 'other thing')}")
     moved = set(change.moved)
     edited = [i for i in change.modified if i not in moved]
-    for ids, done in ((edited, "changed"), (change.moved, "moved")):
+    for ids, done in ((tuple(edited), "changed"), (change.moved, "moved")):
         layers = sum(after[i].is_layer for i in ids)
         others = len(ids) - layers
         if layers:
