@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QCursor, QHoverEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
@@ -26,8 +28,20 @@ SECONDS = 6.0
 
 _WIDTH, _MOST_LINE, _LEAST_LINE = 360, 520, 200
 _MARGIN, _BESIDE = 16, 4
+_LONG = re.compile(r"\S{32,}")
+_PIECE = 8
 ICONS = {"info": "info", "ok": "ok", "warning": "warning", "error": "error"}
 ROLES = {"info": "accent", "ok": "ok", "warning": "warning", "error": "error"}
+
+
+def _breakable(text: str) -> str:
+    """Words longer than a line may be broken: a label would cut them off at its edge."""
+
+    def broken(word: re.Match[str]) -> str:
+        whole = word.group()
+        return "\u200b".join(whole[at : at + _PIECE] for at in range(0, len(whole), _PIECE))
+
+    return _LONG.sub(broken, text)
 
 
 class Toast(QWidget):
@@ -96,7 +110,8 @@ class Toast(QWidget):
         column.setSpacing(4)
         for text, role in ((notice.text, ""), (notice.details, "soft")):
             if text:
-                label = QLabel(text, self)
+                label = QLabel(_breakable(text), self)
+                label.setAccessibleName(text)
                 label.setTextFormat(Qt.TextFormat.PlainText)
                 label.setWordWrap(True)
                 label.setProperty("role", role)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import NamedTuple
 
 from studio.engine.isa.manual import entry, markdown
@@ -65,7 +66,8 @@ def _layer(studio: Studio, node_id: str) -> Topic | None:
     lines = [
         f"# {node.type_name}",
         "",
-        layer.__doc__ or "",
+        # The lines after the first are indented: as Markdown they would be code.
+        inspect.cleandoc(layer.__doc__ or ""),
         "",
         "| option | meaning |",
         "|---|---|",

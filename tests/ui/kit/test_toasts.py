@@ -57,6 +57,26 @@ def test_a_toast_stands_in_the_corner_and_leaves_the_focus(
     assert stack.geometry().right() <= 700
 
 
+def test_a_word_longer_than_a_toast_is_broken_and_not_cut_off(
+    qtbot: QtBot, notices: Notices, stack: ToastStack
+) -> None:
+    word = "a_layer_with_a_name_that_is_far_too_long_for_any_card_on_the_canvas"
+    notices.add(f"expected another name, got {word!r}", "error")
+    toast = stack.toasts[0]
+    label = next(each for each in toast.findChildren(QLabel) if each.text())
+    qtbot.waitUntil(lambda: label.width() > 100)
+    assert label.text().replace("\u200b", "") == f"expected another name, got {word!r}"
+    assert label.accessibleName() == f"expected another name, got {word!r}"
+    room = QRect(0, 0, label.width(), 10_000)
+    wrapped = int(Qt.TextFlag.TextWordWrap)
+    needed = label.fontMetrics().boundingRect(room, wrapped, label.text())
+    assert needed.width() <= label.width()
+    assert needed.height() <= label.height()
+    short = "nothing long here"
+    notices.add(short, "error")
+    assert any(each.text() == short for each in stack.toasts[-1].findChildren(QLabel))
+
+
 def test_words_of_a_toast_stand_at_the_top_without_gaps(
     qtbot: QtBot, notices: Notices, stack: ToastStack
 ) -> None:

@@ -77,6 +77,10 @@ def test_f1_tells_about_the_selected_layer_with_every_option(
     assert viewer(opened).title == "Dense"
     for option in ("Units", "Activation"):
         assert option in text(opened)
+    # What a layer says of itself is prose, and no code because its lines are indented.
+    found = viewer(opened).findChild(QTextBrowser).document().find("The kernel is stored")
+    assert not found.isNull()
+    assert not found.charFormat().fontFixedPitch()
     viewer(opened).close()
 
 
