@@ -80,7 +80,7 @@ def test_f1_tells_about_the_selected_layer_with_every_option(
     # What a layer says of itself is prose, and no code because its lines are indented.
     found = viewer(opened).findChild(QTextBrowser).document().find("The kernel is stored")
     assert not found.isNull()
-    assert not found.charFormat().fontFixedPitch()
+    assert "monospace" not in (found.charFormat().fontFamilies() or [])
     viewer(opened).close()
 
 
