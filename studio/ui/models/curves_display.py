@@ -20,6 +20,9 @@ from studio.ui.models.training import TrainingModel
 
 _SLIDER_STEP = 0.05
 _MARGIN = 0.06
+_ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
+"""Part of a value by which equal numbers differ that were recorded in single and in double."""
+
 _OUTLIERS = (2.0, 98.0)
 _MOST_SMOOTHED = 256
 _FEW_STEPS, _FEW_EPOCHS = 3, 50
@@ -478,7 +481,7 @@ def _parts(curves: RunCurves, metric: str) -> tuple[Part, ...]:
 def _padded(low: float, high: float) -> View:
     if not np.isfinite([low, high]).all():
         return (0.0, 1.0)
-    if high <= low:
+    if high - low <= _ROUNDING * max(abs(low), abs(high)):
         reach = abs(low) * 0.1 or 0.5
         return (low - reach, high + reach)
     margin = _MARGIN * (high - low)

@@ -26,6 +26,7 @@ from studio.ui.models.curves_scale import (
 from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs import RunList
 from studio.ui.models.series_axes import AXES
+from studio.ui.models.series_file import NAME
 from studio.ui.models.smoothing import smooth
 from tests.ui.models.training_bench import TrainingBench
 
@@ -106,6 +107,24 @@ def test_the_last_run_is_drawn_when_a_project_is_opened_again(bench: PlotBench) 
     bench.model.reset()
     bench.until(lambda: bench.model.run is None and bool(bench.display.runs))
     assert not bench.display.is_empty
+
+
+def test_equal_rates_recorded_in_single_and_in_double_are_one_height(bench: PlotBench) -> None:
+    for _ in range(2):
+        bench.trained()
+    older = bench.runs.runs[1]
+    # As of a run that was recorded by epochs only.
+    (older.folder.path / NAME).unlink()
+    bench.model.reset()
+    bench.runs.follow()
+    bench.until(lambda: len(bench.runs.runs) == 2)
+    bench.runs.draw(older.name)
+    bench.until(lambda: len(bench.display.runs) == 2)
+    content = bench.display.content(RATE, 300)
+    heights = {float(drawn.strokes[0].line.y[0]) for drawn in content.drawn}
+    assert len(heights) == 2, "the numbers differ by their rounding"
+    low, high = content.y
+    assert high - low > 0.05 * max(heights)
 
 
 def test_a_smoothed_line_has_its_raw_one_faintly_behind_it(bench: PlotBench) -> None:
