@@ -255,7 +255,7 @@ class DataPane(PaneFrame):
             self._data.set_option(name, form.option(name).default)
 
     def _skipped(self, path: Path, count: int) -> None:
-        self._notify(f"{count} rows left out: the copy is {path.name}", "ok")
+        self._notify(f"{numbers.counted(count, 'row')} left out: the copy is {path.name}", "ok")
 
     def open_menu(self) -> None:
         """Show the sources to choose from."""
