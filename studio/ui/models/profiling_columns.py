@@ -71,9 +71,10 @@ COLUMNS: tuple[Column, ...] = (
            lambda r: r.flops),
     Column("gbytes", "GB/s", "Bytes moved in a second.", "number", lambda r: r.gbytes, width=7),
     Column("gflops", "GFLOP/s", "Operations in a second.", "number", lambda r: r.gflops),
-    Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks; "
-           "above the peak of memory: served by caches.", "share", lambda r: r.utilisation,
-           shown=True, width=7),
+    Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks. "
+           "Above the peak of memory: served by caches. Above that of arithmetic: other programs "
+           "ran when the peaks were measured; the menu measures them anew.", "share",
+           lambda r: r.utilisation, shown=True, width=7),
     Column("bound", "Bound by", "What limits it by the roofline.", "text", lambda r: r.bound,
            width=10),
 )  # fmt: skip
