@@ -112,7 +112,8 @@ class AddChooser:
         try:
             self._net = self._quick_add.typed(query)
         except StudioError as error:
-            self._remark = " ".join(part for part in (error.message, error.hint) if part)
+            said = (part[:1].upper() + part[1:] for part in (error.message, error.hint) if part)
+            self._remark = "\n".join(said)
             return ()
         if self._net:
             return [_net_choice(layer) for layer in self._net]

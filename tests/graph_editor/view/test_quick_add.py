@@ -132,7 +132,9 @@ def test_net_that_cannot_be_read_says_where_and_adds_nothing(hands: Hands) -> No
     hands.click(hands.body("input"))
     hands.key(K.Key_Tab)
     hands.type("conv 16 > flaten")
-    assert "flaten" in remark(hands)
+    said, hint = remark(hands).split("\n")
+    assert said.startswith("No layer is called 'flaten'")
+    assert hint.startswith("Did you mean")
     hands.key(K.Key_Return)
     assert hands.popup_open
     assert hands.steps == 0
