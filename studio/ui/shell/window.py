@@ -31,7 +31,8 @@ from studio.ui.shell.status_bar import HEIGHT, BottomBar, StatusBar
 from studio.ui.shell.toolbar import TopBar
 from studio.ui.shell.welcome import WelcomePage
 
-LEAST = QSize(1024, 700)
+LEAST = QSize(1024, 640)
+"""A screen of 700 rows has room for this and a title bar."""
 USUAL = QSize(1600, 1000)
 """Size at the first start, where the screen has the room."""
 

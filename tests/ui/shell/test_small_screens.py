@@ -226,3 +226,18 @@ def test_the_profile_workspace_lets_the_slow_layer_be_changed(
     opened.docks.switch("profile")
     assert {"profiler", "inspector", "listing"} <= in_front(opened)
     qtbot.waitUntil(lambda: opened.is_ready)
+
+
+def test_a_screen_of_700_rows_has_room_for_a_title_bar_above_the_window(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    opened.resize(1024, 660)
+    QApplication.processEvents()
+    assert opened.size() == QSize(1024, 660)
+    for workspace in WORKSPACES:
+        opened.docks.switch(workspace)
+        QApplication.processEvents()
+        assert opened.size() == QSize(1024, 660)
+        bottom = opened.statusBar().mapTo(opened, opened.statusBar().rect().bottomLeft()).y()
+        assert bottom < 660
+        assert opened.centralWidget().height() >= 240
