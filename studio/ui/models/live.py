@@ -21,7 +21,7 @@ from studio.ui.models.provenance import Provenance
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList
 
-WAITING = Status("waiting", "Appears when the training runs", "Start a training")
+WAITING = Status("waiting", "Looked at while a training runs", "Start a training")
 FIRST_STEP = Status("waiting", "Appears with the first step")
 NEXT_STEP = Status("waiting", "Appears with the next step")
 QUIET = Status("quiet", "Live views are switched off", "Switch them on to see tensors change")

@@ -200,6 +200,7 @@ def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_sta
         running = Running(studio, trainer)
         view = opened(studio, "conv2d/output")
         view.want(active=True, interval=3600.0)
+        asked_for(studio, trainer, 1)
         running.step()
         studio.until(lambda: view.status.state == "live" and view.frame)
         assert view.frame is not None
