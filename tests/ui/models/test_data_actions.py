@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from studio.engine.core.errors import StudioError
+from studio.graph_editor.model.edits.layers import add_layer
 from studio.ui.models import data_actions, export_actions
 from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.data import DataModel
@@ -66,6 +67,7 @@ def test_data_is_chosen_fitted_and_removed_by_actions(desk: ActionDesk) -> None:
 def test_export_again_needs_an_export_and_a_training(desk: ActionDesk, tmp_path: Path) -> None:
     assert "nothing has been exported" in desk.actions.why_not("export.again")
     desk.exports.pictures["svg"] = lambda: b"<svg/>"
+    desk.document.apply("Add", add_layer(desk.document.state, "Flatten"))
     desk.exports.export(form_named("svg"), tmp_path / "g.svg")
     assert desk.actions.why_not("export.again") == ""
     (tmp_path / "g.svg").unlink()
