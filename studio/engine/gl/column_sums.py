@@ -170,7 +170,7 @@ def fold(
         defines={"LANES": lanes, "COLS": "Y_NUMEL", **rule},
         launch=(parts, count),
         scratch=room,
-        patient=True,
+        patience=1,
     )
 
 
@@ -207,7 +207,7 @@ def product_fold(
         launch=(parts, 0),
         scratch=product.scratch,
         in_fours=quads,
-        patient=True,
+        patience=1,
     )
 
 

@@ -99,7 +99,7 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         groups = (groups_for(count, prod(one.local)), 1, 1)
     if groups[1:] == (1, 1):
         groups = split_line(groups[0])
-    return Planned(source, tuple(bindings), groups, one.launch, variant, int(one.patient))
+    return Planned(source, tuple(bindings), groups, one.launch, variant, one.patience)
 
 
 def _place_of(ref: Ref, accesses: Sequence[Access], refs: Sequence[Ref]) -> int | None:

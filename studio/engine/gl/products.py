@@ -132,7 +132,7 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         arrivals=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
         takes=_tally_grid(case, product, tile) if parts == 1 or joins else None,
-        patient=product.late,
+        patience=int(product.late),
     )
     if parts == 1 or joins:
         return (main,)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from studio.engine.isa.instruction import Instruction
     from studio.engine.runtime.entries import Entry
 
-TAKEN_ALONG = True
-"""Whether losses are taken along; each kernel of its own otherwise, to compare with."""
 ROW_KERNELS = frozenset({"few"})
 """Variants of dense layers whose work groups have whole rows."""
 
@@ -73,7 +71,7 @@ def row_losses(
         found: its entries.
         tallied: numbers of those that take other sums along.
     """
-    if planner.traits.is_software or not TAKEN_ALONG:
+    if planner.traits.is_software:
         return []
     losses: dict[int, RowLoss] = {}
     for number, entry in enumerate(found):

@@ -66,8 +66,8 @@ class Pass:
         takes: where it can take sums along of the columns of what it stores.
         given: its scratch storage are the sums taken along for it.
         leaves: its scratch storage are sums that it takes along for another entry.
-        patient: its result is wanted late, and it had better run so many levels later, beside what
-            comes there; true is one.
+        patience: its result is wanted late, and it had better run so many levels later, beside
+            what comes there.
         holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
             ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
@@ -91,7 +91,7 @@ class Pass:
     takes: TallyGrid | None = None
     given: Tallied | None = None
     leaves: Tallied | None = None
-    patient: int = 0
+    patience: int = 0
     holds: int = 0
     partial: bool = False
 

@@ -176,7 +176,7 @@ def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
             defines={**defines, "LANES": lanes},
             launch=(parts, 0),
             scratch=parts * sums,
-            patient=True,
+            patience=1,
         ),
         *planned(case, _grad_x(case), TILES),
     )

@@ -147,7 +147,7 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
     if blocks:
         # With few rows the level behind has room; with many it is full, and the last ones are not.
         levels = 1 if case.batch <= GL.lingering_rows else FURTHER
-        passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patient=levels))
+        passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
     if case.wants("x") and not case.has_dx:
         passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
     return tuple(passes)
