@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.state import CanvasNode, DocumentState
 from studio.ui.models.journal import SUFFIX, JournalContent, read_journal
 from studio.ui.models.process_identity import ProcessIdentity
 
@@ -93,21 +94,11 @@ def described(change: Change) -> tuple[str, ...]:
     before, after = change.before.nodes, change.after.nodes
     found = []
     for sign, ids, nodes in (("+", change.added, after), (_MINUS, change.removed, before)):
-        layers = sum(nodes[i].is_layer for i in ids)
-        others = len(ids) - layers
-        if layers:
-            found.append(f"{sign}{_count(layers, 'layer')}")
-        if others:
-            found.append(f"{sign}{_count(others, 'other thing')}")
+        found += [f"{sign}{counted}" for counted in _counted(ids, nodes)]
     moved = set(change.moved)
     edited = [i for i in change.modified if i not in moved]
     for ids, done in ((tuple(edited), "changed"), (change.moved, "moved")):
-        layers = sum(after[i].is_layer for i in ids)
-        others = len(ids) - layers
-        if layers:
-            found.append(f"{_count(layers, 'layer')} {done}")
-        if others:
-            found.append(f"{_count(others, 'other thing')} {done}")
+        found += [f"{counted} {done}" for counted in _counted(ids, after)]
     found += [_SECTION_WORDS[name] for name in _SECTION_WORDS if name in change.sections]
     return tuple(found)
 
@@ -175,6 +166,12 @@ def _session(entries: list[tuple[Path, JournalContent]]) -> RecoverableSession |
         original,
         newest.text,
     )
+
+
+def _counted(ids: Collection[str], nodes: Mapping[str, CanvasNode]) -> list[str]:
+    layers = sum(nodes[i].is_layer for i in ids)
+    counts = ((layers, "layer"), (len(ids) - layers, "other thing"))
+    return [_count(number, noun) for number, noun in counts if number]
 
 
 def _count(number: int, noun: str) -> str:

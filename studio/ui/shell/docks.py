@@ -355,13 +355,10 @@ class Docks(QObject):
         with self._together():
             self._restore_maximised()
             if on:
-                self._before_focus = self._state()
-                for dock in self.all.values():
-                    dock.hide()
-            else:
-                before, self._before_focus = self._before_focus, None
-                if before is not None:
-                    self._take(before)
+                self._before_focus = self._hide_all()
+            elif (before := self._before_focus) is not None:
+                self._before_focus = None
+                self._take(before)
 
     def set_away(self, on: bool) -> None:
         """Take all docks away while there is nothing they could show, or bring them back."""
@@ -370,13 +367,17 @@ class Docks(QObject):
         with self._together():
             if on:
                 self.leave_modes()
-                self._before_away = self._state()
-                for dock in self.all.values():
-                    dock.hide()
-            else:
-                before, self._before_away = self._before_away, None
-                if before is not None:
-                    self._take(before)
+                self._before_away = self._hide_all()
+            elif (before := self._before_away) is not None:
+                self._before_away = None
+                self._take(before)
+
+    def _hide_all(self) -> bytes:
+        """Hide every dock; how they stood."""
+        before = self._state()
+        for dock in self.all.values():
+            dock.hide()
+        return before
 
     def leave_modes(self) -> bool:
         """Put back what was hidden for a while; whether everything was away."""

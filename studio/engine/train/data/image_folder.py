@@ -114,7 +114,7 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
         others = (
             "1 file that is no image"
             if found.skipped == 1
-            else (f"{found.skipped} files that are not images")
+            else f"{found.skipped} files that are not images"
         )
         notes.append(f"skipped {others}")
     if resized:
