@@ -21,9 +21,6 @@ P = ParamSpec("P")
 RATE = 30.0
 """Refreshes a second at most."""
 
-QUIET_LOOK_MS = 500
-"""How often what Quiet has stopped looks whether it may go on."""
-
 _KEPT = "_glassbox_bindings"
 
 
@@ -120,7 +117,9 @@ class Refresh:
         self._wanted = max(1, round(1000 / rate))
         self._timer.setInterval(self._wanted)
         self._timer.timeout.connect(self._rested)
-        self._watcher = _Shown(widget, self._shown) if when_visible else None
+        self._watcher = _Shown(widget, self._go_on) if when_visible else None
+        if live == "picture":
+            budget.pictures_go_on.connect(self._go_on)
 
     def hear(self, *_args: Any, **_kwargs: Any) -> None:
         """Called by the model, on any thread."""
@@ -139,7 +138,7 @@ class Refresh:
         self._call()
 
     def _due(self) -> None:
-        if shiboken6.isValid(self._timer) and not self._timer.isActive():
+        if not self._rests():
             self._call()
 
     def _rests(self) -> bool:
@@ -150,8 +149,9 @@ class Refresh:
         if self.waiting:
             self._call()
 
-    def _shown(self) -> None:
-        if self.waiting and not self._timer.isActive():
+    def _go_on(self) -> None:
+        """The widget came into view, or Quiet is over."""
+        if self.waiting and not self._rests():
             self._call()
 
     def _rest(self) -> bool:
@@ -159,7 +159,8 @@ class Refresh:
         if self._live is None:
             return True
         interval = budget.interval_ms(self._live, self._wanted)
-        self._timer.setInterval(QUIET_LOOK_MS if interval is None else interval)
+        if interval is not None:
+            self._timer.setInterval(interval)
         return interval is not None
 
     def _call(self) -> None:
@@ -167,7 +168,6 @@ class Refresh:
         if slot is None:
             return
         if not self._rest():
-            self._timer.start()
             return
         widget = self._widget()
         if self._when_visible and isinstance(widget, QWidget) and not widget.isVisible():

@@ -11,8 +11,13 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
+from studio.ui.kit.live_budget import budget
+
 INTERVAL_MS = 250
 """Each look has the training wait for a moment, and nobody waits for garbage."""
+
+QUIET_INTERVAL_MS = 1000
+"""The same while live views rest."""
 
 
 class Collector(QObject):
@@ -45,6 +50,9 @@ class Collector(QObject):
         gc.unfreeze()
 
     def _look(self) -> None:
+        interval = QUIET_INTERVAL_MS if budget.stops_pictures else INTERVAL_MS
+        if interval != self._timer.interval():
+            self._timer.setInterval(interval)
         due = [
             generation
             for generation, (count, most) in enumerate(

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QTimer
 
+from studio.engine.core.signal import Signal
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.ui.models.profiling import ProfilingModel
 from studio.ui.models.training import TrainingModel
@@ -34,9 +35,14 @@ _CALM = 0.75
 
 
 class LiveBudget:
-    """How far apart live refreshes are to lie; one for the process, on the window's thread."""
+    """How far apart live refreshes are to lie; one for the process, on the window's thread.
+
+    Attributes:
+        pictures_go_on: pictures that were stopped may be drawn again.
+    """
 
     def __init__(self) -> None:
+        self.pictures_go_on: Signal[[]] = Signal()
         self.runs = False
         self.stretch = 1.0
         self.quiet = False
@@ -55,16 +61,30 @@ class LiveBudget:
 
     def set_quiet(self, quiet: bool) -> None:
         """Stop pictures while a training runs, or let them go on."""
+        stopped = self.stops_pictures
         self.quiet = quiet
+        self._turn(stopped)
+
+    @property
+    def stops_pictures(self) -> bool:
+        """Whether no live picture is to be drawn now."""
+        return self.quiet and self.runs
 
     def training_changed(self, state: State) -> None:
         """A training runs, or does no longer; on the window's thread."""
-        runs = state in RUNNING
-        if runs and not self.runs:
+        stopped = self.stops_pictures
+        self.runs = state in RUNNING
+        self._turn(stopped)
+
+    def _turn(self, stopped: bool) -> None:
+        """Measure while pictures are drawn beside a training, and at no other time."""
+        measures = self.runs and not self.quiet
+        if measures and self._timer is None:
             self._begin()
-        elif not runs and self.runs:
+        elif not measures and self._timer is not None:
             self._end()
-        self.runs = runs
+        if stopped and not self.stops_pictures:
+            self.pictures_go_on.emit()
 
     def _begin(self) -> None:
         self._clock = ThreadClock.of_this_thread()
@@ -89,7 +109,7 @@ class LiveBudget:
             kind: what is drawn.
             wanted: milliseconds it would like to wait.
         """
-        if self.quiet and self.runs:
+        if self.stops_pictures:
             return None if kind == "picture" else max(wanted, QUIET_FACT_MS)
         stretched = round(wanted * self.stretch)
         # Two places that tell the same fact must not be seconds apart.

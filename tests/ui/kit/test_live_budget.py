@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -104,6 +105,25 @@ def test_quiet_stops_pictures_and_slows_facts_while_a_training_runs(
     in_force.training_changed("finished")
     # What was held back comes once the training is over.
     qtbot.waitUntil(lambda: picture.count == 1 and fact.count > facts, timeout=20_000)
+
+
+def test_what_quiet_stops_wakes_nobody_until_it_is_over(
+    qtbot: QtBot, in_force: LiveBudget
+) -> None:
+    signal: Signal[[]] = Signal()
+    picture = Watching()
+    qtbot.addWidget(picture)
+    refresh = binding.refresh(picture, picture.refresh, signal, rate=100, live="picture")
+    in_force.training_changed("running")
+    in_force.set_quiet(True)
+    signal.emit()
+    qtbot.waitUntil(lambda: refresh.waiting)
+    qtbot.wait(50)
+    assert not any(timer.isActive() for timer in picture.findChildren(QTimer))
+    in_force.set_quiet(False)
+    assert picture.count == 1
+    signal.emit()
+    qtbot.waitUntil(lambda: picture.count == 2)
 
 
 def test_quiet_of_the_studio_reaches_views_and_training(
