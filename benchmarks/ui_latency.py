@@ -2,9 +2,10 @@
 
 Everything is taken in one process. First the training runs without a window. Then the studio is
 opened as a user opens it and trains the same project; short stretches with the window at work, with
-its live views off (Quiet), and with the window's thread asleep take turns, so that each is compared
-with stretches a second away. What other processes use of the machine is measured beside every
-stretch, and disturbed ones are left out as long as enough others remain.
+its live views off (Quiet), and with its views off and its thread asleep take turns in random order,
+and whole epochs are timed, so that each is compared with stretches a second away. What other
+processes use of the machine is measured beside every stretch, and disturbed rounds are left out as
+long as enough others remain.
 
     xvfb-run -a -s "-screen 0 1920x1200x24" python -m benchmarks.ui_latency --out latency.json
 """
@@ -13,17 +14,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import machine
 from benchmarks.ui_load import OtherLoad
-from benchmarks.ui_probes import Phase, Spread
+from benchmarks.ui_probes import EpochClock, Phase, Spread
 from benchmarks.ui_window import OpenWindow, project_copy, training_busy
 from studio.engine.train.devices import open_backend
 from studio.engine.train.project import Project
@@ -34,7 +37,10 @@ from studio.engine.train.trainer import Trainer
 WARM_SECONDS = 1.5
 DEFAULT_INTERVAL = 0.005
 CALM_CORES = 0.15
-ENOUGH_PAIRS = 5
+ENOUGH_ROUNDS = 20
+BARE_SECONDS = 4.0
+PROBED_SECONDS = 2.0
+PROBED_ROUNDS = 10
 KINDS = ("default", "quiet")
 TARGET_P99_MS = {"cpu": 16.0, "gl": 33.0}
 TARGET_SLOWDOWN = {"default": 0.05, "quiet": 0.01}
@@ -58,13 +64,14 @@ def _bare_phase(path: Path, backend: str, seconds: float) -> Phase:
         trainer.start()
         while trainer.loop_or_none() is None or trainer.loop.total_step < 1:
             time.sleep(0.01)
-        busy = training_busy(trainer)
+        busy, epochs = training_busy(trainer), EpochClock(trainer)
         time.sleep(WARM_SECONDS)
         load = OtherLoad()
-        begun, first, spent = time.perf_counter(), trainer.loop.total_step, busy()
+        begun, spent = time.perf_counter(), busy()
         time.sleep(seconds)
-        last, ended = trainer.loop.total_step, time.perf_counter()
-        return Phase("bare", ended - begun, last - first, load.cores, busy() - spent)
+        ended = time.perf_counter()
+        whole = epochs.within(begun, ended)
+        return Phase("bare", ended - begun, whole, load.cores, busy() - spent)
 
 
 def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str, Any]:
@@ -72,22 +79,24 @@ def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str
     with tempfile.TemporaryDirectory() as folder:
         path = project_copy(project, Path(folder) / "shown")
         bare_path = project_copy(project, Path(folder) / "bare")
-        bare = [say(bare_phase(bare_path, backend, 2 * seconds)) for _ in range(2)]
+        bare = [say(bare_phase(bare_path, backend, BARE_SECONDS)) for _ in range(2)]
         window = OpenWindow(path, backend, Path(folder) / "places")
-        idle = say(window.idle(2 * seconds))
+        idle = say(window.idle(BARE_SECONDS))
         window.start_training()
         window.spin(WARM_SECONDS)
-        phases = [say(window.asleep(seconds))]
+        order = random.Random(0)
+        turns = []
         for _ in range(rounds):
-            for kind in KINDS:
-                phases.append(say(window.phase(kind, seconds, probed=False)))
-                phases.append(say(window.asleep(seconds)))
+            kinds = order.sample(("asleep", *KINDS), 1 + len(KINDS))
+            turns.append({kind: say(window.phase(kind, seconds)) for kind in kinds})
         late = [
-            say(window.phase(kind, seconds, probed=True)) for _ in range(rounds) for kind in KINDS
+            say(window.phase(kind, PROBED_SECONDS, probed=True))
+            for _ in range(PROBED_ROUNDS)
+            for kind in KINDS
         ]
         device = window.device
         window.stop_training()
-        bare += [say(bare_phase(bare_path, backend, 2 * seconds)) for _ in range(2)]
+        bare += [say(bare_phase(bare_path, backend, BARE_SECONDS)) for _ in range(2)]
         window.close()
     return {
         "backend": backend,
@@ -95,50 +104,54 @@ def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str
         "project": project,
         "idle": idle.to_json(),
         "bare": [phase.to_json() for phase in bare],
-        "phases": [phase.to_json() for phase in (*phases, *late)],
-        "summary": {kind: summary(kind, backend, phases, late, bare) for kind in KINDS},
+        "rounds": [{kind: phase.to_json() for kind, phase in turn.items()} for turn in turns],
+        "probed": [phase.to_json() for phase in late],
+        "summary": {kind: summary(kind, backend, turns, late, bare) for kind in KINDS},
     }
 
 
 def summary(
     kind: str,
     backend: str,
-    phases: Sequence[Phase],
+    rounds: Sequence[Mapping[str, Phase]],
     probed: Sequence[Phase],
     bare: Sequence[Phase],
 ) -> dict[str, Any]:
     """Slow-down by neighbours in time, and latencies, beside the targets."""
-    own = [at for at, phase in enumerate(phases) if phase.kind == kind]
-    triples = [(phases[at - 1], phases[at], phases[at + 1]) for at in own]
-    calm = [each for each in triples if max(p.others for p in each) < CALM_CORES]
-    used = calm if len(calm) >= ENOUGH_PAIRS else triples
-    ratios = [1.0 - now.pace / ((before.pace + after.pace) / 2) for before, now, after in used]
+    whole = [turn for turn in rounds if all(phase.epochs for phase in turn.values())]
+    calm = [turn for turn in whole if max(p.others for p in turn.values()) < CALM_CORES]
+    used = calm if len(calm) >= ENOUGH_ROUNDS else whole
+    slower = [math.log(turn[kind].epoch / turn["asleep"].epoch) for turn in used]
     watched = [phase for phase in probed if phase.kind == kind]
-    quietest = [phase for phase in watched if phase.others < CALM_CORES]
-    watched = quietest if len(quietest) >= ENOUGH_PAIRS else watched
-    late = _joined([phase.latency for phase in watched])
-    paint = _joined([phase.paint for phase in watched])
-    asleep = statistics.median(before.busy_ms for before, _, _ in used)
     return {
-        "slowdown": round(statistics.median(ratios), 4),
-        "slowdown_spread": [round(each, 4) for each in sorted(ratios)],
+        "slowdown": round(statistics.mean(slower), 4),
+        "slowdown_error": round(statistics.stdev(slower) / math.sqrt(len(slower)), 4),
         "slowdown_target": TARGET_SLOWDOWN[kind],
-        "stretches": len(used),
-        "calm_stretches": len(calm),
-        "others_cores": round(statistics.median(now.others for _, now, _ in used), 3),
-        "busy_ms_per_step": {
-            "bare": round(statistics.median(phase.busy_ms for phase in bare), 4),
-            "window asleep": round(asleep, 4),
-            kind: round(statistics.median(now.busy_ms for _, now, _ in used), 4),
+        "rounds": len(used),
+        "others_cores": round(statistics.median(turn[kind].others for turn in used), 3),
+        "epoch_ms": {
+            "bare": round(1e3 * statistics.mean(phase.epoch for phase in bare), 1),
+            "asleep": round(1e3 * statistics.mean(turn["asleep"].epoch for turn in used), 1),
+            kind: round(1e3 * statistics.mean(turn[kind].epoch for turn in used), 1),
         },
-        "latency_ms": late,
+        "latency_ms": _joined([phase.latency for phase in watched]),
         "latency_p99_target_ms": TARGET_P99_MS[backend],
-        "paint_ms": paint,
-        "interface_share": round(
-            statistics.median(now.interface / now.seconds for _, now, _ in used), 4
-        ),
-        "blocks": [block for phase in probed for block in phase.blocks if phase.kind == kind],
+        "paint_ms": _joined([phase.paint for phase in watched]),
+        "interface_share": _share(used, kind, lambda phase: phase.interface),
+        "waited_share": _share(used, kind, lambda phase: phase.waited),
+        "blocks": [block for phase in watched for block in phase.blocks],
     }
+
+
+def _share(
+    rounds: Sequence[Mapping[str, Phase]], kind: str, part: Callable[[Phase], float]
+) -> float:
+    """Share of the time, above what it is with the window asleep."""
+    shares = {
+        each: sum(part(turn[each]) for turn in rounds) / sum(turn[each].seconds for turn in rounds)
+        for each in (kind, "asleep")
+    }
+    return round(shares[kind] - shares["asleep"], 4)
 
 
 def _joined(spreads: Sequence[Spread | None]) -> dict[str, float]:
@@ -163,8 +176,8 @@ def say(phase: Phase) -> Phase:
     )  # fmt: skip
     share = f"  window {phase.interface / phase.seconds:.1%}" if phase.interface else ""
     print(
-        f"  {phase.kind:8s} {phase.pace:8.1f} steps/s, busy {phase.busy_ms:.3f} ms a step, "
-        f"others {phase.others:.2f} cores{late}{paint}{share}",
+        f"  {phase.kind:8s} {1e3 * phase.epoch:7.1f} ms an epoch, busy {phase.busy_cores:.2f} "
+        f"cores, others {phase.others:.2f} cores{late}{paint}{share}",
         flush=True,
     )
     return phase
@@ -172,24 +185,25 @@ def say(phase: Phase) -> Phase:
 
 def table(results: Sequence[dict[str, Any]]) -> str:
     """The summary for people."""
-    heads = ("backend", "window", "slow-down (target)", "stretches (calm)",
+    heads = ("backend", "window", "slow-down (target)", "rounds",
              "late p50/p95/p99/max ms (p99 target)", "150-call paint p50/p99/max ms",
-             "window's thread", "busy ms a step: bare / asleep / so")  # fmt: skip
+             "window's thread runs / waits", "epoch ms: bare / asleep / so")  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for result in results:
         for kind, found in result["summary"].items():
+            slower = f"{found['slowdown']:.1%} ± {found['slowdown_error']:.1%}"
             late, paint = found["latency_ms"], found["paint_ms"]
-            busy = " / ".join(f"{each:.3f}" for each in found["busy_ms_per_step"].values())
+            epochs = " / ".join(f"{each:.1f}" for each in found["epoch_ms"].values())
             lateness = "/".join(f"{late[name]:.1f}" for name in ("p50", "p95", "p99", "worst"))
             cells = (
                 result["backend"],
                 kind,
-                f"{found['slowdown']:.1%} ({found['slowdown_target']:.0%})",
-                f"{found['stretches']} ({found['calm_stretches']})",
+                f"{slower} ({found['slowdown_target']:.0%})",
+                str(found["rounds"]),
                 f"{lateness} ({found['latency_p99_target_ms']:.0f})",
                 f"{paint['p50']:.1f}/{paint['p99']:.1f}/{paint['worst']:.1f}",
-                f"{found['interface_share']:.1%}",
-                busy,
+                f"{found['interface_share']:.1%} / {found['waited_share']:.1%}",
+                epochs,
             )
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -200,8 +214,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backends", default="cpu,gl", help="comma-separated: cpu, gl")
     parser.add_argument("--project", default="digits-cnn", help="a sample project")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each stretch")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=1.2, help="of each stretch")
     parser.add_argument("--out", type=Path, help="write JSON there")
     given = parser.parse_args()
     results = []

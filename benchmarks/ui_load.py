@@ -1,8 +1,9 @@
-"""How much other processes use the machine meanwhile, so that disturbed stretches can be told."""
+"""How much other processes use the machine meanwhile, and how long a thread waits for its turn."""
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -22,6 +23,20 @@ class OtherLoad:
         passed = time.perf_counter() - self._begun
         others = (_all_busy() - self._all) - (_own_busy() - self._own)
         return max(0.0, others / passed) if passed and _STAT.exists() else 0.0
+
+
+class TurnClock:
+    """Counts the seconds the thread that made it was ready to run and had no processor."""
+
+    def __init__(self) -> None:
+        self._file = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds waited so far; 0 where the system does not say."""
+        if not self._file.exists():
+            return 0.0
+        return int(self._file.read_text().split()[1]) * 1e-9
 
 
 def _all_busy() -> float:

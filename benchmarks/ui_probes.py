@@ -1,13 +1,16 @@
-"""What is measured in a window: how late its event loop is, how long a paint takes."""
+"""What is measured: how late a window's event loop is, how long a paint takes, and an epoch."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
+
+from studio.engine.train.trainer import Trainer
 
 TICK_MS = 5
 PAINT_EVERY_MS = 100
@@ -109,6 +112,29 @@ class PaintProbe(QWidget):
         self.spent.append(time.perf_counter() - begun)
 
 
+class EpochClock:
+    """When each epoch of a training ended.
+
+    Steps are queued and heard of many at a time, so their count over a second is off by as many;
+    an epoch ends when its numbers are there.
+
+    Args:
+        trainer: the training.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._ends: list[float] = []
+        trainer.epoch_ended.connect(self._ended)
+
+    def within(self, begun: float, ended: float) -> list[float]:
+        """Seconds of each epoch that lies wholly between two readings of the clock."""
+        ends = [each for each in self._ends if begun <= each <= ended]
+        return [after - before for before, after in pairwise(ends)]
+
+    def _ended(self, _epoch: int, _logs: object) -> None:
+        self._ends.append(time.perf_counter())
+
+
 @dataclass
 class Phase:
     """One stretch of training, with a window in some state or without one.
@@ -117,10 +143,11 @@ class Phase:
         kind: ``bare``: no window; ``asleep``: the window's thread does nothing; ``default`` and
             ``quiet``: the window at work.
         seconds: how long it was watched.
-        steps: steps the training made in that time.
+        epochs: seconds of each whole epoch in that time.
         others: cores used by other processes meanwhile.
         busy: processor seconds of the training's threads.
         interface: processor seconds of the window's thread.
+        waited: seconds that thread was ready to run and had no processor.
         latency: of the event loop; None without a window.
         paint: of the painting job; None without a window.
         blocks: times the window's thread stood still for more than 100 ms, with the place.
@@ -128,24 +155,25 @@ class Phase:
 
     kind: str
     seconds: float
-    steps: int
+    epochs: list[float]
     others: float = 0.0
     busy: float = 0.0
     interface: float = 0.0
+    waited: float = 0.0
     latency: Spread | None = None
     paint: Spread | None = None
     blocks: list[str] = field(default_factory=list)
 
     @property
-    def pace(self) -> float:
-        """Steps a second."""
-        return self.steps / self.seconds
+    def epoch(self) -> float:
+        """Seconds an epoch took on average; not a number where none was whole."""
+        return sum(self.epochs) / len(self.epochs) if self.epochs else float("nan")
+
+    @property
+    def busy_cores(self) -> float:
+        """Cores that the training's threads used on average."""
+        return self.busy / self.seconds
 
     def to_json(self) -> dict[str, object]:
         """As plain data."""
-        return {**asdict(self), "steps_per_second": round(self.pace, 3)}
-
-    @property
-    def busy_ms(self) -> float:
-        """Processor milliseconds of the training's threads for a step."""
-        return 1e3 * self.busy / self.steps if self.steps else 0.0
+        return asdict(self)

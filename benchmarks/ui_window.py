@@ -10,8 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from benchmarks.ui_load import OtherLoad
-from benchmarks.ui_probes import LatencyProbe, PaintProbe, Phase
+from benchmarks.ui_load import OtherLoad, TurnClock
+from benchmarks.ui_probes import EpochClock, LatencyProbe, PaintProbe, Phase
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.trainer import Trainer
@@ -23,7 +23,7 @@ from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.shared_context import prepare_sharing
 
 PATIENCE = 120.0
-SETTLE = 0.4
+SETTLE = 0.2
 
 
 def project_copy(name: str, folder: Path) -> Path:
@@ -66,7 +66,9 @@ class OpenWindow:
         self._session.begin()
         self.window = self._session.window
         self._clock = ThreadClock.of_this_thread()
-        self._busy_of: tuple[Trainer, Callable[[], float]] | None = None
+        self._turns = TurnClock()
+        self._epochs: EpochClock | None = None
+        self._training_busy: Callable[[], float] = float
         self.wait(lambda: self.studio.compilation.result is not None)
         self.spin(2.0)
 
@@ -94,78 +96,70 @@ class OpenWindow:
         """Train, and return behind the first steps."""
         self.studio.profiling.set_quiet(False)
         self.studio.training.start()
-        self.wait(lambda: self._steps() > 0)
+        self.wait(self._has_begun)
+        trainer = self.studio.training.trainer
+        assert trainer is not None
+        self._epochs = EpochClock(trainer)
+        self._training_busy = training_busy(trainer)
 
     def stop_training(self) -> None:
         """Stop, and wait for the end."""
         self.studio.profiling.set_quiet(False)
         self.studio.training.stop()
         self.wait(lambda: not self.studio.training.is_busy)
+        self._epochs, self._training_busy = None, float
 
     def idle(self, seconds: float) -> Phase:
         """The window with nothing to do."""
         return self._probed("idle", seconds)
 
-    def phase(self, kind: str, seconds: float, *, probed: bool) -> Phase:
-        """A stretch of training, ``default`` or ``quiet``.
+    def phase(self, kind: str, seconds: float, *, probed: bool = False) -> Phase:
+        """A stretch of training.
 
         Args:
-            kind: which.
+            kind: ``default``; ``quiet``; or ``asleep``, as quiet with the window's thread doing
+                nothing.
             seconds: how long.
             probed: measure how late the window is; the probes themselves take a per cent of it.
         """
-        self.studio.profiling.set_quiet(kind == "quiet")
+        self.studio.profiling.set_quiet(kind != "default")
         self.spin(SETTLE)
         if probed:
             return self._probed(kind, seconds)
-        load, training = OtherLoad(), self._training_busy()
-        begun, first, busy = time.perf_counter(), self._steps(), self._busy()
-        self.spin(seconds)
-        ended, last, spent = time.perf_counter(), self._steps(), self._busy() - busy
-        training = self._training_busy() - training
-        return Phase(kind, ended - begun, last - first, load.cores, training, spent)
+        return self._watched(kind, seconds, time.sleep if kind == "asleep" else self.spin)
 
-    def asleep(self, seconds: float) -> Phase:
-        """A stretch of training in which the window's thread does nothing."""
-        time.sleep(SETTLE)
-        load, busy = OtherLoad(), self._training_busy()
-        begun, first = time.perf_counter(), self._steps()
-        time.sleep(seconds)
-        ended, last = time.perf_counter(), self._steps()
-        spent = self._training_busy() - busy
-        return Phase("asleep", ended - begun, last - first, load.cores, spent)
-
-    def _training_busy(self) -> float:
-        trainer = self.studio.training.trainer
-        if trainer is None or not self.studio.training.is_busy:
-            return 0.0
-        if self._busy_of is None or self._busy_of[0] is not trainer:
-            self._busy_of = (trainer, training_busy(trainer))
-        return self._busy_of[1]()
-
-    def _steps(self) -> int:
+    def _has_begun(self) -> bool:
         trainer = self.studio.training.trainer
         loop = None if trainer is None else trainer.loop_or_none()
-        return 0 if loop is None else loop.total_step
+        return loop is not None and loop.total_step > 0
 
     def _probed(self, kind: str, seconds: float) -> Phase:
         late, paint, watchdog = LatencyProbe(self.window), PaintProbe(self.window), Watchdog()
         watchdog.start()
         late.start()
         paint.start()
-        load, training = OtherLoad(), self._training_busy()
-        begun, first, busy = time.perf_counter(), self._steps(), self._busy()
-        self.spin(seconds)
-        ended, last, spent = time.perf_counter(), self._steps(), self._busy() - busy
-        found = Phase(
-            kind, ended - begun, last - first, load.cores, self._training_busy() - training, spent,
-            late.stop(), paint.stop(),
-        )  # fmt: skip
+        found = self._watched(kind, seconds, self.spin)
+        found.latency, found.paint = late.stop(), paint.stop()
         watchdog.stop()
         found.blocks = [f"{b.seconds * 1e3:.0f} ms: {b.place}" for b in watchdog.blocks]
         late.deleteLater()
         paint.deleteLater()
         return found
+
+    def _watched(self, kind: str, seconds: float, wait: Callable[[float], None]) -> Phase:
+        load, training, turns = OtherLoad(), self._training_busy(), self._turns.seconds
+        begun, busy = time.perf_counter(), self._busy()
+        wait(seconds)
+        ended, spent = time.perf_counter(), self._busy() - busy
+        return Phase(
+            kind,
+            ended - begun,
+            [] if self._epochs is None else self._epochs.within(begun, ended),
+            load.cores,
+            self._training_busy() - training,
+            spent,
+            self._turns.seconds - turns,
+        )
 
     def _busy(self) -> float:
         return 0.0 if self._clock is None else self._clock.seconds

@@ -75,6 +75,8 @@ class LiveBudget:
         stopped = self.stops_pictures
         self.runs = state in RUNNING
         self._turn(stopped)
+        if not self.runs:
+            self.stretch = 1.0
 
     def _turn(self, stopped: bool) -> None:
         """Measure while pictures are drawn beside a training, and at no other time."""
@@ -100,7 +102,7 @@ class LiveBudget:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        self.stretch, self.share = 1.0, 0.0
+        self.share = 0.0
 
     def interval_ms(self, kind: Kind, wanted: int) -> int | None:
         """How long a refresh is to wait for the next; None where it is not to come at all.

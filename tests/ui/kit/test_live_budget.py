@@ -107,9 +107,7 @@ def test_quiet_stops_pictures_and_slows_facts_while_a_training_runs(
     qtbot.waitUntil(lambda: picture.count == 1 and fact.count > facts, timeout=20_000)
 
 
-def test_what_quiet_stops_wakes_nobody_until_it_is_over(
-    qtbot: QtBot, in_force: LiveBudget
-) -> None:
+def test_what_quiet_stops_wakes_nobody_until_it_is_over(qtbot: QtBot, in_force: LiveBudget) -> None:
     signal: Signal[[]] = Signal()
     picture = Watching()
     qtbot.addWidget(picture)
@@ -124,6 +122,18 @@ def test_what_quiet_stops_wakes_nobody_until_it_is_over(
     assert picture.count == 1
     signal.emit()
     qtbot.waitUntil(lambda: picture.count == 2)
+
+
+def test_quiet_does_not_forget_how_far_apart_views_had_to_lie(in_force: LiveBudget) -> None:
+    in_force.training_changed("running")
+    for _ in range(10):
+        in_force.adapt(0.5)
+    stretch = in_force.stretch
+    in_force.set_quiet(True)
+    in_force.set_quiet(False)
+    assert in_force.stretch == stretch > 1.0
+    in_force.training_changed("finished")
+    assert in_force.stretch == 1.0
 
 
 def test_quiet_of_the_studio_reaches_views_and_training(
