@@ -16,9 +16,6 @@ from studio.ui.kit.live_budget import budget
 INTERVAL_MS = 250
 """Each look has the training wait for a moment, and nobody waits for garbage."""
 
-QUIET_INTERVAL_MS = 1000
-"""The same while live views rest."""
-
 
 class Collector(QObject):
     """Does what Python would do by itself; made on the window's thread.
@@ -50,7 +47,7 @@ class Collector(QObject):
         gc.unfreeze()
 
     def _look(self) -> None:
-        interval = QUIET_INTERVAL_MS if budget.stops_pictures else INTERVAL_MS
+        interval = budget.fact_interval_ms(INTERVAL_MS)
         if interval != self._timer.interval():
             self._timer.setInterval(interval)
         due = [

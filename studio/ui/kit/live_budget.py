@@ -9,6 +9,7 @@ the rate they ask for. Quiet stops pictures and lets facts change once a second.
 from __future__ import annotations
 
 import time
+import weakref
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QTimer
@@ -17,6 +18,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.ui.models.profiling import ProfilingModel
 from studio.ui.models.training import TrainingModel
+from studio.ui.models.training_session import NEWS_SECONDS
 from studio.ui.models.training_state import State
 
 Kind: TypeAlias = Literal["picture", "fact"]
@@ -51,9 +53,11 @@ class LiveBudget:
         self._timer: QTimer | None = None
         self._looked = 0.0
         self._spent = 0.0
+        self._training: weakref.ref[TrainingModel] | None = None
 
     def follow(self, training: TrainingModel, profiling: ProfilingModel) -> None:
         """Watch the window's thread while this training runs, and hear of Quiet."""
+        self._training = weakref.ref(training)
         training.state_changed.connect(self.training_changed)
         profiling.quiet_changed.connect(self.set_quiet)
         self.training_changed(training.state)
@@ -74,9 +78,9 @@ class LiveBudget:
         """A training runs, or does no longer; on the window's thread."""
         stopped = self.stops_pictures
         self.runs = state in RUNNING
-        self._turn(stopped)
         if not self.runs:
             self.stretch = 1.0
+        self._turn(stopped)
 
     def _turn(self, stopped: bool) -> None:
         """Measure while pictures are drawn beside a training, and at no other time."""
@@ -85,8 +89,16 @@ class LiveBudget:
             self._begin()
         elif not measures and self._timer is not None:
             self._end()
+        self._tell_training()
         if stopped and not self.stops_pictures:
             self.pictures_go_on.emit()
+
+    def _tell_training(self) -> None:
+        # News that nobody shows before the next fact need not wake the window.
+        training = None if self._training is None else self._training()
+        if training is not None:
+            wanted = round(1e3 * NEWS_SECONDS)
+            training.set_news_seconds(1e-3 * self.fact_interval_ms(wanted))
 
     def _begin(self) -> None:
         self._clock = ThreadClock.of_this_thread()
@@ -111,11 +123,16 @@ class LiveBudget:
             kind: what is drawn.
             wanted: milliseconds it would like to wait.
         """
+        if kind == "fact":
+            return self.fact_interval_ms(wanted)
+        return None if self.stops_pictures else round(wanted * self.stretch)
+
+    def fact_interval_ms(self, wanted: int) -> int:
+        """How long a fact is to wait for the next, which comes in any case."""
         if self.stops_pictures:
-            return None if kind == "picture" else max(wanted, QUIET_FACT_MS)
-        stretched = round(wanted * self.stretch)
+            return max(wanted, QUIET_FACT_MS)
         # Two places that tell the same fact must not be seconds apart.
-        return stretched if kind == "picture" else min(stretched, max(wanted, MOST_FACT_MS))
+        return min(round(wanted * self.stretch), max(wanted, MOST_FACT_MS))
 
     def _look(self) -> None:
         if self._clock is None:
@@ -135,6 +152,7 @@ class LiveBudget:
             self.stretch = min(_MOST, self.stretch * min(2.0, self.share / BUDGET))
         elif self.share < _CALM * BUDGET:
             self.stretch = max(1.0, self.stretch * 0.85)
+        self._tell_training()
 
 
 budget = LiveBudget()

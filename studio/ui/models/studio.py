@@ -165,7 +165,6 @@ class Studio:
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
         self.profiling.quiet_changed.connect(self.live.set_quiet)
-        self.profiling.quiet_changed.connect(self.training.set_quiet)
         self.live.kept_changed.connect(self.compilation.keep)
         self.preferences.changed.connect(self._preference_changed)
 

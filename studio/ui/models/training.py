@@ -20,7 +20,7 @@ from studio.ui.models.tasks import TaskHandle, TaskList
 from studio.ui.models.training_device import ContextFactory, Device
 from studio.ui.models.training_network import SharedNetwork
 from studio.ui.models.training_preparation import Plan, Prepared, runs_folder
-from studio.ui.models.training_session import TrainingSession
+from studio.ui.models.training_session import NEWS_SECONDS, TrainingSession
 from studio.ui.models.training_staleness import GraphDifference, graph_difference
 from studio.ui.models.training_state import BUSY, WORDS, Compiling, Ending, Standing, State
 
@@ -113,7 +113,7 @@ class TrainingModel:
         self._said = said or _log_sentence
         self._device = Device(scheduler)
         self._session: TrainingSession | None = None
-        self._quiet = False
+        self._news_seconds = NEWS_SECONDS
         self._staleness = ""
         self._difference_found: GraphDifference | None = None
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
@@ -317,10 +317,10 @@ class TrainingModel:
         """End after the step that runs now; what was trained is kept."""
         self._with_session(lambda session: session.stop())
 
-    def set_quiet(self, quiet: bool) -> None:
-        """Tell how the training stands once a second, so that the window rests, or as usual."""
-        self._quiet = quiet
-        self._with_session(lambda session: session.set_quiet(quiet))
+    def set_news_seconds(self, seconds: float) -> None:
+        """Tell how a training stands no more often than this, so that the window rests."""
+        self._news_seconds = seconds
+        self._with_session(lambda session: session.set_news_seconds(seconds))
 
     def run_moved(self, run: RunFolder) -> None:
         """The folder of the last training lies elsewhere now."""
@@ -409,7 +409,7 @@ class TrainingModel:
         session = self._session = TrainingSession(
             plan, self._scheduler, self._tasks, self._device, self._dataset, self._said
         )
-        session.set_quiet(self._quiet)
+        session.set_news_seconds(self._news_seconds)
         session.changed.connect(self.changed.emit)
         session.state_changed.connect(self.state_changed.emit)
         session.launched.connect(self._launched)

@@ -27,11 +27,8 @@ from studio.ui.models.training_state import BUSY, Compiling, Ending, Standing, S
 
 _LOG = logging.getLogger(__name__)
 
-REFRESH_SECONDS = 1 / 10
-"""How often the window hears of a training under way; it reports about as often."""
-
-QUIET_SECONDS = 1.0
-"""The same while live views rest."""
+NEWS_SECONDS = 1 / 10
+"""How often the window hears of a training under way at most; it reports about as often."""
 
 FLYING_SECONDS = 0.2
 """Epochs shorter than this end between two reports, which would find batch 0 most of the time."""
@@ -75,7 +72,7 @@ class TrainingSession:
         self._device = device
         self._dataset = dataset
         self._said = said
-        self._relay = Relay(scheduler, REFRESH_SECONDS, self._take_news)
+        self._relay = Relay(scheduler, NEWS_SECONDS, self._take_news)
         self._pace = Pace()
         self._left = TimeLeftTeller()
         self._lock = Lock()
@@ -89,9 +86,9 @@ class TrainingSession:
 
     # -- what is wanted -------------------------------------------------------------------------
 
-    def set_quiet(self, quiet: bool) -> None:
-        """Tell the window seldom, so that it rests, or as often as it can show."""
-        self._relay.set_seconds(QUIET_SECONDS if quiet else REFRESH_SECONDS)
+    def set_news_seconds(self, seconds: float) -> None:
+        """Tell the window how the training stands no more often than this."""
+        self._relay.set_seconds(seconds)
 
     def begin(self, context: LentContext | None, before: Callable[[], object]) -> None:
         """Prepare, then train.

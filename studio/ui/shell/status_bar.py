@@ -28,6 +28,9 @@ _HINT_MS = 4_000
 _OF_DOCUMENT = ("state", "validity", "compile", "step", "progress", "loss", "zoom")
 
 HEIGHT = 28
+_SLACK = 24
+"""Pixels that a fact keeps though it has become so much shorter."""
+
 _WIDE = 1100
 """From this width on there is room for everything."""
 
@@ -45,6 +48,7 @@ class FactButton(QToolButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._shown: Fact | None = None
+        self._room = 0
         self._icon = ("", "")
         self._allowed = True
 
@@ -71,6 +75,13 @@ class FactButton(QToolButton):
         self.setToolTip(fact.tip)
         self.setAccessibleName(f"{self._label}: {fact.text or fact.tip}")
         self._show_or_hide()
+
+    def sizeHint(self) -> QSize:
+        """Room for the longest of late: a fact that loses a digit moves none of the others."""
+        hint = super().sizeHint()
+        if not 0 <= self._room - hint.width() <= _SLACK:
+            self._room = hint.width()
+        return QSize(self._room, hint.height())
 
     def _show_or_hide(self) -> None:
         fact = self._shown

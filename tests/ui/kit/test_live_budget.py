@@ -12,8 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.signal import Signal
 from studio.ui.kit import binding, live_budget
-from studio.ui.kit.live_budget import BUDGET, QUIET_FACT_MS, LiveBudget
+from studio.ui.kit.live_budget import BUDGET, MOST_FACT_MS, QUIET_FACT_MS, LiveBudget
 from studio.ui.models.studio import Studio
+from studio.ui.models.training_session import NEWS_SECONDS
 
 
 @pytest.fixture
@@ -136,12 +137,28 @@ def test_quiet_does_not_forget_how_far_apart_views_had_to_lie(in_force: LiveBudg
     assert in_force.stretch == 1.0
 
 
-def test_quiet_of_the_studio_reaches_views_and_training(
-    studio: Studio, in_force: LiveBudget
-) -> None:
+def test_quiet_of_the_studio_reaches_the_views(studio: Studio, in_force: LiveBudget) -> None:
     in_force.follow(studio.training, studio.profiling)
     studio.profiling.set_quiet(True)
     assert in_force.quiet
     assert studio.live.quiet
     studio.profiling.set_quiet(False)
     assert not in_force.quiet
+
+
+def test_news_come_no_more_often_than_facts_are_shown(
+    studio: Studio, in_force: LiveBudget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+    monkeypatch.setattr(studio.training, "set_news_seconds", told.append)
+    in_force.follow(studio.training, studio.profiling)
+    assert told[-1] == NEWS_SECONDS
+    in_force.training_changed("running")
+    for _ in range(20):
+        in_force.adapt(0.5)
+    assert told[-1] == pytest.approx(1e-3 * MOST_FACT_MS)
+    studio.profiling.set_quiet(True)
+    assert told[-1] == pytest.approx(1e-3 * QUIET_FACT_MS)
+    # A training that stands still tells at once what is done to it.
+    in_force.training_changed("paused")
+    assert told[-1] == NEWS_SECONDS

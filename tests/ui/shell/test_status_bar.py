@@ -20,7 +20,7 @@ from studio.ui.models.inspector_facts import graph_facts
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.panes.transport.progress import ProgressView
 from studio.ui.shell.popups import NoticesPopup, TasksPopup
-from studio.ui.shell.status_facts import ago_text, free_memory
+from studio.ui.shell.status_facts import Fact, ago_text, free_memory
 from studio.ui.shell.window import MainWindow
 
 
@@ -73,6 +73,21 @@ def test_kernels_taken_over_do_not_make_a_program_newer(qtbot: QtBot, compiled: 
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
     assert text(compiled, "compile") == f"Compiled {ago_text(200)}"
+
+
+def test_a_fact_that_loses_a_digit_moves_none_of_the_others(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    step, after = compiled.status.button("step"), compiled.status.button("progress")
+    places: list[int] = []
+    for fact in ("Step 1,001 µs", "Step 999 µs", "Step 10,240 µs", "Step 1 µs", ""):
+        step.show_fact(Fact(fact))
+        after.show_fact(Fact("Epoch 3"))
+        qtbot.wait(1)
+        places.append(after.x())
+    assert places[0] == places[1] < places[2]
+    # What became much shorter leaves no hole.
+    assert places[4] < places[3] < places[0]
 
 
 def test_a_broken_graph_counts_its_problems_and_leads_to_them(
