@@ -1,11 +1,11 @@
 """The window beside a training at full speed: how late it answers, and what it costs the training.
 
-Everything is taken in one process. First the training runs without a window. Then the studio is
-opened as a user opens it and trains the same project; short stretches with the window at work, with
-its live views off (Quiet), and with its views off and its thread asleep take turns in random order,
-and whole epochs are timed, so that each is compared with stretches a second away. What other
-processes use of the machine is measured beside every stretch, and disturbed rounds are left out as
-long as enough others remain.
+Everything is taken in one process: the studio is opened as a user opens it and trains a project;
+short stretches with the window at work, with its live views off (Quiet), and with its views off and
+its thread asleep take turns in random order, and whole epochs are timed, so that each is compared
+with stretches a second away. What other processes use of the machine is measured beside every
+stretch, and disturbed rounds are left out as long as enough others remain. What a window costs by
+being there is what `benchmarks.ui_turns` measures.
 
     xvfb-run -a -s "-screen 0 1920x1200x24" python -m benchmarks.ui_latency --out latency.json
 """
@@ -19,26 +19,18 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import machine
-from benchmarks.ui_load import OtherLoad
-from benchmarks.ui_probes import EpochClock, Phase, Spread
-from benchmarks.ui_window import OpenWindow, project_copy, training_busy
-from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from benchmarks.ui_probes import Phase, Spread, mean_and_error
+from benchmarks.ui_window import OpenWindow, project_copy
 
 WARM_SECONDS = 1.5
-DEFAULT_INTERVAL = 0.005
 CALM_CORES = 0.15
 ENOUGH_ROUNDS = 20
-BARE_SECONDS = 4.0
+IDLE_SECONDS = 4.0
 PROBED_SECONDS = 2.0
 PROBED_ROUNDS = 10
 KINDS = ("default", "quiet")
@@ -46,42 +38,12 @@ TARGET_P99_MS = {"cpu": 16.0, "gl": 33.0}
 TARGET_SLOWDOWN = {"default": 0.05, "quiet": 0.01}
 
 
-def bare_phase(path: Path, backend: str, seconds: float) -> Phase:
-    """The same training, recorded alike, on its own thread; the window's thread sleeps."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(DEFAULT_INTERVAL)
-    try:
-        return _bare_phase(path, backend, seconds)
-    finally:
-        sys.setswitchinterval(interval)
-
-
-def _bare_phase(path: Path, backend: str, seconds: float) -> Phase:
-    project = Project.load(path)
-    task = Task.of_project(project)
-    run = RunFolder.create(project)
-    with open_backend(backend) as opened, Trainer(task, opened.backend, run=run) as trainer:
-        trainer.start()
-        while trainer.loop_or_none() is None or trainer.loop.total_step < 1:
-            time.sleep(0.01)
-        busy, epochs = training_busy(trainer), EpochClock(trainer)
-        time.sleep(WARM_SECONDS)
-        load = OtherLoad()
-        begun, spent = time.perf_counter(), busy()
-        time.sleep(seconds)
-        ended = time.perf_counter()
-        whole = epochs.within(begun, ended)
-        return Phase("bare", ended - begun, whole, load.cores, busy() - spent)
-
-
 def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str, Any]:
     """All stretches of one backend."""
     with tempfile.TemporaryDirectory() as folder:
         path = project_copy(project, Path(folder) / "shown")
-        bare_path = project_copy(project, Path(folder) / "bare")
-        bare = [say(bare_phase(bare_path, backend, BARE_SECONDS)) for _ in range(2)]
         window = OpenWindow(path, backend, Path(folder) / "places")
-        idle = say(window.idle(BARE_SECONDS))
+        idle = say(window.idle(IDLE_SECONDS))
         window.start_training()
         window.spin(WARM_SECONDS)
         order = random.Random(0)
@@ -96,17 +58,15 @@ def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str
         ]
         device = window.device
         window.stop_training()
-        bare += [say(bare_phase(bare_path, backend, BARE_SECONDS)) for _ in range(2)]
         window.close()
     return {
         "backend": backend,
         "device": device,
         "project": project,
         "idle": idle.to_json(),
-        "bare": [phase.to_json() for phase in bare],
         "rounds": [{kind: phase.to_json() for kind, phase in turn.items()} for turn in turns],
         "probed": [phase.to_json() for phase in late],
-        "summary": {kind: summary(kind, backend, turns, late, bare) for kind in KINDS},
+        "summary": {kind: summary(kind, backend, turns, late) for kind in KINDS},
     }
 
 
@@ -115,22 +75,21 @@ def summary(
     backend: str,
     rounds: Sequence[Mapping[str, Phase]],
     probed: Sequence[Phase],
-    bare: Sequence[Phase],
 ) -> dict[str, Any]:
     """Slow-down by neighbours in time, and latencies, beside the targets."""
     whole = [turn for turn in rounds if all(phase.epochs for phase in turn.values())]
     calm = [turn for turn in whole if max(p.others for p in turn.values()) < CALM_CORES]
     used = calm if len(calm) >= ENOUGH_ROUNDS else whole
     slower = [math.log(turn[kind].epoch / turn["asleep"].epoch) for turn in used]
+    mean, error = mean_and_error(slower)
     watched = [phase for phase in probed if phase.kind == kind]
     return {
-        "slowdown": round(statistics.mean(slower), 4),
-        "slowdown_error": round(statistics.stdev(slower) / math.sqrt(len(slower)), 4),
+        "slowdown": round(mean, 4),
+        "slowdown_error": round(error, 4),
         "slowdown_target": TARGET_SLOWDOWN[kind],
         "rounds": len(used),
         "others_cores": round(statistics.median(turn[kind].others for turn in used), 3),
         "epoch_ms": {
-            "bare": round(1e3 * statistics.mean(phase.epoch for phase in bare), 1),
             "asleep": round(1e3 * statistics.mean(turn["asleep"].epoch for turn in used), 1),
             kind: round(1e3 * statistics.mean(turn[kind].epoch for turn in used), 1),
         },
@@ -187,7 +146,7 @@ def table(results: Sequence[dict[str, Any]]) -> str:
     """The summary for people."""
     heads = ("backend", "window", "slow-down (target)", "rounds",
              "late p50/p95/p99/max ms (p99 target)", "150-call paint p50/p99/max ms",
-             "window's thread runs / waits", "epoch ms: bare / asleep / so")  # fmt: skip
+             "window's thread runs / waits", "epoch ms: asleep / so")  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for result in results:
         for kind, found in result["summary"].items():

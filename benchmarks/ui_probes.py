@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 
@@ -112,6 +115,17 @@ class PaintProbe(QWidget):
         self.spent.append(time.perf_counter() - begun)
 
 
+def whole_epochs(ends: Sequence[float], begun: float, ended: float) -> list[float]:
+    """Seconds of each epoch that lies wholly between two readings of the clock."""
+    inside = [each for each in ends if begun <= each <= ended]
+    return [after - before for before, after in pairwise(inside)]
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """The mean of two values or more, and its standard error."""
+    return statistics.mean(values), statistics.stdev(values) / math.sqrt(len(values))
+
+
 class EpochClock:
     """When each epoch of a training ended.
 
@@ -128,8 +142,7 @@ class EpochClock:
 
     def within(self, begun: float, ended: float) -> list[float]:
         """Seconds of each epoch that lies wholly between two readings of the clock."""
-        ends = [each for each in self._ends if begun <= each <= ended]
-        return [after - before for before, after in pairwise(ends)]
+        return whole_epochs(self._ends, begun, ended)
 
     def _ended(self, _epoch: int, _logs: object) -> None:
         self._ends.append(time.perf_counter())
@@ -137,19 +150,18 @@ class EpochClock:
 
 @dataclass
 class Phase:
-    """One stretch of training, with a window in some state or without one.
+    """One stretch of training, with the window in some state.
 
     Attributes:
-        kind: ``bare``: no window; ``asleep``: the window's thread does nothing; ``default`` and
-            ``quiet``: the window at work.
+        kind: ``asleep``: the window's thread does nothing; ``default`` and ``quiet``: it works.
         seconds: how long it was watched.
         epochs: seconds of each whole epoch in that time.
         others: cores used by other processes meanwhile.
         busy: processor seconds of the training's threads.
         interface: processor seconds of the window's thread.
         waited: seconds that thread was ready to run and had no processor.
-        latency: of the event loop; None without a window.
-        paint: of the painting job; None without a window.
+        latency: of the event loop; None where it was not measured.
+        paint: of the painting job; None where it was not measured.
         blocks: times the window's thread stood still for more than 100 ms, with the place.
     """
 
