@@ -28,7 +28,7 @@ _HINT_MS = 4_000
 _OF_DOCUMENT = ("state", "validity", "compile", "step", "progress", "loss", "zoom")
 
 HEIGHT = 28
-_SLACK = 24
+_SLACK = 12
 """Pixels that a fact keeps though it has become so much shorter."""
 
 _WIDE = 1100
