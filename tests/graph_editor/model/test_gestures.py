@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -160,6 +160,11 @@ def test_inserting_is_undone_in_one_step():
     assert not document.undo()
 
 
+def overlapping(state):
+    boxes = {node.id: box_of(node) for node in state.nodes.values() if node.flows}
+    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])]
+
+
 def test_straight_wires_are_level():
     state = places.move(chain(), {"re_lu": (464.0, 77.0), "flatten": (928.0, -31.0)})
     state = arranging.straighten(state, list(state.nodes))
@@ -175,6 +180,20 @@ def test_one_layer_is_straightened_towards_what_feeds_it():
     state = arranging.straighten(state, ["re_lu"])
     assert state.nodes["re_lu"].y == chain().nodes["re_lu"].y
     assert state.nodes["max_pooling2d"] == chain().nodes["max_pooling2d"]
+
+
+def test_straightening_lays_no_layer_over_another():
+    state = places.move(residual(), {"add": (696.0, 40.0)})
+    state = layers.add_layer(state, "Activation", after="input", at=(232.0, 160.0))
+    state = add_dot(state, Wire("input", "add", 1), 300.0, -60.0)
+    before = overlapping(state)
+    state = arranging.straighten(state, list(state.nodes))
+    assert overlapping(state) == before == []
+    assert state.nodes["activation"].y == 160.0
+    levels = {i: output_place(state.nodes[i])[1] for i in ("input", "conv2d", "conv2d_1", "add")}
+    assert len(set(levels.values())) == 1
+    dot = next(i for i, node in state.nodes.items() if node.kind == "dot")
+    assert arranging.straighten(state, [dot]) == state
 
 
 EDGES = {

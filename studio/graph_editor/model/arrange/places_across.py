@@ -9,6 +9,8 @@ from studio.graph_editor.model.arrange.ranks import Spot
 
 SWEEPS = 10
 _NODE, _BEND = 4.0, 1.0
+_STRAIGHT = 1e6
+"""Weight of the main line, beside which its side branches do not bend it by a part of a pixel."""
 
 
 @dataclass
@@ -65,7 +67,7 @@ def _wanted(
     neighbours = spot.before if forward else spot.after
     if not neighbours:
         return place[id(spot)]
-    weights = [100.0 if id(spot) in main and id(n) in main else 1.0 for n in neighbours]
+    weights = [_STRAIGHT if id(spot) in main and id(n) in main else 1.0 for n in neighbours]
     total = sum(w * (place[id(n)] + port(n)) for w, n in zip(weights, neighbours, strict=True))
     return total / sum(weights) - port(spot)
 
@@ -85,7 +87,7 @@ def _settle(
         at += size(spot) + gap
     blocks: list[Block] = []
     for index, spot in enumerate(row):
-        weight = (_BEND if spot.is_bend else _NODE) * (100.0 if id(spot) in main else 1.0)
+        weight = (_BEND if spot.is_bend else _NODE) * (_STRAIGHT if id(spot) in main else 1.0)
         blocks.append(Block(weight, weight * (wanted[index] - offset[index]), 1))
         while len(blocks) > 1 and blocks[-2].mean > blocks[-1].mean:
             last = blocks.pop()

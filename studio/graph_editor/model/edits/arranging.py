@@ -19,7 +19,8 @@ def straighten(
 ) -> DocumentState:
     """Make wires between things level, by moving what they lead to up or down.
 
-    With one thing chosen, it moves to the height of what feeds it.
+    With one thing chosen, it moves to the height of what feeds it. What would come to lie over
+    another stays where it is: of two branches beside each other only one can be level.
     """
     chosen = [i for i in dict.fromkeys(node_ids) if i in state.nodes and state.nodes[i].flows]
     inside = set(chosen)
@@ -32,7 +33,9 @@ def straighten(
             slot = slots[0]
             wanted = output_place(state.nodes[node.inputs[slot]], size_of)[1]
             dy = wanted - input_place(node, slot, size_of)[1]
-            state = move(state, {node_id: (node.x, node.y + dy)})
+            made = move(state, {node_id: (node.x, node.y + dy)})
+            if _under(made, node_id, size_of) <= _under(state, node_id, size_of):
+                state = made
     return state
 
 
@@ -73,6 +76,13 @@ def distribute(
         places[node.id] = (node.x + step, node.y) if along == 0 else (node.x, node.y + step)
         at += boxes[node.id][along + 2] + space
     return move(state, places)
+
+
+def _under(state: DocumentState, node_id: str, size_of: SizeOf) -> set[str]:
+    """The layers and dots that one of them overlaps."""
+    own = box_of(state.nodes[node_id], size_of)
+    others = (node for node in state.nodes.values() if node.flows and node.id != node_id)
+    return {node.id for node in others if own.overlaps(box_of(node, size_of))}
 
 
 def _chosen(state: DocumentState, node_ids: Iterable[str]) -> list[CanvasNode]:

@@ -76,6 +76,12 @@ def test_the_longest_line_of_a_residual_net_is_straight():
         assert abs(start[1] - end[1]) <= 1.0
 
 
+def test_branches_do_not_bend_the_longest_line():
+    state = layout(Document.open(sample_root() / "digits-resnet" / "digits-resnet.glassbox").state)
+    branch = {"block2_shortcut", "block2_norm3"}
+    assert len({n.y for n in state.nodes.values() if n.name not in branch}) == 1
+
+
 @pytest.mark.parametrize("name", sample_names())
 def test_the_layout_of_a_sample_is_the_same_when_done_again(name):
     once = layout(Document.open(sample_root() / name / f"{name}.glassbox").state)
