@@ -82,6 +82,12 @@ class Minimap:
             own = at - QPointF(self.area.topLeft()) - QPointF(_PAD, _PAD)
             self._navigation.look_at(QPointF(*shown.to_canvas(own.x(), own.y(), *_room())))
 
+    def grip(self, at: QPointF) -> QPointF:
+        """How far a place is from the middle of the frame; null beside the frame."""
+        shown = self._shown()
+        frame = QRectF() if shown is None else self.seen_area(shown)
+        return at - frame.center() if frame.contains(at) else QPointF()
+
     def forget(self) -> None:
         """Draw the graph anew when the map is painted next."""
         self._picture = self._map = None

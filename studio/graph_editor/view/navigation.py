@@ -11,6 +11,9 @@ from PySide6.QtWidgets import QGraphicsView
 from studio.engine.core.signal import Signal
 
 SMALLEST, LARGEST = 0.1, 4.0
+SMALLEST_WHOLE = 0.02
+"""How small something is shown that is to be seen whole; turning the wheel ends before."""
+
 NOTCH = 1.1
 """What one notch of the wheel multiplies the zoom by, on the canvas and on the minimap."""
 
@@ -66,7 +69,7 @@ class Navigation:
         self.stop()
         place = at if at is not None else QPointF(self._view.viewport().rect().center())
         kept = self.scene_at(place)
-        self._set_zoom(zoom)
+        self._set_zoom(_clamped(zoom, min(SMALLEST, self.zoom)))
         self._bring(kept, place)
 
     def step(self, notches: int) -> None:
@@ -165,7 +168,7 @@ class Navigation:
         return min(wide, max(1.0, view.height() - 2 * _MARGIN) / area.height())
 
     def _go(self, centre: QPointF, zoom: float) -> None:
-        zoom = _clamped(zoom)
+        zoom = _clamped(zoom, SMALLEST_WHOLE)
         self.stop()
         if self._still() or not self._view.isVisible():
             self._look(centre, zoom)
@@ -190,7 +193,6 @@ class Navigation:
         self.moved.emit()
 
     def _set_zoom(self, zoom: float) -> None:
-        zoom = _clamped(zoom)
         if zoom != self.zoom:
             self._view.setTransform(QTransform.fromScale(zoom, zoom))
             self.zoomed.emit(zoom)
@@ -204,5 +206,5 @@ class Navigation:
         self.moved.emit()
 
 
-def _clamped(zoom: float) -> float:
-    return min(LARGEST, max(SMALLEST, zoom))
+def _clamped(zoom: float, smallest: float) -> float:
+    return min(LARGEST, max(smallest, zoom))

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 
 from studio.graph_editor.model.edits.layers import add_layer
+from studio.graph_editor.model.edits.places import move
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import Entry, entries
 from studio.graph_editor.view import empty_canvas
@@ -356,6 +357,42 @@ def test_map_is_there_when_part_of_the_graph_is_not_and_looks_where_it_is_clicke
     assert hands.canvas.navigation.centre.x() > before
     assert hands.steps == steps
     assert hands.selected == []
+
+
+def test_frame_on_the_map_is_dragged_by_where_it_is_taken(hands: Hands) -> None:
+    hands.open(chain(), zoom=2.0)
+    navigation, shown = hands.canvas.navigation, hands.canvas.chrome.minimap
+    place = navigation.scene_at
+    hands.click(place(QPointF(shown.area.center())))
+    begin = navigation.centre
+    hold = QPointF(shown.area.center()) + QPointF(8, 4)
+    hands.press(place(hold))
+    assert navigation.centre == begin
+    hands.move(place(hold + QPointF(10, 0)))
+    hands.move(place(hold))
+    # The bars of the canvas stand at whole pixels.
+    back = navigation.centre - begin
+    assert abs(back.x()) + abs(back.y()) < 3
+    hands.release()
+    hands.click(place(hold))
+    assert navigation.centre.x() > begin.x() + 10
+
+
+def test_all_of_a_long_graph_is_shown_and_the_wheel_goes_on_from_there(hands: Hands) -> None:
+    hands.open(chain())
+    hands.studio.document.apply(
+        "Move", move(hands.state, {"dense": (hands.canvas.viewport().width() * 20.0, 0.0)})
+    )
+    hands.canvas.show_all()
+    navigation = hands.canvas.navigation
+    whole = hands.canvas.graph.area_of(list(hands.state.nodes))
+    hands.qtbot.waitUntil(lambda: navigation.visible.contains(whole))
+    smallest = navigation.zoom
+    assert smallest < 0.1
+    hands.wheel(-1, navigation.centre)
+    assert navigation.zoom == smallest
+    hands.wheel(1, navigation.centre)
+    assert navigation.zoom == pytest.approx(smallest * 1.1)
 
 
 def test_wheel_on_the_map_zooms_in_the_same_steps(hands: Hands) -> None:

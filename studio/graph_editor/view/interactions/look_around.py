@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
-from studio.graph_editor.view.interactions.interaction import Interaction, Pointer
+from studio.graph_editor.view.interactions.interaction import DRAG_PIXELS, Interaction, Pointer
 
 if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 class LookAround(Interaction):
     """The canvas looks where the pointer is on the map.
+
+    Who takes hold of the frame around what is in sight drags it by that place, without a leap; a
+    click in the frame looks at what was clicked, as one beside it does.
 
     Args:
         canvas: whose map it is.
@@ -25,12 +28,22 @@ class LookAround(Interaction):
 
     def __init__(self, canvas: CanvasView, at: Pointer) -> None:
         super().__init__(canvas)
-        canvas.chrome.minimap.look(at.view)
+        self._map = canvas.chrome.minimap
+        self._start = at.view
+        self._grip = self._map.grip(at.view)
+        self._dragged = self._grip.isNull()
+        if self._dragged:
+            self._map.look(at.view)
 
     def move(self, at: Pointer) -> None:
         """Follow the pointer."""
-        self.canvas.chrome.minimap.look(at.view)
+        away = at.view - self._start
+        self._dragged = self._dragged or away.manhattanLength() >= DRAG_PIXELS
+        if self._dragged:
+            self._map.look(at.view - self._grip)
 
     def release(self, at: Pointer) -> None:
         """Stay there."""
+        if not self._dragged:
+            self._map.look(at.view)
         self.canvas.end_gesture()
