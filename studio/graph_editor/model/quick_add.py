@@ -208,7 +208,8 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
         made = _shape_of(entry, shape)
         if made is None or (place.wire is not None and not _fits_behind(state, made, place.wire)):
             return None
-        return Offer(entry, "in 1", made)
+        # What is joined to one thing may be joined to others of any shape.
+        return Offer(entry, "in 1", made if low <= 1 else None)
     if place.target:
         return _offer_in_front(state, entry, place)
     return Offer(entry, "", _shape_of(entry, None))

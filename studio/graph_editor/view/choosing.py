@@ -19,7 +19,7 @@ from studio.graph_editor.model.fuzzy import best_score
 from studio.graph_editor.model.geometry import NODE_WIDTH
 from studio.graph_editor.model.layer_names import words_for
 from studio.graph_editor.model.ports import port_offset
-from studio.graph_editor.model.preview import Ghost, preview_edit
+from studio.graph_editor.model.preview import Ghost, first_message, preview_edit
 from studio.graph_editor.model.quick_add import (
     Offer,
     Place,
@@ -123,7 +123,7 @@ class AddChooser:
         return [_offer_choice(offer) for offer in self._offers]
 
     def remark(self) -> str:
-        """Why nothing was found, or what a typed net would change."""
+        """Why nothing was found, or why a typed net does not fit."""
         return self._remark
 
     def outcome(self, row: int) -> DocumentState | None:
@@ -132,11 +132,15 @@ class AddChooser:
         if not layers:
             return None
         try:
-            state = self._document.state
-            return add_at_place(state, layers, self._place, self._at).state
+            made = add_at_place(self._document.state, layers, self._place, self._at)
         except StudioError as error:
             self._remark = error.message
             return None
+        if self._net:
+            # Unlike an offer, a typed net need not fit; it may be drawn and mended afterwards.
+            message = first_message(flow_of(made.state), made.ids)
+            self._remark = message[:1].upper() + message[1:]
+        return made.state
 
     def take(self, row: int) -> bool:
         """Add the row, or the whole net, as one step."""

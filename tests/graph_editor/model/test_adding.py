@@ -244,6 +244,15 @@ def test_what_usually_follows_comes_first_then_the_alphabet():
     assert titles[len(usual) :] == sorted(titles[len(usual) :])
 
 
+def test_shape_of_a_merge_is_not_told_before_all_it_joins_is_known():
+    shapes = {
+        offer.entry.title: offer.shape
+        for offer in QuickAdd().offers(chain(), "", Place(source="max_pooling2d"))
+    }
+    assert shapes["Flatten"] == (72,)
+    assert shapes["Concatenate"] is shapes["Add"] is None
+
+
 def test_what_the_user_connects_comes_before_what_is_usual():
     search = QuickAdd()
     for _ in range(2):

@@ -140,6 +140,23 @@ def test_net_that_cannot_be_read_says_where_and_adds_nothing(hands: Hands) -> No
     assert hands.steps == 0
 
 
+def test_net_that_does_not_fit_says_why_and_can_be_added_all_the_same(hands: Hands) -> None:
+    hands.open(net("input 8x8x1"))
+    hands.click(hands.body("input"))
+    hands.key(K.Key_Tab)
+    hands.type("conv 8 20x20 > relu")
+    assert remark(hands).startswith("Expected an input of at least 20 rows")
+    assert len(ghosts(hands)) == 2
+    hands.type(" > flatten")
+    hands.key(K.Key_A, Qt.KeyboardModifier.ControlModifier)
+    hands.type("conv 8 3x3 > relu")
+    assert "parameters" in remark(hands)
+    hands.key(K.Key_A, Qt.KeyboardModifier.ControlModifier)
+    hands.type("conv 8 20x20")
+    hands.key(K.Key_Return)
+    assert hands.wires == "input>conv2d"
+
+
 def test_nothing_found_says_what_may_be_meant(hands: Hands) -> None:
     hands.open(net("input 8x8x1"))
     hands.key(K.Key_Tab)
