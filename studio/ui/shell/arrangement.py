@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QByteArray, QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
@@ -65,6 +65,28 @@ _MOST_PLOTS = 0.36
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
 _FRAME = QMargins(8, 40, 8, 8)
+
+
+def take(window: QMainWindow, state: QByteArray, version: int) -> bool:
+    """Put bars and docks where a record has them; whether it could be read.
+
+    Of a window that is hidden and will fill the screen Qt keeps what it was given, and lays that
+    out anew for some moments after it is shown, with docks in it that have gone elsewhere since:
+    that ends the process. So it does not learn here that the window will.
+    """
+    if window.isVisible() or not fills_screen(window):
+        return window.restoreState(state, version)
+    later = window.windowState()
+    window.setWindowState(Qt.WindowState.WindowNoState)
+    try:
+        return window.restoreState(state, version)
+    finally:
+        window.setWindowState(later)
+
+
+def fills_screen(window: QMainWindow) -> bool:
+    """Whether the window has, or will have once it is shown, the whole screen."""
+    return window.isMaximized() or window.isFullScreen()
 
 
 def needs_one_column(window: QMainWindow) -> bool:

@@ -46,6 +46,7 @@ class Docks(QObject):
         self._maximised: Dock | None = None
         self._before_focus: bytes | None = None
         self._before_away: bytes | None = None
+        self._unseen: bytes | None = None
         self._is_narrow = False
         self._joined: list[tuple[Dock, Dock]] = []
         self._studio = studio
@@ -87,6 +88,9 @@ class Docks(QObject):
     def begin_making(self) -> None:
         """The window has been painted: make the panes in sight, one in each turn of the loop."""
         self._may_make = True
+        if self._unseen is not None and arrangement.fills_screen(self._window):
+            # Only now it is as large as it was when this was recorded.
+            self._take(self._unseen)
         self._make_next()
 
     @property
@@ -239,7 +243,7 @@ class Docks(QObject):
 
     def _show(self, workspace: str) -> None:
         self._layout.workspace = workspace
-        self._is_narrow, self._joined = False, []
+        self._is_narrow, self._joined, self._unseen = False, [], None
         recorded = self._layout.states.get(workspace)
         with self._together():
             self._window.setUpdatesEnabled(False)
@@ -257,7 +261,8 @@ class Docks(QObject):
         return bytes(self._window.saveState(_STATE_VERSION).data())
 
     def _take(self, state: bytes) -> bool:
-        return self._window.restoreState(QByteArray(state), _STATE_VERSION)
+        self._unseen = None if self._window.isVisible() else state
+        return arrangement.take(self._window, QByteArray(state), _STATE_VERSION)
 
     # -- showing ----------------------------------------------------------------------------------
 
@@ -266,6 +271,7 @@ class Docks(QObject):
         if self._before_away is not None:
             self.set_away(False)
             self.wanted.emit()
+        self._unseen = None
         if self._maximised is not None and self._maximised is not self.all[pane_id]:
             self.leave_modes()
         dock = self.all[pane_id]
@@ -374,7 +380,7 @@ class Docks(QObject):
 
     def _hide_all(self) -> bytes:
         """Hide every dock; how they stood."""
-        before = self._state()
+        before, self._unseen = self._state(), None
         for dock in self.all.values():
             dock.hide()
         return before

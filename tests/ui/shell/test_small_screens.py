@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QByteArray, QPoint, QSize, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from studio.ui.models.studio import Studio
 from studio.ui.shell import arrangement
 from studio.ui.shell.actions import WORKSPACES
+from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.window import LEAST, USUAL, MainWindow
 from tests.ui.shell.dock_sight import in_front, right_columns
+from tests.ui.shell.driving import finish, show
 
 
 def test_a_pane_that_floated_on_a_lost_screen_is_docked(
@@ -53,6 +56,33 @@ def test_a_window_whose_frame_would_lie_off_the_screen_fills_it(
     arrangement.begin(opened, USUAL, QSize(*screen))
     assert opened.isMaximized() is fills
     assert opened.normalGeometry().width() <= screen[0]
+
+
+def test_a_window_that_will_fill_the_screen_is_not_told_so_while_docks_are_put_back(
+    qtbot: QtBot, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Qt lays such docks out again after the window is shown, wherever they have gone by then, and
+    # a workspace chosen in that moment ends the process.
+    taken: list[tuple[bool, bool]] = []
+    restore = MainWindow.restoreState
+
+    def noted(window: MainWindow, state: QByteArray, version: int = 0) -> bool:
+        taken.append((window.isVisible(), window.isMaximized()))
+        return restore(window, state, version)
+
+    monkeypatch.setattr(MainWindow, "restoreState", noted)
+    store = LayoutStore(studio.places.config)
+    window = MainWindow(studio, store)
+    window.setWindowState(Qt.WindowState.WindowMaximized)
+    window.show_canvas()
+    assert taken
+    assert (False, True) not in taken
+    assert window.isMaximized()
+    taken.clear()
+    show(qtbot, window)
+    # The window is as large as it will be: what is laid out now keeps its recorded sizes.
+    assert taken == [(True, True)]
+    finish(qtbot, window)
 
 
 def test_the_window_fits_a_small_screen_with_the_right_side_in_tabs(
