@@ -47,6 +47,13 @@ def write_atomic(path: Path | str, content: bytes | Callable[[BinaryIO], object]
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder")
+        if target.exists() and not target.is_file():
+            # To put a file in the place of /dev/null would take it from everybody.
+            raise FormatError(
+                "cannot write the file: there is a device or a pipe of that name",
+                who=str(path),
+                hint="choose another name",
+            )
         try:
             _write_and_flush(temporary, content)
             if target.exists():

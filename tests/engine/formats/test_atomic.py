@@ -110,6 +110,18 @@ def test_wrong_targets_are_named(tmp_path: Path) -> None:
     assert names(tmp_path / "folder") == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes as on POSIX")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(FormatError, match="there is a device or a pipe of that name"):
+            write_atomic(path, b"x")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert names(tmp_path) == ["link", "pipe"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes and links as on POSIX")
 def test_modes_are_kept_and_links_followed(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
