@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
@@ -23,6 +25,9 @@ from studio.ui.models.evaluation_measures import Classification, Regression
 from studio.ui.panes.testing.errors_view import ErrorsView
 from studio.ui.panes.testing.matrix_view import Cell, MatrixView
 from studio.ui.panes.testing.samples_view import SamplesView
+
+_AROUND = 34
+"""Pixels of the filter's button that its words do not have."""
 
 
 class MatrixPanel(QWidget):
@@ -91,6 +96,46 @@ class MatrixPanel(QWidget):
         self.mark()
 
 
+class CellFilter(QToolButton):
+    """Names the cell whose samples are shown, and shows all again; long names are cut.
+
+    Args:
+        parent: the panel.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self.setObjectName("cell_filter")
+        self.setFont(theme.font("small"))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setIconSize(QSize(10, 10))
+        # What it says asks for no room: the matrix beside it would give way.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        icons.keep(self, "close")
+
+    def show_text(self, text: str) -> None:
+        """Name another cell."""
+        self._whole = text
+        self.setAccessibleName(text)
+        self.setToolTip(f"{text}\nShow all samples again")
+        self.setMaximumWidth(self.fontMetrics().horizontalAdvance(text) + _AROUND)
+        self._cut()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme.HIT, super().sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        room = max(0, self.width() - _AROUND)
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        # Ampersands are shown, not taken for the mark of a key.
+        self.setText(shown.replace("&", "&&"))
+
+
 class SamplesPanel(QWidget):
     """The samples chosen, with what chooses and orders them.
 
@@ -113,13 +158,7 @@ class SamplesPanel(QWidget):
         self.wrong = QCheckBox("Wrong only", self)
         self.wrong.setObjectName("wrong_only")
         self.wrong.toggled.connect(self._wrong_only)
-        self.cell = QToolButton(self)
-        self.cell.setObjectName("cell_filter")
-        self.cell.setFont(theme.font("small"))
-        self.cell.setToolTip("Show all samples again")
-        self.cell.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.cell.setIconSize(QSize(10, 10))
-        icons.keep(self.cell, "close")
+        self.cell = CellFilter(self)
         self.cell.clicked.connect(self._all_cells)
         self._count = QLabel(self)
         self._count.setFont(theme.font("small"))
@@ -127,14 +166,20 @@ class SamplesPanel(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(8, 4, 8, 0)
         head.setSpacing(6)
-        for widget in (self.order, self.wrong, self.cell):
+        for widget in (self.order, self.wrong):
             head.addWidget(widget)
         head.addStretch(1)
         head.addWidget(self._count)
+        # In a line of its own, so that a click on a cell moves no cell from under the pointer.
+        below = QHBoxLayout()
+        below.setContentsMargins(8, 0, 8, 0)
+        below.addWidget(self.cell, 1)
+        below.addStretch()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addLayout(head)
+        column.addLayout(below)
         column.addWidget(self.samples, 1)
 
     def refresh(self) -> None:
@@ -153,7 +198,7 @@ class SamplesPanel(QWidget):
             names = results.outcome.names
             truth, said = names[choice.truth], names[choice.predicted]
             text = f"{truth} recognised" if truth == said else f"{truth} taken for {said}"
-            self.cell.setText(text)
+            self.cell.show_text(text)
         found = evaluation.samples
         self._count.setText("" if found is None else numbers.counted(len(found), "sample"))
 

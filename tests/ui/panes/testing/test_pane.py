@@ -20,6 +20,7 @@ from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models.evaluation_measures import Regression
 from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.studio import Studio
+from studio.ui.panes.testing.evidence_view import CellFilter
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
 from studio.ui.panes.testing.samples_view import SAMPLE_ROLE
@@ -69,17 +70,23 @@ def test_a_click_on_a_cell_shows_its_samples_and_another_click_all(
     off = outcome.confusion()
     np.fill_diagonal(off, 0)
     truth, said = (int(n) for n in np.unravel_index(off.argmax(), off.shape))
-    spot = matrix.cell_rect((truth, said)).center().toPoint()
-    qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=spot)
+    area = matrix.cell_rect((truth, said))
+    qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=area.center().toPoint())
     model = tested.samples.samples.samples
     digits.until(lambda: model.rowCount() == off[truth, said])
     for row in range(model.rowCount()):
         sample = model.index(row).data(SAMPLE_ROLE)
         assert (outcome.truth[sample], outcome.predicted[sample]) == (truth, said)
-    chip = tested.findChild(QToolButton, "cell_filter")
-    assert isinstance(chip, QToolButton)
+    chip = tested.findChild(CellFilter)
+    assert isinstance(chip, CellFilter)
     assert chip.isVisible()
     assert chip.text() == f"{truth} taken for {said}"
+    qtbot.wait(50)
+    assert matrix.cell_rect((truth, said)) == area
+    chip.show_text("a very long name of a class " * 9)
+    qtbot.wait(50)
+    assert chip.text().endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert matrix.cell_rect((truth, said)) == area
     qtbot.mouseClick(chip, Qt.MouseButton.LeftButton)
     digits.until(lambda: model.rowCount() == len(outcome.truth))
 
