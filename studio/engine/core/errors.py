@@ -106,6 +106,20 @@ class BackendError(StudioError):
     code = "backend"
 
 
+class MemoryShortageError(BackendError):
+    """A training needs more memory than there is.
+
+    Attributes:
+        fitting: a smaller batch for which there is enough, 0 where none was found.
+    """
+
+    code = "memory"
+
+    def __init__(self, message: str, *, who: str = "", hint: str = "", fitting: int = 0) -> None:
+        super().__init__(message, who=who, hint=hint)
+        self.fitting = fitting
+
+
 class ShaderError(BackendError):
     """A kernel did not compile; names the kernel file and line."""
 

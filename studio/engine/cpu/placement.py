@@ -11,6 +11,7 @@ from studio.engine.cpu.session import CpuSession
 from studio.engine.cpu.views import Anything
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import entries
+from studio.engine.runtime.free_memory import require_memory
 from studio.engine.runtime.requirements import persistent_tensors
 
 _TABLES = frozenset({"step", "rates"})
@@ -66,6 +67,7 @@ def place(plan: MemoryPlan, session: CpuSession, batch: int, rows: int) -> Place
     buffers: dict[Storage, Anything] = {}
     for tensor in persistent_tensors(program):
         buffers[Storage(tensor.id, False)] = session.held(tensor.name).flat
+    require_memory(plan.total_bytes, f"a step of {program.name}")
     arena = aligned_bytes(plan.total_bytes)
     for storage, slot in plan.slots.items():
         layout = program.tensors[storage.root].descriptor(batch, rows)

@@ -18,6 +18,7 @@ from studio.engine.cpu.live import CpuTap
 from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.scratch import ALIGNMENT, aligned_bytes
 from studio.engine.cpu.views import Anything
+from studio.engine.runtime.free_memory import require_memory
 from studio.engine.runtime.live import After
 from studio.engine.runtime.requirements import check_ensured, is_held, too_large
 from studio.engine.runtime.transfers import Array, checked_rows, checked_values, failed, ready
@@ -75,6 +76,7 @@ class CpuSession:
             if not wanted:
                 return
             rounded = [-(-n // ALIGNMENT) * ALIGNMENT for n in sizes]
+            require_memory(sum(rounded), f"what is kept beside {wanted[0].name}")
             arena = aligned_bytes(sum(rounded))
             offset = 0
             for tensor, nbytes, room in zip(wanted, sizes, rounded, strict=True):

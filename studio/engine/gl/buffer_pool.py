@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studio.engine.core.errors import BackendError
+from studio.engine.core.sizes import format_bytes
 from studio.engine.gl import constants as const
 from studio.engine.gl.buffers import (
     Allocation,
     BufferKind,
     PoolBuffer,
     Slice,
-    format_bytes,
     size_class,
 )
 from studio.engine.gl.device import LARGEST_BUFFER_BYTES

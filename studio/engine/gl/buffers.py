@@ -30,16 +30,6 @@ def size_class(nbytes: int) -> int:
     return max(step, -(-nbytes // step) * step)
 
 
-def format_bytes(nbytes: int) -> str:
-    """A byte count as people read it: ``1.5 MiB``."""
-    value = float(nbytes)
-    for unit in ("bytes", "KiB", "MiB"):
-        if value < 1024:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GiB"
-
-
 @dataclass(slots=True)
 class Allocation:
     """One buffer object of the driver.

@@ -29,6 +29,7 @@ from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.progress import Progress, Stopwatch
 from studio.engine.train.recording import RunWriter, checkpoint_of, restore_callbacks, summary_of
+from studio.engine.train.room import require_room
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
@@ -360,6 +361,7 @@ class Trainer:
 
     def _prepare(self) -> None:
         settings, samples = self.task.settings, self.task.training_samples()
+        require_room(self.network)
         feed = Feed(
             self.network, "train", samples, settings.batch_size, settings.seed,
             settings.data_budget * _MIB,

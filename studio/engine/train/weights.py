@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +15,7 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import Layer, Parameter
 from studio.engine.layers.weights import public_shape, to_public, to_stored
+from studio.engine.runtime.free_memory import require_memory
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = dict[str, Array]
@@ -61,9 +63,11 @@ def named_parameters(graph: LayerGraph) -> list[NamedParameter]:
 
 def initial_weights(graph: LayerGraph, seed: int) -> Weights:
     """What all parameters hold before training, as stored; the same as on a device."""
+    named = named_parameters(graph)
+    require_memory(sum(4 * math.prod(each.parameter.shape) for each in named), "making all weights")
     return {
         each.name: each.parameter.init.values(each.parameter.shape, seed, each.stream, each.name)
-        for each in named_parameters(graph)
+        for each in named
     }
 
 

@@ -9,13 +9,14 @@ import logging
 from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import MemoryShortageError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
 from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.document import Change, Document
+from studio.graph_editor.model.edits.sections import set_training
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import QuickAdd
 from studio.ui.models import (
@@ -317,10 +318,17 @@ class Studio:
         """Why the training failed, with a way to the layer it failed in."""
         found = (item for item in self.problems.items if item.source == "training")
         culprit = next((item for item in found if item.entity is not None), None)
-        if culprit is None:
+        if isinstance(error, MemoryShortageError) and error.fitting:
+            batch = error.fitting
+            self.notices.add_error(error, (f"Batch size {batch}", lambda: self._set_batch(batch)))
+        elif culprit is None:
             self.fail(error)
         elif error.code != "cancelled":
             self.notices.add_error(error, ("Show culprit", lambda: self.problems.go_to(culprit)))
+
+    def _set_batch(self, size: int) -> None:
+        state = self.document.state
+        self.document.apply(f"Set batch size to {size}", set_training(state, {"batch_size": size}))
 
     def _training_said(self, text: str, is_warning: bool) -> None:
         self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from studio.engine.runtime.free_memory import free_memory
 from studio.ui.kit import numbers
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import Standing, State
@@ -194,14 +194,3 @@ def ago_text(seconds: float) -> str:
     if seconds < 3600:
         return f"{int(seconds // 60)}{numbers.THIN}min ago"
     return f"{int(seconds // 3600)}{numbers.THIN}h ago"
-
-
-def free_memory(read: Callable[[str], int] | None = None) -> int | None:
-    """Bytes of the machine's memory that are free, where the system tells."""
-    sysconf = getattr(os, "sysconf", None) if read is None else read
-    if sysconf is None:
-        return None
-    try:
-        return int(sysconf("SC_AVPHYS_PAGES")) * int(sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError):
-        return None

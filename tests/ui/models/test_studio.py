@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train import room
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.models import entities
@@ -134,6 +135,31 @@ def test_numbers_that_are_none_lead_to_the_layer_they_come_from(
     newest, run = studio.evaluation.newest, studio.training.run
     assert run is not None
     assert newest is None or newest[0] != run.name
+
+
+def test_a_training_that_has_no_room_offers_a_batch_that_fits(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio = bench.studio
+    studio.open(open_copy("digits-cnn", tmp_path))
+    state = set_training(studio.document.state, {"epochs": 1, "batch_size": 1400})
+    studio.document.apply("batch", state)
+    bench.until(lambda: studio.compilation.result)
+    monkeypatch.setattr(room, "free_memory", lambda: 16 << 20)
+    studio.training.start()
+    bench.until(lambda: studio.training.state == "failed")
+    notice = studio.notices.all[-1]
+    assert "16.0 MiB are free" in notice.text
+    assert notice.action is not None
+    label, apply = notice.action
+    apply()
+    size = studio.document.state.training["batch_size"]
+    assert label == f"Batch size {size}"
+    assert studio.document.history.undo_text == f"Set batch size to {size}"
+    bench.until(lambda: not studio.compilation.stale_edits)
+    studio.training.start()
+    bench.until(lambda: studio.training.state in ("finished", "failed"))
+    assert studio.training.state == "finished"
 
 
 def test_weights_that_are_only_in_the_window_are_told_until_they_are_written(

@@ -1,0 +1,53 @@
+"""How much memory the machine has left, and refusing what it does not hold before it is taken."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.sizes import format_bytes
+
+_TOLD_BY = Path("/proc/meminfo")
+_SYSCONF: Callable[[str], int] | None = getattr(os, "sysconf", None)
+_SMALL = 64 << 20
+"""Less than this is never refused: asking what is free would take longer than it is worth."""
+
+
+def free_memory(
+    told_by: Path = _TOLD_BY, sysconf: Callable[[str], int] | None = _SYSCONF
+) -> int | None:
+    """Bytes of the machine's memory that programs can have, where the system tells.
+
+    Linux gives away what it has kept of files, which its count of free pages leaves out.
+    """
+    try:
+        lines = told_by.read_text("ascii").splitlines()
+        told = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(told.split()[1]) << 10
+    except (OSError, ValueError, IndexError, StopIteration):
+        pass
+    if sysconf is None:
+        return None
+    try:
+        return int(sysconf("SC_AVPHYS_PAGES")) * int(sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError):
+        return None
+
+
+def require_memory(nbytes: int, purpose: str) -> None:
+    """BackendError where the machine has not as much memory left.
+
+    A system hands over more than it has and ends the program that touches it, so that nobody could
+    be told afterwards.
+    """
+    if nbytes < _SMALL:
+        return
+    free = free_memory()
+    if free is not None and nbytes > free:
+        raise BackendError(
+            f"{purpose} needs {format_bytes(nbytes)} of memory, and {format_bytes(free)} are free",
+            who="cpu",
+            hint="use a smaller batch or smaller layers, or close other programs",
+        )
