@@ -47,7 +47,7 @@ def find_project(named: str, *, samples: bool = True) -> Path:
     if path.exists():
         return path
     if samples and named in sample_names():
-        return open_copy(named, Path.cwd())
+        return open_copy(named, Path())
     others = f" or one of the samples {', '.join(sample_names())}" if samples else ""
     raise DataError("no such project", who=named, hint=f"give a .glassbox file{others}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,6 @@ from studio.engine.train.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.cli.conftest import Answer
 
@@ -26,6 +26,7 @@ def test_sample_is_copied_here_trained_and_recorded(
     assert "epoch 1/1  ETA 0:00  loss " in answer.err
     assert answer.err.startswith("training on the CPU: as asked\n")
     said = dict(line.split(": ") for line in answer.out.splitlines() if ": " in line)
+    assert Path(said["run"]).parts[:2] == ("iris", "iris.runs")
     summary = json.loads((tmp_path / said["run"] / "summary.json").read_text("utf-8"))
     assert summary["state"] == "finished"
     measured = glassbox("evaluate", "iris", "--backend", "cpu").out.splitlines()
