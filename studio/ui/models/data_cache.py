@@ -12,6 +12,7 @@ from threading import Lock
 from studio.engine.core.errors import StudioError
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data_settings import DataSettings
+from studio.ui.models.tasks import CancelledError
 
 KEPT = 3
 """Data sets kept; the one asked for longest ago is let go."""
@@ -51,6 +52,9 @@ class DatasetCache:
             if slot.dataset is None:
                 try:
                     slot.dataset = settings.open(folder)
+                except CancelledError:
+                    # That says nothing of the data: whoever asks next has it read.
+                    raise
                 except StudioError as error:
                     slot.error = _again(error)
                     raise

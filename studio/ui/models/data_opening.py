@@ -25,7 +25,7 @@ from studio.ui.models.data_sources import (
     with_reference,
 )
 from studio.ui.models.data_summary import DataSummary, summarise
-from studio.ui.models.tasks import TaskHandle
+from studio.ui.models.tasks import CancelledError, TaskHandle
 
 
 class Wanted(NamedTuple):
@@ -134,7 +134,7 @@ def look_at(
     handle.progress(None, "reading")
     try:
         return Attachment(found, cache.open(settings, base or Path.cwd()))
-    except EmptyDataError:
+    except (EmptyDataError, CancelledError):
         raise
     except StudioError:
         return Attachment(found, None)

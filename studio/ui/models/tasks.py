@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from studio.engine.core.errors import StudioError, in_one_line
+from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
 from studio.ui.models.scheduling import Scheduler, Throttle
 
@@ -148,7 +149,8 @@ class TaskList:
         end: Callable[[], object]
         try:
             job.handle.check()
-            result = job.work(job.handle)
+            with interrupted_by(lambda: self._check(job.handle)):
+                result = job.work(job.handle)
         except StudioError as error:
             end = _bound(job.failed, error)
         except Exception as error:
@@ -162,6 +164,11 @@ class TaskList:
         else:
             end = _bound(job.done, result)
         self._scheduler.post(lambda: self._ended(job, end))
+
+    def _check(self, handle: TaskHandle) -> None:
+        # Who follows a quiet task wants the same files: what was read of them is not thrown away.
+        if self._closed or not handle.quiet:
+            handle.check()
 
     def _ended(self, job: _Job[T], end: Callable[[], object]) -> None:
         self.running = tuple(task for task in self.running if task is not job.handle)

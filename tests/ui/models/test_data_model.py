@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
+from studio.engine.core.interruption import interrupted_by
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.references import OPTIONS
 from studio.engine.train.data_settings import DataSettings
@@ -18,9 +20,11 @@ from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models.data import DataModel
+from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.data_recognition import Recognised
 from studio.ui.models.data_samples import SampleBrowser, picture
 from studio.ui.models.data_sources import FORMS
+from studio.ui.models.tasks import CancelledError
 from tests.ui.models.data_files import BAD_TABLE, write_pictures, write_table
 from tests.ui.models.desk import Desk
 
@@ -139,6 +143,36 @@ def test_a_path_that_is_no_data_changes_nothing_and_is_said(desk: DataDesk, tmp_
     assert len(said) == 1
     assert desk.document.history.position == 0
     assert desk.data.status == "none"
+
+
+def test_reading_a_large_table_ends_when_the_window_is_closed(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    path = tmp_path / "large.csv"
+    row = "1.5,2.5,3.5,4.5,yes\n"
+    path.write_text("a,b,c,d,e\n" + row * 400_000)
+    desk.data.attach_path(path)
+    while not any(task.text == "reading" for task in desk.tasks.running):
+        time.sleep(0.001)
+    begun = time.monotonic()
+    desk.tasks.close()
+    assert time.monotonic() - begun < 0.5
+    assert desk.document.history.position == 0
+
+
+def test_data_whose_reading_was_given_up_are_read_when_asked_for_again(tmp_path: Path) -> None:
+    path = write_table(tmp_path)
+    cache, settings = (
+        DatasetCache(),
+        DataSettings.from_json({"source": "csv", "path": path.name, "drop": ["id", "town"]}),
+    )
+
+    def give_up() -> None:
+        raise CancelledError("was stopped")
+
+    with interrupted_by(give_up), pytest.raises(CancelledError):
+        cache.open(settings, tmp_path)
+    assert len(cache.open(settings, tmp_path).x)
 
 
 def test_every_bad_row_is_listed_and_a_copy_without_them_can_be_used(

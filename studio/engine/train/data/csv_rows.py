@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.interruption import go_on
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular, quoted
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -24,6 +25,9 @@ _READ_BYTES = 1 << 20
 Each reading lets go of the interpreter and takes it back at once, before another thread that waits
 for it has woken up; several within the time after which that thread would insist keep it waiting.
 """
+
+_ASKED_EVERY = 1024
+"""Lines after which it is asked whether to read on."""
 
 _BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -129,6 +133,8 @@ class _Lines:
 
     def _read(self) -> list[str]:
         """The next line, in pieces where it holds bare carriage returns; the last piece first."""
+        if self.number % _ASKED_EVERY == 0:
+            go_on()
         raw = self._stream.readline(self._cap + 1)
         if not raw:
             raise StopIteration

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from studio.engine.core.errors import DataError, EmptyDataError
+from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.image_decode import (
     IMAGE_SUFFIXES,
@@ -92,6 +93,7 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
     sizes: Counter[tuple[int, int]] = Counter()
     channels: Channels = 3 if options.color_mode == "rgb" else 1
     for path in found.files:
+        go_on()
         size, own_channels = peek_image(path, found.name_of(path), limits)
         sizes[size] += 1
         if options.color_mode == "auto" and own_channels == 3:
@@ -107,6 +109,7 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
         )
     x = np.empty((len(found.files), *size, channels), np.uint8)
     for i, path in enumerate(found.files):
+        go_on()
         x[i] = decode_image(path, channels, size, found.name_of(path), limits)
     resized = sum(count for other, count in sizes.items() if other != size)
     notes = []
