@@ -49,15 +49,7 @@ def bridge_path(
     """
     if style == "right-angle":
         out, back = _between(start.x(), left), _between(end.x(), right)
-        corners = [
-            start,
-            QPointF(out, start.y()),
-            QPointF(out, level),
-            QPointF(back, level),
-            QPointF(back, end.y()),
-            end,
-        ]
-        return _polyline(corners, CORNER)
+        return _detour(start, end, (out, back), level)
     down, up = QPointF(left, level), QPointF(right, level)
     path = QPainterPath(start)
     pull = max(4.0, (left - start.x()) * 0.55)
@@ -133,7 +125,12 @@ def _curve(start: QPointF, end: QPointF) -> QPainterPath:
 def _around(start: QPointF, end: QPointF, below: float | None) -> QPainterPath:
     """Right angles around both layers: out, along a free height, and in again."""
     level = below if below is not None else max(start.y(), end.y()) + 2 * STUB
-    out, back = start.x() + STUB, end.x() - STUB
+    return _detour(start, end, (start.x() + STUB, end.x() - STUB), level)
+
+
+def _detour(start: QPointF, end: QPointF, turns: tuple[float, float], level: float) -> QPainterPath:
+    """Right angles: along at a height of its own between where it turns."""
+    out, back = turns
     corners = [
         start,
         QPointF(out, start.y()),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from studio.engine.runtime.free_memory import free_memory
 from studio.ui.kit import numbers
 from studio.ui.models.studio import Studio
-from studio.ui.models.training_state import Standing, State
-from studio.ui.panes.transport.progress import rounded_time
+from studio.ui.models.training_state import Standing
+from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
 
 
 class Fact(NamedTuple):
@@ -28,23 +27,10 @@ class Fact(NamedTuple):
     role: str = "text2"
 
 
-_STATES: Mapping[State, tuple[str, str]] = {
-    "idle": ("idle", "text3"),
-    "preparing": ("busy", "accent"),
-    "running": ("play", "ok"),
-    "pausing": ("pause", "warning"),
-    "paused": ("pause", "warning"),
-    "stopping": ("stop", "warning"),
-    "finished": ("ok", "ok"),
-    "stopped": ("stop", "text2"),
-    "failed": ("error", "error"),
-}
-
-
 def state_fact(studio: Studio) -> Fact:
     """What the training does."""
     training = studio.training
-    icon, role = _STATES[training.state]
+    icon, role = STATE_ICONS[training.state]
     parts = [training.word]
     if training.doing:
         parts.append(training.doing)
