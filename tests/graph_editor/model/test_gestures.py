@@ -196,6 +196,13 @@ def test_straightening_lays_no_layer_over_another():
     assert arranging.straighten(state, [dot]) == state
 
 
+def test_a_merge_is_straightened_towards_the_nearest_of_what_feeds_it():
+    state = places.move(residual(), {"conv2d_1": (464.0, 200.0), "add": (696.0, -10.0)})
+    state = arranging.straighten(state, ["add"])
+    level = output_place(state.nodes["input"])[1]
+    assert input_place(state.nodes["add"], 1)[1] == level
+
+
 EDGES = {
     "left": lambda box: box.x,
     "right": lambda box: box.right,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -58,7 +59,7 @@ def layout(
     """Arrange layers and dots in ranks along the wires.
 
     What lies above stays above where that costs no crossing. The upper left corner stays; frames
-    go along with what is in them.
+    go along with what is in them, and chosen notes with the layer they are nearest to.
 
     Args:
         state: what to change.
@@ -78,7 +79,8 @@ def layout(
         for node in state.nodes.values()
         if node.kind == "frame"
     }
-    after = move(state, places)
+    notes = {i for i in chosen - set(pinned) if i in state.nodes and state.nodes[i].kind == "note"}
+    after = move(state, places | _beside(state, notes, places, size_of))
     for frame_id, members in framed.items():
         if members and set(members) & flowing:
             after = _framed(after, frame_id, members, size_of)
@@ -224,6 +226,27 @@ def _anchored(
         return places
     dx, dy = before.x - after.x, before.y - after.y
     return {i: (round(x + dx), round(y + dy)) for i, (x, y) in places.items()}
+
+
+def _beside(
+    state: DocumentState, notes: Collection[str], places: Places, size_of: SizeOf
+) -> Places:
+    """Where notes are beside the layers they belong to, which are those nearest to them."""
+    boxes = {i: box_of(state.nodes[i], size_of) for i in places}
+    found: Places = {}
+    for note_id in notes if places else ():
+        note = state.nodes[note_id]
+        box = box_of(note, size_of)
+        near = min(places, key=lambda i: _distance(box, boxes[i]))
+        dx, dy = places[near][0] - boxes[near].x, places[near][1] - boxes[near].y
+        found[note_id] = (note.x + dx, note.y + dy)
+    return found
+
+
+def _distance(one: Box, other: Box) -> float:
+    across = max(one.x - other.right, other.x - one.right, 0.0)
+    down = max(one.y - other.bottom, other.y - one.bottom, 0.0)
+    return math.hypot(across, down)
 
 
 def _clear_of(box: Box, fixed: Sequence[Box]) -> tuple[float, float]:

@@ -19,8 +19,9 @@ def straighten(
 ) -> DocumentState:
     """Make wires between things level, by moving what they lead to up or down.
 
-    With one thing chosen, it moves to the height of what feeds it. What would come to lie over
-    another stays where it is: of two branches beside each other only one can be level.
+    With one thing chosen, it moves to the height of what feeds it; of several, to the nearest.
+    What would come to lie over another stays where it is: of two branches beside each other only
+    one can be level.
     """
     chosen = [i for i in dict.fromkeys(node_ids) if i in state.nodes and state.nodes[i].flows]
     inside = set(chosen)
@@ -30,9 +31,12 @@ def straighten(
             continue
         slots = [slot for slot, s in enumerate(node.inputs) if s in inside or len(chosen) == 1]
         if slots:
-            slot = slots[0]
-            wanted = output_place(state.nodes[node.inputs[slot]], size_of)[1]
-            dy = wanted - input_place(node, slot, size_of)[1]
+            ways = (
+                output_place(state.nodes[node.inputs[slot]], size_of)[1]
+                - input_place(node, slot, size_of)[1]
+                for slot in slots
+            )
+            dy = min(ways, key=abs)
             made = move(state, {node_id: (node.x, node.y + dy)})
             if _under(made, node_id, size_of) <= _under(state, node_id, size_of):
                 state = made

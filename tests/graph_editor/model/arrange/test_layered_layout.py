@@ -147,6 +147,20 @@ def test_frames_go_along_with_what_is_in_them():
     assert comments.inside_frame(after, "frame") == ("conv2d", "re_lu")
 
 
+def test_notes_go_along_with_the_layer_beside_them():
+    state = places.move(chain(), {"flatten": (928.0, 900.0)})
+    state = comments.add_note(state, 960.0, 780.0)
+    note = next(i for i, node in state.nodes.items() if node.kind == "note")
+    before = state.nodes["flatten"].y - state.nodes[note].y
+    after = layout(state)
+    assert after.nodes["flatten"].y < 100
+    assert after.nodes["flatten"].y - after.nodes[note].y == before
+    assert layout(state, pinned=[note]).nodes[note] == state.nodes[note]
+    layers_only = [i for i in state.nodes if i != note]
+    assert layout(state, pinned=layers_only) == state
+    assert layout(state, layers_only).nodes[note] == state.nodes[note]
+
+
 def test_layers_without_wires_stand_in_rows():
     state = DocumentState()
     for index in range(20):
