@@ -107,6 +107,7 @@ QListView::indicator:checked, QTreeView::indicator:checked, QTableView::indicato
 QGroupBox { border: 1px solid @hairline; border-radius: 6px; margin-top: 20px; padding: 8px; }
 QGroupBox::title { subcontrol-origin: margin; left: 4px; color: @text2; }
 
+QSlider:horizontal { min-height: 18px; }
 QSlider::groove:horizontal { height: 4px; background: @hairline; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: @accent; border-radius: 2px; }
 QSlider::handle:horizontal { width: 14px; height: 14px; margin: -6px 0; border-radius: 8px;

@@ -92,7 +92,8 @@ class SliceControls(QWidget):
         self.field.refresh()
         self._error.setText(self._view.slice_error)
         self._error.setVisible(bool(self._view.slice_error))
-        sliders = {slider.axis: slider for slider in self._view.sliders}
+        # There is nothing to choose along an axis of one index.
+        sliders = {slider.axis: slider for slider in self._view.sliders if slider.count > 1}
         for axis in self._rows.keys() - sliders.keys():
             for widget in self._rows.pop(axis):
                 widget.setParent(None)
@@ -117,8 +118,7 @@ class SliceControls(QWidget):
     def _show(self, slider: Slider) -> None:
         _, control, value = self._rows[slider.axis]
         control.blockSignals(True)
-        control.setRange(0, max(0, slider.count - 1))
+        control.setRange(0, slider.count - 1)
         control.setValue(slider.at)
         control.blockSignals(False)
-        control.setEnabled(slider.count > 1)
-        value.setText(f"{slider.at} / {max(0, slider.count - 1)}")
+        value.setText(f"{slider.at} / {slider.count - 1}")

@@ -205,10 +205,22 @@ def test_a_double_click_opens_a_tile_and_goes_back(
     slider = pane.findChild(QSlider, "tensor_axis_0")
     assert slider is not None
     assert (slider.value(), slider.maximum()) == (4, 5)
+    # Its round handle, with the border, is whole.
+    assert slider.height() >= 16
     slider.setValue(1)
     assert pane.view.look.tile == 1
     qtbot.mouseDClick(pane.sheet, Qt.MouseButton.LeftButton, pos=QPoint(60, 60))
     assert pane.view.look.tile is None
+
+
+def test_an_axis_of_one_index_has_no_slider(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
+) -> None:
+    show(qtbot, studio, pane, rng.standard_normal((1, 8, 8, 16)).astype(np.float32))
+    assert [slider.axis for slider in pane.view.sliders] == [0]
+    assert pane.findChild(QSlider, "tensor_axis_0") is None
+    show(qtbot, studio, pane, rng.standard_normal((2, 8, 8, 16)).astype(np.float32))
+    qtbot.waitUntil(lambda: pane.findChild(QSlider, "tensor_axis_0") is not None)
 
 
 def test_a_typed_slice_is_taken_and_a_wrong_one_is_told_in_its_place(
