@@ -74,6 +74,14 @@ class Problems:
     is_complete: bool = True
     can_skip: bool = False
 
+    @property
+    def count_text(self) -> str:
+        """How many there are, as far as that is known."""
+        count = len(self.rows)
+        if not self.is_complete:
+            return f"The first {count} problems; there may be more"
+        return "1 problem" if count == 1 else f"{count} problems"
+
 
 def find_problems(
     reference: Mapping[str, object], base: Path, refusal: StudioError, progress: Progress

@@ -125,7 +125,7 @@ class ProblemList(QWidget):
         self.table.setFixedHeight(theme.ROW + count * theme.COMPACT_ROW + 4)
         self.table.resizeColumnToContents(0)
         self.table.setColumnWidth(0, min(self.table.columnWidth(0), 110))
-        self._note.setText(_count_text(len(problems.rows), complete=problems.is_complete))
+        self._note.setText(problems.count_text)
         self.skip.setVisible(problems.can_skip)
         if problems.rows and not self.table.currentIndex().isValid():
             self.table.selectRow(0)
@@ -155,9 +155,3 @@ def text_of(problem: DataProblem) -> str:
     hint = f"\n{problem.hint[:1].upper()}{problem.hint[1:]}." if problem.hint else ""
     where = f"{problem.file}, {place_of(problem)}" if problem.row else problem.file
     return f"{where}: {problem.message}.{hint}"
-
-
-def _count_text(count: int, *, complete: bool) -> str:
-    if not complete:
-        return f"The first {count} problems; there may be more."
-    return "1 problem" if count == 1 else f"{count} problems"

@@ -10,9 +10,10 @@ from studio.engine.core.errors import StudioError
 from studio.ui.kit import binding, contexts, menus, theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.models.data_problems import Problems
 from studio.ui.models.problems import ProblemItem, Repair
 from studio.ui.models.studio import Studio
-from studio.ui.panes.problems.row import ProblemRow
+from studio.ui.panes.problems.row import Lead, ProblemRow
 
 
 class ProblemsPane(PaneFrame):
@@ -22,6 +23,8 @@ class ProblemsPane(PaneFrame):
         super().__init__("Problems", "problems", parent=parent)
         self.setObjectName("problems_pane")
         self._problems = studio.problems
+        self._data = studio.data
+        self._listed_with: Problems | None = None
         self._actions = studio.actions
         self._fail = studio.fail
         self._list = QListWidget(self)
@@ -44,6 +47,7 @@ class ProblemsPane(PaneFrame):
         )
         binding.refresh(self, self._show, self._problems.changed, theme.changed)
         binding.refresh(self, self._show_current, self._problems.current_changed)
+        binding.connect(self, self._data.changed, self._data_changed)
         self._show()
 
     @property
@@ -53,8 +57,17 @@ class ProblemsPane(PaneFrame):
 
     # -- showing --------------------------------------------------------------------------------
 
+    def _data_changed(self) -> None:
+        if self._data.problems is not self._listed_with and self._leads:
+            self._show()
+
+    @property
+    def _leads(self) -> bool:
+        return any(problem.source == "data" for problem in self._problems.items)
+
     def _show(self) -> None:
         kept = self._chosen()
+        self._listed_with = self._data.problems
         self._list.clear()
         for problem in self._problems.items:
             self._add(problem)
@@ -71,9 +84,22 @@ class ProblemsPane(PaneFrame):
         item.setData(Qt.ItemDataRole.UserRole, problem)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, problem.plain())
         self._list.addItem(item)
-        row = ProblemRow(problem, self._repair, self._list)
+        row = ProblemRow(problem, self._repair, self._list, self._lead_of(problem))
         self._list.setItemWidget(item, row)
         self._give_room(item, row)
+
+    def _lead_of(self, problem: ProblemItem) -> Lead | None:
+        """The loader stops at the first problem of the data; the Data pane lists them all."""
+        found = self._data.problems
+        if problem.source != "data" or len(found.rows) < 2:
+            return None
+        which = "all" if found.is_complete else "the first"
+        text = f"Show {which} {len(found.rows)} problems in the Data pane"
+        return Lead(text, "The Data pane lists them by file and row.", self._show_data)
+
+    def _show_data(self) -> None:
+        if not self._actions.is_checked("pane.data"):
+            self._actions.trigger("pane.data")
 
     def _show_current(self) -> None:
         current = self._problems.current
@@ -118,7 +144,11 @@ class ProblemsPane(PaneFrame):
     # -- doing ----------------------------------------------------------------------------------
 
     def _go_to(self, item: QListWidgetItem) -> None:
-        self._problems.go_to(item.data(Qt.ItemDataRole.UserRole))
+        problem = item.data(Qt.ItemDataRole.UserRole)
+        self._problems.go_to(problem)
+        lead = self._lead_of(problem)
+        if lead is not None:
+            lead.follow()
 
     def _repair(self, repair: Repair) -> None:
         try:

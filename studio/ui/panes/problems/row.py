@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.ui.kit import icons, theme
+from studio.ui.kit.elided_button import ElidedButton
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models.problems import ProblemItem, Repair
 
 _INDENT = 24
 _MOST_CHIPS = 3
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Where more of the same is listed.
+
+    Attributes:
+        text: of the button that leads there; says how many.
+        tip: more about it.
+        follow: leads there.
+    """
+
+    text: str
+    tip: str
+    follow: Callable[[], object]
 
 
 class ProblemRow(QWidget):
@@ -22,10 +39,15 @@ class ProblemRow(QWidget):
         problem: what is wrong.
         repair: carries out a repair.
         parent: the list.
+        lead: where others that it stands for are listed.
     """
 
     def __init__(
-        self, problem: ProblemItem, repair: Callable[[Repair], object], parent: QWidget
+        self,
+        problem: ProblemItem,
+        repair: Callable[[Repair], object],
+        parent: QWidget,
+        lead: Lead | None = None,
     ) -> None:
         super().__init__(parent)
         self._problem = problem
@@ -51,11 +73,18 @@ class ProblemRow(QWidget):
         column.addWidget(self._chips_row)
         self._more.hide()
         self._chips_row.hide()
+        if lead is not None:
+            column.addWidget(self._lead_button(lead))
 
     @property
     def chips(self) -> tuple[QPushButton, ...]:
         """The repairs on offer."""
         return tuple(self._chips_row.findChildren(QPushButton))
+
+    @property
+    def lead(self) -> ElidedButton | None:
+        """The button that leads to where more of the same is listed."""
+        return self.findChild(ElidedButton, "lead")
 
     def unfold(self, unfolded: bool) -> None:
         """Show all there is to say and the repairs, or only the sentence."""
@@ -90,6 +119,13 @@ class ProblemRow(QWidget):
         head.addWidget(self._text, 1)
         head.addStretch(0)
         return head
+
+    def _lead_button(self, lead: Lead) -> QPushButton:
+        """In sight whether the row is unfolded or not: one row stands for all of them."""
+        button = ElidedButton(lead.text, lead.tip, self)
+        button.setObjectName("lead")
+        button.clicked.connect(lead.follow)
+        return button
 
     def _add_chip(self, repair: Repair) -> None:
         chip = QPushButton(repair.text, self._chips_row)

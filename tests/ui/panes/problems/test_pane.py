@@ -16,6 +16,7 @@ from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.studio import Studio
 from studio.ui.panes.problems.pane import ProblemsPane
+from studio.ui.shell.actions import pane_action
 from tests.ui.panes.stage import Stage
 
 LEFT = Qt.MouseButton.LeftButton
@@ -165,3 +166,38 @@ def test_rows_are_as_high_as_their_text_however_the_pane_is_resized(
         )
         heights.append(pane.list.visualItemRect(pane.list.item(0)).height())
     assert heights[2] <= heights[0] < heights[1]
+
+
+def test_one_row_for_the_data_says_how_many_problems_there_are_and_leads_to_them(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    shown: list[bool] = []
+    studio.actions.declare([pane_action("data", "Data")])
+    studio.actions.bind("pane.data", lambda: shown.append(True), checked=lambda: bool(shown))
+    rows = [f"{n}.5,{n},a" for n in range(20)]
+    rows[3], rows[7], rows[11] = "x,1,a", "1,y,b", "1,2"
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["one,two,label", *rows]) + "\n")
+    studio.data.attach({"source": "csv", "path": str(table)})
+    qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 3, timeout=20_000)
+    qtbot.waitUntil(lambda: any(each.source == "data" for each in studio.problems.items))
+    place = next(i for i, each in enumerate(studio.problems.items) if each.source == "data")
+    qtbot.waitUntil(lambda: pane.row_at(place).lead is not None)
+    lead = pane.row_at(place).lead
+    assert lead.whole == "Show all 3 problems in the Data pane"
+    assert lead.isVisible()
+    qtbot.mouseClick(lead, LEFT)
+    assert shown == [True]
+    shown.clear()
+    head = pane.list.visualItemRect(pane.list.item(place)).topLeft() + QPoint(30, 8)
+    qtbot.mouseClick(pane.list.viewport(), LEFT, pos=head)
+    qtbot.mouseDClick(pane.list.viewport(), LEFT, pos=head)
+    assert shown == [True]
+    row = pane.row_at(place)
+    assert pane.list.sizeHintForRow(place) == row.height_for(pane.list.viewport().width())
+    # Mended, it is the only problem no longer, and leads nowhere.
+    rows[7], rows[11] = rows[0], rows[1]
+    table.write_text("\n".join(["one,two,label", *rows]) + "\n")
+    studio.data.reload()
+    qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 1, timeout=20_000)
+    qtbot.waitUntil(lambda: all(pane.row_at(i).lead is None for i in range(pane.list.count())))
