@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data_settings import DataSettings
 from studio.ui.models.tasks import CancelledError
@@ -18,6 +19,8 @@ KEPT = 3
 """Data sets kept; the one asked for longest ago is let go."""
 
 _STAMPED = 64
+_ASKED_EVERY = 0.1
+"""Seconds after which somebody who waits for another to read is asked whether to wait on."""
 
 
 class _Slot:
@@ -46,7 +49,9 @@ class DatasetCache:
         Whoever asks for a set that is being read waits until it is there.
         """
         slot = self._slot(_key(settings.reference, folder))
-        with slot.lock:
+        while not slot.lock.acquire(timeout=_ASKED_EVERY):
+            go_on()
+        try:
             if slot.error is not None:
                 raise _again(slot.error)
             if slot.dataset is None:
@@ -59,6 +64,8 @@ class DatasetCache:
                     slot.error = _again(error)
                     raise
             return slot.dataset
+        finally:
+            slot.lock.release()
 
     def peek(self, settings: DataSettings, folder: Path) -> Dataset | None:
         """The data set, if it has been read."""

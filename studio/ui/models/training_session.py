@@ -9,6 +9,7 @@ from dataclasses import replace
 from threading import Event, Lock
 
 from studio.engine.core.errors import StudioError, in_one_line
+from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
 from studio.engine.train.progress import Progress
 from studio.engine.train.runs import RunFolder
@@ -16,7 +17,7 @@ from studio.engine.train.trainer import Trainer, TrainingResult
 from studio.ui.models.compilation_result import OpenData
 from studio.ui.models.curves import Mark, RunCurves, StepChunk
 from studio.ui.models.scheduling import Scheduler
-from studio.ui.models.tasks import TaskHandle, TaskList
+from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 from studio.ui.models.training_device import Device, LentContext
 from studio.ui.models.training_network import SharedNetwork
 from studio.ui.models.training_pace import Pace, TimeLeftTeller
@@ -102,6 +103,10 @@ class TrainingSession:
         def step(text: str) -> None:
             self._scheduler.post(lambda: self._tell_doing(text))
 
+        def check() -> None:
+            if self._stop_wanted or self._abandoned:
+                raise CancelledError("the training was stopped", who="training")
+
         def work(_: TaskHandle) -> None:
             with self._lock:
                 if self._abandoned:
@@ -109,7 +114,8 @@ class TrainingSession:
                 self._entered = True
             try:
                 before()
-                self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
+                with interrupted_by(check):
+                    self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
             finally:
                 self._ready.set()
 
@@ -322,9 +328,13 @@ class TrainingSession:
         )
 
     def _failed(self, error: StudioError) -> None:
-        if not self._abandoned:
-            standing = self.standing
-            self._finish(Ending("failed", "", error, standing.metrics, standing.elapsed))
+        if self._abandoned:
+            return
+        if isinstance(error, CancelledError):
+            self._finish(Ending("stopped"))
+            return
+        standing = self.standing
+        self._finish(Ending("failed", "", error, standing.metrics, standing.elapsed))
 
     def _finish(self, ending: Ending) -> None:
         self.ending = ending

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,25 @@ def test_data_that_cannot_be_opened_is_said_and_nothing_is_left_running(
     assert bench.model.error is not None
     assert "missing.csv" in str(bench.model.error)
     assert bench.model.trainer is None
+
+
+def test_a_training_that_is_stopped_while_its_data_are_read_ends_at_once(
+    tmp_path: Path, benches: list[TrainingBench]
+) -> None:
+    row = "1.5,2.5,yes\n1.5,2.5,no\n"
+    (tmp_path / "large.csv").write_text("a,b,y\n" + row * 400_000)
+    bench = TrainingBench(tmp_path, data={"source": "csv", "path": "large.csv", "label": "y"})
+    benches.append(bench)
+    bench.model.start()
+    bench.until(lambda: bench.model.doing == "opening the data")
+    begun = time.monotonic()
+    bench.model.stop()
+    bench.until_state("stopped")
+    assert time.monotonic() - begun < 0.5
+    assert bench.model.error is None
+    assert bench.model.trainer is None
+    assert not (tmp_path / "small.runs").exists()
+    assert bench.model.why_not_start() == ""
 
 
 def test_a_training_that_fails_can_be_followed_by_one_that_does_not(bench: TrainingBench) -> None:
