@@ -96,13 +96,21 @@ def beside(line: CardLine, font: QFont) -> tuple[str, str]:
     return cut_text(line.label, font, room - text_width(value, font)), value
 
 
+def footer_texts(card: NodeCard, font: QFont, small: QFont) -> tuple[str, str]:
+    """The shape, and how many parameters there are if that has room beside it."""
+    room = NODE_WIDTH - 2 * SIDE
+    shape = cut_text(card.shape or UNKNOWN, font, room)
+    left = room - text_width(shape, font) - _BETWEEN
+    counts = (f"{card.parameters} params", card.parameters) if card.parameters else ()
+    return shape, next((count for count in counts if text_width(count, small) <= left), "")
+
+
 def _footer(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:
     font, small = colours.text_font, colours.small_font
     top = height - FOOTER_HEIGHT + (FOOTER_HEIGHT - text_height(font)) / 2
-    shape = card.shape or UNKNOWN
+    shape, count = footer_texts(card, font, small)
     found = [PlacedText(QPointF(SIDE, top), shape, font, colours.text2)]
-    if card.parameters:
-        count = f"{card.parameters} params"
+    if count:
         place = QPointF(NODE_WIDTH - SIDE - text_width(count, small), top + 1)
         found.append(PlacedText(place, count, small, colours.text3))
     return found

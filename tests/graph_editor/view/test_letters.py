@@ -8,8 +8,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
-from studio.graph_editor.model.card_lines import CardLine
+from studio.graph_editor.model.card_lines import CardLine, shape_label
+from studio.graph_editor.model.cards import NodeCard
 from studio.graph_editor.model.geometry import NODE_WIDTH
+from studio.graph_editor.model.state import CanvasNode
 from studio.graph_editor.view.letters import (
     PlacedText,
     cut_text,
@@ -17,7 +19,7 @@ from studio.graph_editor.view.letters import (
     letters_of,
     text_width,
 )
-from studio.graph_editor.view.node_text import SIDE, beside
+from studio.graph_editor.view.node_text import SIDE, beside, footer_texts
 from tests.graph_editor.model.networks import chain
 from tests.graph_editor.view.hands import Hands
 
@@ -95,6 +97,27 @@ def test_an_option_and_its_value_do_not_meet(qapp: QApplication, value: str) -> 
     assert label.startswith("ta")
     if len(value) < 20:
         assert shown.replace(" ", "") == value.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("shape", "parameters", "ends"),
+    [
+        ((26, 26, 16), "160", " params"),
+        ((224, 224, 64), "36\u2009928", "928"),
+        ((1024, 1024, 512, 3), "14\u2009400\u2009040\u2009000", ""),
+        ((1024,) * 6, "160", ""),
+    ],
+)
+def test_a_shape_and_the_number_of_parameters_do_not_meet(
+    qapp: QApplication, shape: tuple[int, ...], parameters: str, ends: str
+) -> None:
+    usual, small = font(12), font(11)
+    card = NodeCard(CanvasNode("conv", "layer"), shape=shape_label(shape), parameters=parameters)
+    shown, count = footer_texts(card, usual, small)
+    assert text_width(shown, usual) + text_width(count, small) <= NODE_WIDTH - 2 * SIDE
+    assert count.endswith(ends)
+    assert bool(count) == bool(ends)
+    assert shown == shape_label(shape) or "…" in shown
 
 
 def test_wires_are_drawn_finely_again_when_the_wheel_rests(hands: Hands) -> None:
