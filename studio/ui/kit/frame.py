@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QChildEvent, QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QChildEvent, QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.tool_button import tool_button
+
+_MARK = 2
 
 
 class PaneFrame(QWidget):
@@ -132,6 +135,7 @@ class FrameHeader(QWidget):
         self.setObjectName("frame_header")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._frame = frame
+        self._marked = False
         self._height = theme.ROW
         self._title = QLabel(title or (self._frame.title if self._frame else ""), self)
         self._title.setFont(theme.font("ui"))
@@ -175,6 +179,23 @@ class FrameHeader(QWidget):
         self._picture.setVisible(on and bool(self._icon))
         self._height = theme.ROW if on else theme.HIT
         self.updateGeometry()
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it says that the keyboard is in its pane."""
+        return self._marked
+
+    def mark(self, on: bool) -> None:
+        """Say that the keyboard is in the pane, for panes whose widgets do not."""
+        if on != self._marked:
+            self._marked = on
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._marked:
+            line = QRect(0, self.height() - _MARK, self.width(), _MARK)
+            QPainter(self).fillRect(line, theme.colour("accent"))
 
     def refresh(self) -> None:
         """Show what the pane says about itself now."""

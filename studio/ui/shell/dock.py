@@ -108,6 +108,25 @@ class Dock(QDockWidget):
         if target is not None:
             target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def mark(self) -> None:
+        """Show that keys brought the keyboard here, until it leaves."""
+        application = QApplication.instance()
+        if self._header is None or self._header.is_marked:
+            return
+        if isinstance(application, QApplication):
+            self._header.mark(True)
+            application.focusChanged.connect(self._keyboard_moved)
+
+    def _keyboard_moved(self) -> None:
+        application = QApplication.instance()
+        # Of another window, or of none, it comes back to where it was.
+        elsewhere = QApplication.focusWidget() is None or not self.window().isActiveWindow()
+        if elsewhere or self.has_focus() or not isinstance(application, QApplication):
+            return
+        if self._header is not None:
+            self._header.mark(False)
+        application.focusChanged.disconnect(self._keyboard_moved)
+
     def has_focus(self) -> bool:
         """Whether the keyboard is in this dock."""
         focused = QApplication.focusWidget()

@@ -308,6 +308,7 @@ class Docks(QObject):
         target = stops[(at + way) % len(stops)]
         if target is not None:
             target.give_focus()
+            target.mark()
         else:
             self.focus_middle()
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.ui.kit import theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock
@@ -192,6 +193,36 @@ def test_focus_mode_hides_everything_and_its_key_brings_it_back(
     assert opened.top_bar.isVisible()
 
 
+def marked(window: MainWindow) -> list[str]:
+    """The panes whose headers say that the keyboard is there."""
+    docks = window.docks.all.values()
+    return [d.spec.id for d in docks if d.header is not None and d.header.is_marked]
+
+
+def test_the_mark_of_the_keyboard_is_painted_and_goes_with_it(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    qtbot.waitUntil(lambda: opened.is_ready)
+    opened.canvas.setFocus()
+    press("F6")
+    dock = opened.docks.focused()
+    assert dock is not None
+    assert dock.header is not None
+
+    def line() -> str:
+        assert dock is not None
+        assert dock.header is not None
+        image = dock.header.grab().toImage()
+        return image.pixelColor(image.width() // 2, image.height() - 1).name()
+
+    assert line() == theme.colour("accent").name()
+    opened.canvas.setFocus()
+    assert line() == theme.colour("hairline").name()
+    # A click needs no mark: the hand knows where it clicked.
+    dock.give_focus()
+    assert marked(opened) == []
+
+
 def test_walking_visits_every_pane_in_sight_and_comes_back(
     qtbot: QtBot, opened: MainWindow
 ) -> None:
@@ -203,9 +234,11 @@ def test_walking_visits_every_pane_in_sight_and_comes_back(
         focused = opened.docks.focused()
         assert focused is not None
         seen.append(focused.spec.id)
+        assert marked(opened) == [focused.spec.id]
     assert set(seen) == in_front(opened)
     press("F6")
     assert opened.docks.focused() is None
+    assert marked(opened) == []
     press("Shift+F6")
     assert opened.docks.focused() is opened.docks[seen[-1]]
 
