@@ -42,6 +42,7 @@ class LiveView:
         self.status: Status = owner.waiting
         self._owner = owner
         self._closed = False
+        self._offered: ArraySnapshot | None = None
         name, grad = entities.tensor_name(entity)
         locate = owner.locate(after) if after else None
         self._channel = Channel(name, grad, locate, self._corner, self._told, past)
@@ -67,7 +68,27 @@ class LiveView:
         self._set_frame(None)
 
     def settle(self) -> None:
-        """Have the picture and its numbers on the host: the device may be about to close."""
+        """Have the picture and its numbers on the host: the device may be about to close.
+
+        Other slices of it are drawn from there as long as nothing newer takes its place; that needs
+        no memory but the picture's own.
+        """
+        self._bring_home()
+        if self.frame is not None:
+            self._offer(self.frame)
+
+    def _offer(self, frame: Frame) -> None:
+        """Let other slices be drawn from a picture; a difference is not the tensor itself."""
+        if (
+            frame.state in ("live", "after")
+            and frame.wish.minus is None
+            and isinstance(frame.snapshot, ArraySnapshot)
+            and frame.snapshot is not self._offered
+        ):
+            self._offered = frame.snapshot
+            self._channel.offer(frame)
+
+    def _bring_home(self) -> None:
         frame = self.frame
         if frame is None or isinstance(frame.snapshot, ArraySnapshot):
             return
@@ -104,6 +125,9 @@ class LiveView:
                 news.snapshot.release()
                 return
             self._set_frame(news)
+            if self._owner.trainer is None:
+                # It was still on its way when the training ended.
+                self._offer(news)
             self.status = Status(news.state, news.label)
         elif not self._closed:
             self.status = news
@@ -112,6 +136,8 @@ class LiveView:
 
     def _set_frame(self, frame: Frame | None) -> None:
         old, self.frame = self.frame, frame
+        if frame is None or frame.snapshot is not self._offered:
+            self._offered = None
         if old is not None:
             old.snapshot.release()
 

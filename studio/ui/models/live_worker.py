@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -89,9 +90,22 @@ class Channel:
         self._spent = 0.0
         self._status: Status | None = None
         self._looked = -1
+        self._offered: deque[Frame] = deque()
+        self._last: Frame | None = None
+
+    def offer(self, last: Frame) -> None:
+        """Draw on from this, on the host, where there is nothing newer; from any thread."""
+        last.snapshot.retain()
+        self._offered.append(last)
 
     def drop(self) -> None:
         """Let everything go."""
+        self._take_offered()
+        self._forget_last()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Let go of what comes from the source."""
         source = self._source
         if self._tap is not None and source is not None and source.trainer is not None:
             source.trainer.network.live.unwatch(self._tap)
@@ -104,8 +118,9 @@ class Channel:
         """Do what is due; seconds until something may be due again."""
         wish = self.wish
         if source is not self._source:
-            self.drop()
+            self._leave()
             self._source = source
+        self._take_offered()
         if not wish.active or self.busy:
             return _RETRY_SECONDS
         if self.again:
@@ -126,8 +141,11 @@ class Channel:
             found = self._from_rest(source.resting)
         if found is not None:
             self._replace(found if self._past is None else self._behind(found, self._past, worker))
-        if self._snapshot is not None and wish is not self._done:
-            self._render(self._snapshot, wish, worker)
+        if wish is not self._done:
+            if self._snapshot is not None:
+                self._render(self._snapshot, wish, worker)
+            elif source.trainer is None and self._last is not None:
+                self._render(self._last.snapshot, wish, worker)
         return max(0.0, self._due - time.perf_counter()) if self._due > now else _RETRY_SECONDS
 
     def _from_training(
@@ -255,7 +273,20 @@ class Channel:
             return Status("waiting", f"{what} with the first step")
         return Status("waiting", f"{what} when the training runs", "Start a training")
 
+    def _take_offered(self) -> None:
+        """What was offered last is drawn on from."""
+        while self._offered:
+            self._forget_last()
+            self._last = self._offered.popleft()
+            self._done = self._last.wish
+
+    def _forget_last(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.snapshot.release()
+
     def _replace(self, found: Snapshot) -> None:
+        self._forget_last()
         if self._snapshot is not None:
             self._snapshot.release()
         self._snapshot, self._done, self._status = found, None, None
@@ -300,7 +331,8 @@ class Channel:
         if wish.held is not None:
             return "held", wish.held.label
         if self._source is None or self._source.trainer is None:
-            return "resting", self._text
+            last = self._last
+            return ("resting", self._text) if last is None else (last.state, last.label)
         return ("live" if self.after is None else "after"), self._text
 
     def _pace(self, wish: Wish, took: float, now: float) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from pathlib import Path
@@ -450,6 +452,68 @@ def test_weights_are_shown_without_a_training_and_say_whose_they_are(
         studio.live.ended(NetworkAtRest(trainer.network, "the trained network", steps))
         studio.until(lambda: view.frame and view.frame.label == "the trained network")
         np.testing.assert_array_equal(shown(view), trainer.read_weights()["dense/kernel"])
+
+
+def row(at: int) -> Callable[[Shape], tuple[Sheet, ...]]:
+    """One row of a table."""
+
+    def wanted(shape: Shape) -> tuple[Sheet, ...]:
+        return (Sheet(shape, (Pick(at, 1, 1), Pick(0, 1, shape[1])), rows=0, columns=1),)
+
+    return wanted
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_other_slices_are_drawn_of_what_was_seen_last(
+    studio: Studio, cpu: Backend, grad: bool
+) -> None:
+    entity = entities.tensor("dense/kernel" if grad else "dense/output", grad=grad)
+    with Trainer(task(), cpu) as trainer:
+        running = Running(studio, trainer)
+        view = studio.live.open(entity)
+        view.want(active=True, sheets=row(0), element=(1, 1))
+        asked_for(studio, trainer, 1)
+        running.step()
+        studio.until(lambda: view.frame is not None)
+        running.finish()
+        studio.live.ended()
+    studio.until(lambda: view.status.state == "waiting")
+    assert view.frame is not None
+    last, label = shown(view).copy(), view.frame.label
+    for at in (1, 0):
+        view.want(sheets=row(at), element=(at, 0))
+        studio.until(lambda a=at: view.frame and view.frame.place == (a, 0))
+        studio.until(lambda: view.status.state == "waiting")
+        frame = view.frame
+        assert frame is not None
+        assert frame.tile is not None
+        np.testing.assert_array_equal(frame.tile.low[0, 0, :, 0], last[at])
+        assert frame.value == last[at, 0]
+        assert (frame.state, frame.label) == ("live", label)
+        assert "when the training runs" in view.status.text
+
+
+def test_what_was_seen_last_is_let_go_when_there_is_something_newer(
+    studio: Studio, cpu: Backend
+) -> None:
+    view = opened(studio, "dense/output", sheets=row(0))
+    kept = []
+    for _ in range(2):
+        with Trainer(task(), cpu) as trainer:
+            running = Running(studio, trainer)
+            asked_for(studio, trainer, 1)
+            running.step()
+            studio.until(lambda: view.frame and view.status.state == "live")
+            running.finish()
+            studio.live.ended()
+        studio.until(lambda: view.status.state == "waiting")
+        view.want(sheets=row(1))
+        studio.until(lambda: view.frame.wish is view.wish and view.status.state == "waiting")
+        kept.append(weakref.ref(view.frame.snapshot))
+    gc.collect()
+    assert kept[0]() is None
+    view.close()
+    studio.until(lambda: gc.collect() is not None and kept[1]() is None)
 
 
 def test_weights_that_cannot_be_made_are_told_in_the_view(studio: Studio, tmp_path: Path) -> None:
