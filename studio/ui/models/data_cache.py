@@ -93,12 +93,13 @@ def _again(error: StudioError) -> StudioError:
 
 
 def _key(reference: Mapping[str, object], folder: Path) -> str:
-    stamps = [_stamp(path) for path in _paths(reference, folder)]
+    stamps = [_stamp(path) for path in paths_of(reference, folder)]
     return json.dumps([dict(reference), str(folder) if stamps else "", stamps], sort_keys=True,
                       default=str)  # fmt: skip
 
 
-def _paths(reference: Mapping[str, object], folder: Path) -> Iterator[Path]:
+def paths_of(reference: Mapping[str, object], folder: Path) -> Iterator[Path]:
+    """The files and folders a reference names, from the folder its relative paths start at."""
     for name in ("path", "x", "y", "images", "labels"):
         text = reference.get(name)
         if isinstance(text, str) and text and "\0" not in text:

@@ -23,10 +23,11 @@ from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.sections import data_of
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.certificate import Certificate, certify
 from studio.ui.models.certificate_file import forget_proof, write_proof
-from studio.ui.models.data_cache import DatasetCache
+from studio.ui.models.data_cache import DatasetCache, paths_of
 from studio.ui.models.export_differences import changed_since
 from studio.ui.models.export_preview import Preview, preview_bytes, preview_file
 from studio.ui.models.tasks import TaskHandle, TaskList
@@ -251,9 +252,10 @@ class ExportModel:
         """Write a file and prove that it is the same model; `result` has the finding.
 
         Raises:
-            DataError: nothing has been trained.
+            DataError: nothing has been trained, or the file is the project's own or its data's.
             FormatError: a picture cannot be written; other forms tell ``failed``.
         """
+        self._check_place(path)
         if form.kind == "picture":
             content = self.pictures[form.key]()
             write_atomic(path, content)
@@ -326,6 +328,17 @@ class ExportModel:
             self._task = None
             self.changed.emit()
 
+    def _check_place(self, path: Path) -> None:
+        """DataError where the export would take the place of what it is made of."""
+        document = self._document()
+        data = data_of(document.state)
+        sources = [] if data is None else list(paths_of(data.reference, document.folder))
+        for what, files in (("project", [document.path]), ("project's data", sources)):
+            if any(each is not None and _is_same(path, each) for each in files):
+                raise DataError(
+                    f"the {what} would be overwritten", who=str(path), hint="choose another name"
+                )
+
     def _need_run(self) -> RunFolder:
         run = self._run_of()
         if run is None or run.best_result() is None:
@@ -346,6 +359,13 @@ class ExportModel:
             write_atomic(self._memory, json.dumps(kept, indent=2).encode("utf-8"))
         except (OSError, FormatError) as error:
             _LOG.warning("the last export is not remembered: %s", error)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there."""
+    with suppress(OSError):
+        return path.samefile(other)
+    return False
 
 
 def _read(path: Path) -> dict[str, tuple[str, str]]:

@@ -20,7 +20,7 @@ from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data, set_training
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.export_preview import LINES, Preview, hex_lines
-from studio.ui.models.exporting import FORMS, ExportModel, ExportResult, form_named
+from studio.ui.models.exporting import FORMS, ExportForm, ExportModel, ExportResult, form_named
 from studio.ui.models.tasks import TaskHandle
 from tests.ui.models.desk import Desk
 from tests.ui.models.trained_projects import train
@@ -93,6 +93,27 @@ def test_an_export_ends_with_the_proof_and_can_be_done_again(
     again.again()
     desk.settle()
     assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.key)
+def test_what_an_export_is_made_of_is_not_overwritten(
+    desk: ExportDesk, tmp_path: Path, form: ExportForm
+) -> None:
+    desk.exports.pictures = {"svg": lambda: b"<svg/>", "png": lambda: PNG}
+    project, table = desk.document.path, tmp_path / "table.csv"
+    assert project is not None
+    table.write_text("a,b\n1,x\n")
+    link = tmp_path / "link.gbi"
+    link.symlink_to(project)
+    data = {"source": "csv", "path": str(table)}
+    desk.document.apply("Attach data", set_data(desk.document.state, data))
+    before = project.read_bytes()
+    for path, what in ((project, "project"), (link, "project"), (table, "project's data")):
+        with pytest.raises(DataError, match=f"the {what} would be overwritten"):
+            desk.exports.export(form, path)
+    desk.settle()
+    assert project.read_bytes() == before
+    assert table.read_text() == "a,b\n1,x\n"
 
 
 def test_an_export_is_remembered_for_the_document_it_began_with(
