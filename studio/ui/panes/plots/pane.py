@@ -91,7 +91,7 @@ class PlotsPane(PaneFrame):
         self.set_body(body)
         contexts.register("plot", self)
         self._nothing = EmptyState("plots", "", parent=self)
-        self._said: bool | None = None
+        self._said: tuple[bool, bool] | None = None
         self._place_head()
         binding.refresh(
             self, self.draw, self._display.changed, studio.training.changed,
@@ -149,16 +149,22 @@ class PlotsPane(PaneFrame):
         self.set_note(f"{count} runs" if count > 1 else "")
 
     def _say_nothing(self, busy: bool) -> None:
-        """Why there are no curves: nothing trains, or what does has not run a step yet."""
-        if busy == self._said:
+        """Why there are no curves: nothing trained, or what did or does has not run a step."""
+        saying = (busy, bool(self._display.runs))
+        if saying == self._said:
             return
-        self._said = busy
+        self._said = saying
         if busy:
             self._nothing.say("No numbers yet", "They come with the first steps of the training.")
             return
         keys = shown_keys(self._actions.spec("train.start").keys[0])
+        train = (f"Train ({keys})", self._train)
+        if self._display.runs:
+            told = "What is drawn here ended before its first step."
+            self._nothing.say("No numbers", told, train)
+            return
         told = "Loss and metrics are drawn here while a network trains."
-        self._nothing.say("No run yet", told, (f"Train ({keys})", self._train))
+        self._nothing.say("No run yet", told, train)
 
     def _arrange(self) -> None:
         """As many plots as there are metrics, beside each other where the pane is wide."""

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from studio.engine.cpu.executable import CpuExecutable
+from studio.engine.train import room
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.trainings import Trainings
@@ -39,3 +40,12 @@ def test_a_training_before_its_first_step_is_not_called_no_run(
     may_go.set()
     trainings.until(lambda: pane.plots)
     trainings.until_state("finished")
+
+
+def test_a_training_that_failed_before_its_first_step_is_not_called_no_run(
+    pane: PlotsPane, trainings: Trainings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "free_memory", lambda: 1)
+    trainings.studio.training.start()
+    trainings.until_state("failed")
+    trainings.until(lambda: said(pane) == ("No numbers", True))
