@@ -10,6 +10,7 @@ from studio.graph_editor.model.report import Fix
 from studio.graph_editor.view.colours import CanvasColours
 from studio.graph_editor.view.items import LIFTED_LEVEL
 from studio.graph_editor.view.sprites import stamp_icon
+from studio.ui.kit.elided_label import whole_numbers
 
 MOST_CHIPS = 3
 HEIGHT = 24.0
@@ -50,7 +51,8 @@ class FixChip(QGraphicsItem):
         strong = QFontMetricsF(colours.strong_font)
         self._text_width = strong.horizontalAdvance(self.fix.text)
         room = _WIDEST - self._text_width - 3 * _SIDE - _ICON
-        self._effect = metrics.elidedText(self.fix.effect, Qt.TextElideMode.ElideRight, room)
+        cut = metrics.elidedText(self.fix.effect, Qt.TextElideMode.ElideRight, room)
+        self._effect = whole_numbers(self.fix.effect, cut)
         effect = metrics.horizontalAdvance(self._effect) + _SIDE if self._effect else 0.0
         self._width = _ICON + self._text_width + effect + 3 * _SIDE
         self.update()
@@ -63,6 +65,11 @@ class FixChip(QGraphicsItem):
     def width(self) -> float:
         """Pixels it is wide."""
         return self._width
+
+    @property
+    def effect(self) -> str:
+        """What is said of what comes of it; no number in it is cut."""
+        return self._effect
 
     def set_shift(self, shift: float) -> None:
         """Stand so far to the right of where its layer begins."""

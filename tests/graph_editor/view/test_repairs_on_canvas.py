@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 
 from studio.graph_editor.model.edits.layers import add_layer
+from studio.graph_editor.model.report import Fix
 from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.view.fix_chips import FixChip
 from tests.graph_editor.model.networks import net
@@ -44,6 +45,20 @@ def test_error_offers_repairs_that_are_previewed_and_made(hands: Hands) -> None:
     assert not hands.canvas.fixes.chips
     hands.document.undo()
     assert hands.state.content_hash == faulty().content_hash
+
+
+def test_no_number_of_what_a_repair_brings_is_cut(hands: Hands) -> None:
+    colours = hands.canvas.graph.colours
+    effect = "block2_conv1 gets [8, 8, 16384] numbers"
+    seen = set()
+    for more in range(48):
+        fix = Fix("Connect" + " x" * more, effect, lambda state: state)
+        chip = FixChip("conv2d", fix, 0, colours)
+        kept = chip.effect.removesuffix("\N{HORIZONTAL ELLIPSIS}").rstrip()
+        seen.add(chip.effect)
+        assert effect.startswith(kept)
+        assert kept == effect or not (kept[-1:].isdigit() and effect[len(kept)].isdigit())
+    assert len(seen) > 5
 
 
 def test_chips_keep_their_size_on_the_screen_and_can_be_clicked_from_afar(hands: Hands) -> None:
