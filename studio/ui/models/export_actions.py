@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from studio.engine.core.errors import StudioError
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.exporting import ExportModel
 
@@ -29,12 +32,18 @@ class ExportActions:
     Args:
         actions: the action table.
         exports: what can be exported.
+        failed: hears why what was written last could not be written again.
     """
 
-    def __init__(self, actions: ActionRegistry, exports: ExportModel) -> None:
+    def __init__(
+        self,
+        actions: ActionRegistry,
+        exports: ExportModel,
+        failed: Callable[[StudioError], object],
+    ) -> None:
         self._actions = actions
         self._exports = exports
-        actions.bind("export.again", exports.again, self._why_not)
+        actions.bind("export.again", lambda: exports.again(failed), self._why_not)
         exports.changed.connect(self._refresh)
 
     def _refresh(self) -> None:
@@ -49,6 +58,8 @@ class ExportActions:
         return self._exports.why_not(last[0])
 
 
-def bind_exports(actions: ActionRegistry, exports: ExportModel) -> None:
+def bind_exports(
+    actions: ActionRegistry, exports: ExportModel, failed: Callable[[StudioError], object]
+) -> None:
     """Carry out those actions that need no window."""
-    ExportActions(actions, exports)
+    ExportActions(actions, exports, failed)

@@ -152,7 +152,7 @@ class Studio:
         self.log.follow_logging()
         self._log_events = LogEvents(self.log, self.compilation, self.training)
         data_actions.bind_data(self.actions, self.data)
-        export_actions.bind_exports(self.actions, self.exporting)
+        export_actions.bind_exports(self.actions, self.exporting, self.fail)
         training_actions.bind_training(
             self.actions, self.training, self.evaluation, self.runs, self.front.why_out_of_sight
         )

@@ -26,7 +26,7 @@ class ActionDesk(Desk):
         self.data = DataModel(self.current, self.tasks)
         self.exports = ExportModel(self.current, self.tasks, lambda: None, memory=folder / "e.json")
         data_actions.bind_data(self.actions, self.data)
-        export_actions.bind_exports(self.actions, self.exports)
+        export_actions.bind_exports(self.actions, self.exports, self.failures.append)
         self.data.follow(self.document)
 
 

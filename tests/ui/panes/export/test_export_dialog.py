@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, Qt
@@ -98,6 +99,25 @@ def test_a_file_is_written_and_proven(
     path.unlink()
     assert studio.actions.trigger("export.again")
     qtbot.waitUntil(path.is_file, timeout=30_000)
+    idle(studio, qtbot)
+
+
+def test_exporting_again_says_so_where_the_folder_has_gone(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    choose(dialog, qtbot, "Weights (NumPy)")
+    type_path(dialog, qtbot, folder / "model.npz")
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    dialog.close()
+    rmtree(folder)
+    assert studio.actions.trigger("export.again")
+    qtbot.waitUntil(lambda: bool(studio.notices.all), timeout=30_000)
+    said = studio.notices.all[-1]
+    assert said.severity == "error"
+    assert "the folder does not exist" in said.text
     idle(studio, qtbot)
 
 
