@@ -65,9 +65,8 @@ class CanvasCommands:
         self._bound.append(action_id)
 
     def _bind_edit(self) -> None:
-        document = self._canvas.studio
-        self._bind("edit.undo", self.undo, lambda: self._has(document.document.history.undo_text))
-        self._bind("edit.redo", self.redo, lambda: self._has(document.document.history.redo_text))
+        self._bind("edit.undo", self.undo, self._why_no_undo)
+        self._bind("edit.redo", self.redo, self._why_no_redo)
         self._bind("edit.cut", self.cut, self._needs_things)
         self._bind("edit.copy", self.copy, self._needs_things)
         self._bind("edit.paste", self.paste)
@@ -133,9 +132,13 @@ class CanvasCommands:
     def _refresh(self, *_args: object) -> None:
         self._canvas.studio.actions.refresh(*self._bound)
 
-    @staticmethod
-    def _has(text: str) -> str:
-        return "" if text else "there is nothing to do"
+    def _why_no_undo(self) -> str:
+        done = self._canvas.studio.document.history.undo_text
+        return "" if done else "there is nothing to take back"
+
+    def _why_no_redo(self) -> str:
+        undone = self._canvas.studio.document.history.redo_text
+        return "" if undone else "nothing was taken back"
 
     @staticmethod
     def _may(possible: bool) -> str:

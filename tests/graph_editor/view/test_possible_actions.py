@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu
 
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.comments import add_note
+from studio.graph_editor.model.edits.removal import delete
 from studio.ui.models import entities
 from tests.graph_editor.model.networks import chain
 from tests.graph_editor.view.hands import CTRL, NONE, SHIFT, Hands
@@ -142,3 +143,14 @@ def test_the_menu_over_the_ground_does_not_offer_a_box_around_nothing(hands: Han
     possible, tip = over["graph.freeze"]
     assert not possible
     assert tip.endswith("\nThe selection has no parameters.")
+
+
+def test_undo_and_redo_say_what_there_is_not(hands: Hands) -> None:
+    hands.open(chain())
+    actions = hands.studio.actions
+    assert actions.why_not("edit.undo") == "there is nothing to take back"
+    assert actions.why_not("edit.redo") == "nothing was taken back"
+    hands.studio.document.apply("Delete", delete(hands.state, ["dense"]))
+    assert actions.why_not("edit.undo") == ""
+    hands.studio.document.undo()
+    assert actions.why_not("edit.redo") == ""
