@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
@@ -42,10 +43,12 @@ INTERRUPTED = 130
 
 def run(options: LaunchOptions) -> int:
     """Open the window and return when it is closed; returns the exit code."""
-    # A start that takes nothing of the user's along gets folders of its own.
-    with tempfile.TemporaryDirectory(prefix="glassbox-safe-") as fresh:
+    # A start that takes nothing of the user's along gets folders of its own; no other makes one,
+    # which would stay behind where the process is killed.
+    own = tempfile.TemporaryDirectory(prefix="glassbox-safe-") if options.safe else nullcontext()
+    with own as fresh:
         places = Places.of_user()
-        if options.safe:
+        if fresh is not None:
             places = Places(Path(fresh), places.state, places.cache, places.data)
         trial = choose_scale(options, places)
         prepare_sharing()

@@ -219,15 +219,20 @@ def test_a_main_job_that_cannot_begin_says_why_and_ends(
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_ctrl_c_closes_the_window_in_order(environment: dict[str, str], tmp_path: Path) -> None:
-    process = run(environment, start_new_session=True)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    process = run(environment | {"TMPDIR": str(temporary)}, start_new_session=True)
     deadline = time.monotonic() + 60
     while not _is_listening(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
+    # Nothing that a killed process would leave behind for no use.
+    assert not list(temporary.glob("glassbox-safe-*"))
     os.kill(process.pid, signal.SIGINT)
     _, complaints = process.communicate(timeout=60)
     assert process.returncode == 0, complaints
     assert "Traceback" not in complaints
     assert (tmp_path / "config" / "glassbox" / "layout.json").is_file()
+    assert not list(temporary.iterdir())
 
 
 def _is_listening(pid: int) -> bool:
