@@ -9,7 +9,7 @@ from studio.ui.models import entities
 from studio.ui.models.live_resting import HeldWeights
 from studio.ui.models.tensor_view import TensorViewModel
 from studio.ui.models.tensor_view_picks import SharedPick
-from tests.ui.models.test_live import Studio
+from tests.ui.models.live_bench import Studio
 
 
 def showing(

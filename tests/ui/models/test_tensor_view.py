@@ -21,8 +21,9 @@ from studio.ui.models.tensor_view_layout import Region
 from studio.ui.models.tensor_view_picture import bars_of, exact_number, short_number, tight_number
 from studio.ui.models.tensor_view_words import aside_text, statistics_text
 from tests.engine.train.small_tasks import task
+from tests.ui.models.live_bench import Running, Studio, asked_for
 from tests.ui.models.tensor_view_desk import settled, showing
-from tests.ui.models.test_live import Running, Studio, asked_for, studio
+from tests.ui.models.test_live import studio
 
 __all__ = ["studio"]
 

@@ -12,8 +12,9 @@ from studio.ui.models.live_resting import HeldWeights
 from studio.ui.models.tensor_view import TensorViewModel
 from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.tensor_view_words import pick_text
+from tests.ui.models.live_bench import Studio
 from tests.ui.models.tensor_view_desk import settled, showing
-from tests.ui.models.test_live import Studio, studio
+from tests.ui.models.test_live import studio
 
 __all__ = ["studio"]
 
