@@ -234,6 +234,16 @@ def test_foreign_weights_are_refused(
     assert len(list(here.glob("*/*.runs/*"))) == 3, "a refused import leaves no run"
 
 
+def test_an_export_does_not_take_the_place_of_its_project(
+    refused: Callable[..., str], here: Path
+) -> None:
+    project = here / "iris" / "iris.glassbox"
+    before = project.read_bytes()
+    text = refused("export", "iris", "--format", "npz", "-o", "iris/iris.glassbox")
+    assert "the project would be overwritten" in text
+    assert project.read_bytes() == before
+
+
 def test_export_that_cannot_be_written_is_refused(refused: Callable[..., str], here: Path) -> None:
     (here / "folder").mkdir()
     for place in ("folder", "no folder/x", "/proc/x"):

@@ -14,6 +14,7 @@ from studio.engine.core.errors import ParameterError
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import EXPORT_FORMATS, export_file
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
+from studio.engine.train.sources import refuse_source
 from studio.engine.train.trained import Trained
 
 
@@ -31,7 +32,10 @@ def export_project(
         raise ParameterError(
             f"expected --format out of {', '.join(EXPORT_FORMATS)}, got {form!r}", who="export"
         )
-    folder = run_of(open_project(project), run)
+    opened = open_project(project)
+    data = None if opened.data is None else opened.data.reference
+    refuse_source(output, opened.path, data, opened.folder)
+    folder = run_of(opened, run)
     with open_backend("cpu") as device, Trained.of_run(folder, device.backend) as trained:
         done = export_file(trained, form, output)
     if as_json:

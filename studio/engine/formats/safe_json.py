@@ -29,6 +29,8 @@ def load_json(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> JsonValue
                 f"JSON is too long: expected at most {limits.json_bytes} bytes, got {opened.size}",
                 who=opened.who,
             )
+        if opened.size == 0:
+            raise FormatError("the file is empty", who=opened.who)
         return parse_json(opened.read(opened.size), opened.who, limits)
 
 

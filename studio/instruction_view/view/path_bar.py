@@ -58,6 +58,10 @@ class PathBar(QWidget):
         self._prompt = QLabel(_PROMPT, self)
         self._prompt.setObjectName("path_bar.prompt")
         self._prompt.setProperty("role", "faint")
+        self._note = QLabel("of the program before", self)
+        self._note.setObjectName("path_bar.note")
+        self._note.setProperty("role", "soft")
+        self._note.setContentsMargins(12, 0, 0, 0)
         self._chevrons: dict[Kind, QLabel] = {}
         self._build()
         self._bind()
@@ -87,6 +91,7 @@ class PathBar(QWidget):
         self._last = self._chevron()
         row.addWidget(self._last)
         row.addWidget(self._time)
+        row.addWidget(self._note)
         row.addStretch(1)
         self.setFixedHeight(theme.ROW)
 
@@ -127,6 +132,8 @@ class PathBar(QWidget):
             if kind in self._chevrons:
                 self._chevrons[kind].setVisible(not is_empty)
             part.say("" if entity is None else self._text(entity))
+        # One that is being compiled anew is there in a moment; one that cannot be stays.
+        self._note.setVisible(not is_empty and self._compilation.stop is not None)
         self._show_time()
         self._actions.refresh(*(f"go.{word}" for _, word, _ in LEVELS))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 
@@ -13,6 +13,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.sources import paths_of
 from studio.ui.models.tasks import CancelledError
 
 KEPT = 3
@@ -96,14 +97,6 @@ def _key(reference: Mapping[str, object], folder: Path) -> str:
     stamps = [_stamp(path) for path in paths_of(reference, folder)]
     return json.dumps([dict(reference), str(folder) if stamps else "", stamps], sort_keys=True,
                       default=str)  # fmt: skip
-
-
-def paths_of(reference: Mapping[str, object], folder: Path) -> Iterator[Path]:
-    """The files and folders a reference names, from the folder its relative paths start at."""
-    for name in ("path", "x", "y", "images", "labels"):
-        text = reference.get(name)
-        if isinstance(text, str) and text and "\0" not in text:
-            yield folder / text
 
 
 def _stamp(path: Path) -> list[object]:

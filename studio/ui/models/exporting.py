@@ -20,6 +20,7 @@ from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import export_file
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
+from studio.engine.train.sources import refuse_source
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
@@ -27,7 +28,7 @@ from studio.graph_editor.model.edits.sections import data_of
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.certificate import Certificate, certify
 from studio.ui.models.certificate_file import forget_proof, write_proof
-from studio.ui.models.data_cache import DatasetCache, paths_of
+from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.export_differences import changed_since
 from studio.ui.models.export_preview import Preview, preview_bytes, preview_file
 from studio.ui.models.tasks import TaskHandle, TaskList
@@ -332,12 +333,8 @@ class ExportModel:
         """DataError where the export would take the place of what it is made of."""
         document = self._document()
         data = data_of(document.state)
-        sources = [] if data is None else list(paths_of(data.reference, document.folder))
-        for what, files in (("project", [document.path]), ("project's data", sources)):
-            if any(each is not None and _is_same(path, each) for each in files):
-                raise DataError(
-                    f"the {what} would be overwritten", who=str(path), hint="choose another name"
-                )
+        reference = None if data is None else data.reference
+        refuse_source(path, document.path, reference, document.folder)
 
     def _need_run(self) -> RunFolder:
         run = self._run_of()
@@ -359,13 +356,6 @@ class ExportModel:
             write_atomic(self._memory, json.dumps(kept, indent=2).encode("utf-8"))
         except (OSError, FormatError) as error:
             _LOG.warning("the last export is not remembered: %s", error)
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file that is there."""
-    with suppress(OSError):
-        return path.samefile(other)
-    return False
 
 
 def _read(path: Path) -> dict[str, tuple[str, str]]:

@@ -49,7 +49,7 @@ class Leaving:
         )
         standing = self._studio.training.standing
         epoch, epochs = numbers.count(standing.epoch), numbers.count(standing.epochs)
-        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epochs else ""
+        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epoch else ""
 
         def answered(name: str) -> None:
             self._asking = False

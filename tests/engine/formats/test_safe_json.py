@@ -91,6 +91,13 @@ def test_brackets_inside_strings_do_not_count() -> None:
     assert parse_json(data, "f", replace(LIMITS, json_depth=1)) == json.loads(data)
 
 
+def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"")
+    with pytest.raises(FormatError, match="the file is empty"):
+        load_json(path, LIMITS)
+
+
 def test_caps_on_length_and_values(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="too long"):
         parse_json(b" " * 101, "f", replace(LIMITS, json_bytes=100))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.layers import rename
+from studio.graph_editor.model.edits.layers import rename, set_option
 from studio.instruction_view.view.path_bar import LEVELS, PathBar
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
@@ -115,6 +115,22 @@ def test_layers_are_called_as_the_user_calls_them(
     settled()
     assert bar.texts[0] == "edges"
     assert studio.bus.selection.primary == entities.node("conv1")
+
+
+def test_a_path_through_a_program_that_is_no_longer_the_graphs_says_so(
+    studio: Studio, document: Document, bar: PathBar, settled: Callable[[], None]
+) -> None:
+    note = bar.findChild(QLabel, "path_bar.note")
+    assert isinstance(note, QLabel)
+    studio.bus.select([entities.node("conv2")], source="canvas")
+    assert not note.isVisible()
+    document.apply("Pool", set_option(document.state, "pool", "pool_size", [90, 90]))
+    settled()
+    assert note.isVisible()
+    assert note.text() == "of the program before"
+    document.undo()
+    settled()
+    assert not note.isVisible()
 
 
 def test_a_path_outlives_an_edit_elsewhere(

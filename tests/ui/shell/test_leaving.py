@@ -41,6 +41,17 @@ def last_run(window: MainWindow) -> RunFolder:
     return run
 
 
+def test_a_training_in_preparation_has_come_to_no_epoch(qtbot: QtBot, opened: MainWindow) -> None:
+    training = opened.studio.training
+    training.start()
+    assert training.state == "preparing"
+    opened.close()
+    said = question(qtbot, opened).informativeText()
+    assert said.startswith("Pause and save ends it")
+    answer(qtbot, opened, "stop")
+    qtbot.waitUntil(lambda: not opened.isVisible(), timeout=20_000)
+
+
 def test_keeping_on_closes_nothing_and_is_asked_once(qtbot: QtBot, training: MainWindow) -> None:
     training.close()
     training.close()
