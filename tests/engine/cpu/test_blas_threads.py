@@ -3,6 +3,7 @@
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from studio.engine.cpu import blas_threads
 from studio.engine.cpu.blas_threads import single_blas_thread
 
 
@@ -12,6 +13,8 @@ def threads() -> set[int]:
 
 def test_threads_are_limited_and_given_back():
     np.ones((4, 4)) @ np.ones((4, 4))
+    # Other tests may have loaded a BLAS of their own, such as SciPy's, since it was looked.
+    blas_threads._controller.cache_clear()
     with threadpool_limits(2, user_api="blas"):
         with single_blas_thread():
             assert threads() == {1}
