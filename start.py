@@ -108,8 +108,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def say(text: str) -> None:
     """One line about the progress; to stderr, since commands with --json own stdout."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    print(text, file=sys.stderr, flush=True)
 
 
 def hand_over(arguments: Sequence[str]) -> int:
@@ -547,11 +546,12 @@ def test_environment(display: str, *, hardware: bool) -> dict[str, str]:
     if display:
         chosen.pop("WAYLAND_DISPLAY", None)
         chosen["DISPLAY"] = display
-    mesa = Path("/usr/share/glvnd/egl_vendor.d/50_mesa.json")
+    mesa = "/usr/share/glvnd/egl_vendor.d/50_mesa.json"
     if LINUX and not hardware:
         chosen["LIBGL_ALWAYS_SOFTWARE"] = "1"
-        if mesa.exists():
-            chosen["__EGL_VENDOR_LIBRARY_FILENAMES"] = str(mesa)
+        chosen |= {"__EGL_VENDOR_LIBRARY_FILENAMES": mesa} if Path(mesa).exists() else {}
+    elif LINUX and loads("libGLX_nvidia.so.0"):  # A virtual display would name Mesa.
+        chosen.setdefault("__GLX_VENDOR_LIBRARY_NAME", "nvidia")
     return chosen
 
 

@@ -6,7 +6,8 @@ a new one each step, so that a picture of two steps at once is seen at once: non
 snapshots, and some must be when the live buffer is drawn, or the test could not see them. Then a
 real network trains with and without somebody looking, in turns.
 
-Run from the root of the repository: ``python3 -m benchmarks.shared_contexts --json out.json``
+Run from the root of the repository: ``python3 -m benchmarks.shared_contexts --json out.json``.
+With ``--qt`` both contexts are Qt's, made as the window makes them: it needs an X server.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -28,6 +31,7 @@ from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.context import ContextProvider, DeviceContext
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.live import GlSnapshot
 from studio.engine.gl.live_contexts import SharedEgl
@@ -104,11 +108,19 @@ def whole(shape: tuple[int, ...]) -> Sheet:
     return Sheet(shape, picks, rows=rows, columns=columns, block=(block[0], block[1]))
 
 
+class SharedContexts(ContextProvider, Protocol):
+    """Gives the context of the engine and, once that is open, one to draw in."""
+
+    def viewer(self) -> DeviceContext:
+        """The context to draw in, current nowhere."""
+        ...
+
+
 class Viewer:
     """The second context: made and used on the thread that calls."""
 
-    def __init__(self, egl: SharedEgl) -> None:
-        self._context = egl.viewer()
+    def __init__(self, contexts: SharedContexts) -> None:
+        self._context = contexts.viewer()
         if not self._context.make_current():
             raise SystemExit("the second context cannot be made current")
         self.target = PixelTarget(self._context.load, PIXELS, PIXELS)
@@ -130,7 +142,7 @@ class Viewer:
         self._context.release()
 
 
-def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> list[Torn]:
+def torn_frames(backend: GlBackend, contexts: SharedContexts, side: int, frames: int) -> list[Torn]:
     """Count torn pictures, from snapshots and from the live buffer, while steps run flat out."""
     side -= side % BANDS
     session = backend.open_session()
@@ -147,7 +159,7 @@ def torn_frames(backend: GlBackend, egl: SharedEgl, side: int, frames: int) -> l
 
     thread = threading.Thread(target=train)
     live = live_source(executable, backend)
-    viewer = Viewer(egl)
+    viewer = Viewer(contexts)
     thread.start()
     cells = side // max(1, -(-side // PIXELS))
     sheet = whole((side, side))
@@ -222,15 +234,17 @@ class Looking:
     """A thread that looks at a tensor again and again; begins when told.
 
     Args:
-        egl: gives the second context.
+        contexts: gives the second context.
         tap: the tensor.
         there: set when a snapshot has come.
         look: what it does.
     """
 
-    def __init__(self, egl: SharedEgl, tap: Tap, there: threading.Event, look: Look) -> None:
+    def __init__(
+        self, contexts: SharedContexts, tap: Tap, there: threading.Event, look: Look
+    ) -> None:
         self.frames = 0
-        self._egl = egl
+        self._contexts = contexts
         self._tap = tap
         self._there = there
         self._look = look
@@ -251,7 +265,7 @@ class Looking:
         return self.frames
 
     def _run(self) -> None:
-        viewer = Viewer(self._egl) if self._look.context else None
+        viewer = Viewer(self._contexts) if self._look.context else None
         self._ready.set()
         self._go.wait()
         held: GlSnapshot | None = None
@@ -293,9 +307,9 @@ class Looking:
         return snapshot
 
 
-def draw_milliseconds(egl: SharedEgl, snapshot: GlSnapshot, count: int = 200) -> float:
+def draw_milliseconds(contexts: SharedContexts, snapshot: GlSnapshot, count: int = 200) -> float:
     """What one picture takes on the device, from many in a row."""
-    viewer = Viewer(egl)
+    viewer = Viewer(contexts)
     view = View(whole(snapshot.shape), low=-1, high=1)
     source = Source.of(snapshot)
     viewer.draw(source, view)
@@ -320,7 +334,12 @@ def largest_activation(program: Program) -> str:
 
 
 def costs(
-    backend: GlBackend, egl: SharedEgl, word: str, batch: int, seconds: float, repeats: int
+    backend: GlBackend,
+    contexts: SharedContexts,
+    word: str,
+    batch: int,
+    seconds: float,
+    repeats: int,
 ) -> list[Cost]:
     """Step times alone and with somebody looking, in turns, medians of each."""
     work = WORKLOADS[word]
@@ -342,7 +361,7 @@ def costs(
         block()
         shape = network.program("train").tensors.named(name).shape
         elements = batch * int(np.prod(shape[1:]))
-        draw = _draw_time(network.live.watch, network.live.unwatch, executable, egl, name)
+        draw = _draw_time(network.live.watch, network.live.unwatch, executable, contexts, name)
         for look in LOOKS:
             alone: list[float] = []
             watched: list[float] = []
@@ -351,7 +370,7 @@ def costs(
                 alone.append(block())
                 there = threading.Event()
                 tap = network.live.watch(name, ready=there.set)
-                looking = Looking(egl, tap, there, look)
+                looking = Looking(contexts, tap, there, look)
                 looking.begin()
                 watched.append(block())
                 frames += looking.close()
@@ -365,7 +384,7 @@ def costs(
 
 def _draw_time(
     watch: Callable[[str], Tap], unwatch: Callable[[Tap], None], executable: GlExecutable,
-    egl: SharedEgl, name: str,
+    contexts: SharedContexts, name: str,
 ) -> float:  # fmt: skip
     tap = watch(name)
     tap.request()
@@ -374,10 +393,25 @@ def _draw_time(
     snapshot = tap.take()
     if not isinstance(snapshot, GlSnapshot):
         raise SystemExit("no snapshot came")
-    took = draw_milliseconds(egl, snapshot)
+    took = draw_milliseconds(contexts, snapshot)
     snapshot.release()
     unwatch(tap)
     return took
+
+
+@contextmanager
+def shared_contexts(*, qt: bool) -> Iterator[SharedContexts]:
+    """Contexts of EGL, or those of Qt that the studio's window has."""
+    if not qt:
+        yield SharedEgl()
+        return
+    from benchmarks.qt_contexts import SharedQt
+
+    made = SharedQt()
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -389,25 +423,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each block")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--qt", action="store_true", help="contexts of Qt, as the window has them")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    egl = SharedEgl()
-    backend = GlBackend(egl)
-    facts = {**machine(), "device": backend.device, "driver": backend.info.version}
-    torn = torn_frames(backend, egl, options.side, options.frames) if options.frames else []
-    for one in torn:
-        print(f"{one.source}: {one.torn} of {one.frames} pictures torn, {one.steps} steps run")
-    measured: list[Cost] = []
-    for word in filter(None, options.works.split(",")):
-        measured += costs(backend, egl, word, options.batch, options.seconds, options.repeats)
-    for cost in measured:
-        print(
-            f"{cost.work} batch {cost.batch}, {cost.tensor} ({cost.elements} elements), "
-            f"{cost.looks}: {cost.alone_ms:.4f} ms a step alone, {cost.watched_ms:.4f} watched "
-            f"({cost.slower:+.2%}), {cost.frames_per_second:.1f} pictures/s, "
-            f"{cost.draw_ms:.4f} ms a picture"
+    with shared_contexts(qt=options.qt) as contexts:
+        backend = GlBackend(contexts)
+        facts = {**machine(), "device": backend.device, "driver": backend.info.version}
+        print(f"{backend.device}, context {backend.info.origin}")
+        torn = (
+            torn_frames(backend, contexts, options.side, options.frames) if options.frames else []
         )
-    backend.close()
+        for one in torn:
+            print(f"{one.source}: {one.torn} of {one.frames} pictures torn, {one.steps} steps run")
+        measured: list[Cost] = []
+        for word in filter(None, options.works.split(",")):
+            measured += costs(
+                backend, contexts, word, options.batch, options.seconds, options.repeats
+            )
+        for cost in measured:
+            print(
+                f"{cost.work} batch {cost.batch}, {cost.tensor} ({cost.elements} elements), "
+                f"{cost.looks}: {cost.alone_ms:.4f} ms a step alone, {cost.watched_ms:.4f} watched "
+                f"({cost.slower:+.2%}), {cost.frames_per_second:.1f} pictures/s, "
+                f"{cost.draw_ms:.4f} ms a picture"
+            )
+        backend.close()
     if options.json is not None:
         rows = [{**asdict(cost), "slower": cost.slower} for cost in measured]
         answer = {"facts": facts, "torn": [asdict(one) for one in torn], "costs": rows}

@@ -396,6 +396,19 @@ def test_each_worker_keeps_to_one_thread(start: ModuleType) -> None:
     assert environment["DISPLAY"] == ":7"
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="GLX is of X servers")
+@pytest.mark.parametrize(("hardware", "driver"), [(True, True), (True, False), (False, True)])
+def test_on_hardware_a_virtual_display_is_drawn_by_the_card(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch, hardware: bool, driver: bool
+) -> None:
+    monkeypatch.delenv("__GLX_VENDOR_LIBRARY_NAME", raising=False)
+    monkeypatch.setattr(start, "loads", lambda library: driver and "GLX_nvidia" in library)
+    environment = start.test_environment(":7", hardware=hardware)
+    named = environment.get("__GLX_VENDOR_LIBRARY_NAME")
+    assert named == ("nvidia" if hardware and driver else None)
+    assert ("LIBGL_ALWAYS_SOFTWARE" in environment) == (not hardware)
+
+
 @POSIX
 @pytest.mark.parametrize(("written", "number"), [(b"7\n", 7), (b"", None), (b"1", None)])
 def test_display_number_is_read_or_its_absence_noticed(

@@ -207,7 +207,7 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         float(seconds) if isinstance(seconds, int | float) else None,
         metrics,
         parameters,
-        folder.has_result,
+        folder.best_result() is not None,
         read_notes(folder),
         stamp,
     )

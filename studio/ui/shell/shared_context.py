@@ -126,7 +126,7 @@ class QtSharedProvider:
                 "The driver shares no context, so tensors are shown from copies on the host."
             )
             return None
-        found = _SharedContext(context, surface)
+        found = SharedContext(context, surface)
         version = context.format().version()
         if tuple(version) < divmod(REQUIRED_VERSION // 10, 10):
             self.note = (
@@ -143,8 +143,8 @@ class QtSharedProvider:
         return None
 
 
-class _SharedContext:
-    """A context of Qt on the engine's thread; see ``DeviceContext``."""
+class SharedContext:
+    """A context of Qt on the thread that makes it current; see ``DeviceContext``."""
 
     def __init__(self, context: QOpenGLContext, surface: QOffscreenSurface) -> None:
         self._context = context
