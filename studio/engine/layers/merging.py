@@ -83,13 +83,14 @@ class Concatenate(Layer):
                 hint="-1 joins channels",
             )
         at = axis - 1
-        rests = {(len(s), s[:at], s[at + 1 :]) for s in shapes}
-        if len(rests) != 1:
+        if not _differ_only_at(at, shapes):
+            others = [i for i in range(rank - 1) if i != at and _differ_only_at(i, shapes)]
             raise ShapeError(
                 f"expected inputs that differ in dimension {axis} only, got "
                 f"{' and '.join(shape_text(s) for s in shapes)}",
                 who=self.who,
-                hint="make the other dimensions equal, or join along another one",
+                hint="make the other dimensions equal"
+                + (f", or set axis to {others[0] + 1}" if others else ""),
             )
         first = shapes[0]
         return (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :])
@@ -100,3 +101,8 @@ class Concatenate(Layer):
         if self.axis % rank == rank - 1:
             return context.emit(move.ConcatChannel, xs=inputs, count=len(inputs))
         return context.emit(move.Concat, xs=inputs, axis=self.axis % rank)
+
+
+def _differ_only_at(at: int, shapes: tuple[Shape, ...]) -> bool:
+    """Whether shapes have one rank, and one length in every dimension but one."""
+    return len({(len(s), s[:at], s[at + 1 :]) for s in shapes}) == 1

@@ -144,7 +144,8 @@ def _target_sizes(end: _Ending) -> Iterator[Problem]:
             f"expected {shape_text(wanted)} as the data has {end.facts.targets} "
             f"number{'' if end.facts.targets == 1 else 's'} to predict, got "
             f"{shape_text(end.shape)}",
-            f"give the last layer {end.facts.targets} units",
+            "end in a Dense layer behind Flatten or pooling" if len(end.shape) != 1 else
+            f"give the last layer {end.facts.targets} unit{'' if end.facts.targets == 1 else 's'}",
         )  # fmt: skip
 
 

@@ -40,11 +40,13 @@ class Fix:
         text: what it does, a verb first.
         effect: what comes of it, in numbers.
         apply: makes the state with the repair; works on the state the problem was found in.
+        kind: the remedy it is an instance of, such as ``Flatten``.
     """
 
     text: str
     effect: str
     apply: Callable[[DocumentState], DocumentState] = field(compare=False)
+    kind: str = ""
 
     @property
     def label(self) -> str:
@@ -77,7 +79,7 @@ class Problem:
 
     @cached_property
     def fixes(self) -> tuple[Fix, ...]:
-        """Repairs that work, cheapest first; looked for when first asked."""
+        """Repairs that work, the most usual first; looked for when first asked."""
         return () if self.search is None else self.search(self)
 
 

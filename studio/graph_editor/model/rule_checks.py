@@ -14,7 +14,7 @@ from studio.engine.layers.merging import Concatenate, Merge
 from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.layers.shaping import Reshape
 from studio.graph_editor.model.flow import Flow
-from studio.graph_editor.model.layer_types import arity, is_known, layer_at
+from studio.graph_editor.model.layer_types import arity, is_input, is_known, layer_at
 from studio.graph_editor.model.report import Problem
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
@@ -45,6 +45,8 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
     shapes = input_shapes(node, flow)
     rule = rule_id(layer_at(node), shapes, found.error)
     hint = found.error.hint or _HINTS.get(rule, "")
+    if rule == "shape.size" and is_input(node):
+        hint = "make its shape smaller"
     return Problem(rule, "error", node.id, found.error.message, hint, offending_input(shapes))
 
 

@@ -16,7 +16,7 @@ def bypass_repairs(broken: Broken) -> Iterator[Candidate]:
     groups = [[each] for each in found] + ([found] if len(found) > 1 else [])
     for ids in groups:
         names = named(state.nodes[i].name for i in ids)
-        yield Candidate(f"End the bypass of {names}", partial(_ended, ids=tuple(ids)))
+        yield Candidate(f"End the bypass of {names}", partial(_ended, ids=tuple(ids)), "bypass")
 
 
 def _ended(state: DocumentState, ids: tuple[str, ...]) -> DocumentState:

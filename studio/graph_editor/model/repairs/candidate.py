@@ -34,17 +34,23 @@ class Candidate:
     Attributes:
         text: what it does, a verb first.
         apply: makes the state with it.
+        kind: the remedy it is an instance of, such as ``Flatten`` or ``padding``; of several
+            candidates of one kind only the best is offered.
         rank: how much it changes.
         about: the layer whose numbers tell what comes of it, or ``NEWEST``; that of the problem by
             default.
         effect: what comes of it, where that is no number of a layer.
+        choice: the layer it is about where only the user knows which one is meant; candidates of
+            one kind with different choices are all offered.
     """
 
     text: str
     apply: Callable[[DocumentState], DocumentState]
+    kind: str
     rank: int = OPTION
     about: str = ""
     effect: str = ""
+    choice: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,35 +99,39 @@ class Broken:
         return found
 
 
-def set_option(node: CanvasNode, values: Mapping[str, Plain], *, about: str = "") -> Candidate:
-    """Set options of a layer."""
+def set_option(
+    node: CanvasNode, values: Mapping[str, Plain], *, about: str = "", kind: str = ""
+) -> Candidate:
+    """Set options of a layer; the kind is the first option's name unless it is given."""
     parts = " and ".join(f"{name} to {plain_text(value)}" for name, value in values.items())
     first, _, rest = parts.partition(" to ")
     return Candidate(
         f"Set {first} of {node.name} to {rest}",
         lambda state: set_options(state, node.id, values),
+        kind or next(iter(values)),
         OPTION,
         about,
     )
 
 
 def insert(
-    wire: Wire, layers: Sequence[NewLayer], *, words: str = "", where: str = ""
+    wire: Wire, layers: Sequence[NewLayer], *, where: str = "", about: str = ""
 ) -> Candidate:
     """Put new layers on a wire; ``where`` names the wire when it is not the only one."""
-    text = words or " and ".join(layer_text(layer) for layer in layers)
+    text = " and ".join(layer_text(layer) for layer in layers)
 
     def apply(state: DocumentState) -> DocumentState:
         if len(layers) == 1:
             return add_on_wire(state, layers[0].type_name, wire, config=layers[0].config)
         return add_chain(state, layers, wire=wire, at=None).state
 
-    return Candidate(f"Insert {text}{where}", apply, INSERT)
+    return Candidate(f"Insert {text}{where}", apply, layers[0].type_name, INSERT, about)
 
 
 def remove(node: CanvasNode, rank: int = REMOVE) -> Candidate:
     """Delete a layer and heal the wire; of the layer itself that is the last resort."""
-    return Candidate(f"Remove {node.name}", lambda state: delete(state, [node.id]), rank)
+    kind = "give up" if rank == GIVE_UP else "remove"
+    return Candidate(f"Remove {node.name}", lambda state: delete(state, [node.id]), kind, rank)
 
 
 def append(node: CanvasNode, layers: Sequence[NewLayer], *, rank: int = INSERT) -> Candidate:
@@ -130,6 +140,7 @@ def append(node: CanvasNode, layers: Sequence[NewLayer], *, rank: int = INSERT) 
     return Candidate(
         f"Add {text} after {node.name}",
         lambda state: appended(state, node.id, layers),
+        layers[0].type_name,
         rank,
         NEWEST,
     )

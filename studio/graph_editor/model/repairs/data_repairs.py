@@ -12,6 +12,7 @@ from studio.engine.train.task import fitting_loss
 from studio.graph_editor.model.edits.chains import NewLayer
 from studio.graph_editor.model.edits.layers import freeze, set_options
 from studio.graph_editor.model.edits.sections import set_data, set_training, training_of
+from studio.graph_editor.model.layer_types import layer_at
 from studio.graph_editor.model.repairs.candidate import (
     OPTION,
     REBUILD,
@@ -46,7 +47,7 @@ def augment_repairs(broken: Broken) -> Iterator[Candidate]:
     def apply(state: DocumentState) -> DocumentState:
         return state if state.data is None else set_data(state, state.data.without("augment"))
 
-    yield Candidate("Remove the augmentation", apply, OPTION, effect="samples stay as they are")
+    yield Candidate("Remove the augmentation", apply, "augment", effect="samples stay as they are")
 
 
 def width_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -64,20 +65,36 @@ def width_repairs(broken: Broken) -> Iterator[Candidate]:
 
 
 def rank_repairs(broken: Broken) -> Iterator[Candidate]:
-    """The last layer gives a picture where a row of numbers is expected."""
+    """The last layer gives a picture where a row of numbers is expected.
+
+    What is usual comes first: Flatten keeps every number, pooling only the mean of each channel.
+    """
     width = _width(broken)
     shape = broken.flow.shape(broken.node.id) or ()
     dense = NewLayer("Dense", {"units": width})
     flat, pool = NewLayer("Flatten", {}), NewLayer("GlobalAveragePooling2D", {})
     node = broken.node
-    for wire in (Wire(source, node.id, slot) for slot, source in enumerate(node.inputs)):
-        yield insert(wire, [flat])
-        yield insert(wire, [pool])
-    if len(shape) == 3:
-        if shape[2] == width:
-            yield append(node, [pool])
-        yield append(node, [pool, dense])
+    for head in _heads(broken):
+        wire, here = Wire(head.inputs[0], head.id, 0), head.id == node.id
+        where = "" if here else f" behind {broken.state.nodes[wire.source].name}"
+        yield insert(wire, [flat], where=where, about=head.id)
+        yield insert(wire, [pool], where=where, about=head.id)
+    if len(shape) == 3 and shape[2] == width:
+        yield append(node, [pool])
     yield append(node, [flat, dense])
+    if len(shape) == 3:
+        yield append(node, [pool, dense])
+
+
+def _heads(broken: Broken) -> list[CanvasNode]:
+    """Dense layers at the end that work on a picture, the first of them first; else the last."""
+    found = []
+    for node in broken.path_up(broken.node.id):
+        if len(node.inputs) != 1 or layer_at(node).category in ("convolution", "pooling"):
+            break
+        if node.type_name == "Dense":
+            found.append(node)
+    return found[::-1] or [broken.node] * bool(broken.node.inputs)
 
 
 def targets_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -116,11 +133,14 @@ def softmax_of_one_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def loss_repairs(broken: Broken) -> Iterator[Candidate]:
     """The loss needs classes, and the data has numbers."""
-    yield _training({"loss": None}, "Let the loss follow from the data", _loss_text(broken))
+    yield _training(
+        {"loss": None}, "Let the loss follow from the data", _loss_text(broken), "follow"
+    )
     yield _training(
         {"loss": "MeanAbsoluteError"},
         "Set the loss to MeanAbsoluteError",
         "the mean of the differences, whatever their sign",
+        "loss",
     )
 
 
@@ -128,36 +148,44 @@ def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
     """A metric takes targets in another form than the loss."""
     own = "accuracy" if broken.facts is not None and broken.facts.classes else "the loss"
     yield _training(
-        {"metrics": None}, "Let the metrics follow from the data", f"training reports {own}"
+        {"metrics": None},
+        "Let the metrics follow from the data",
+        f"training reports {own}",
+        "follow",
     )
-    yield _training({"metrics": []}, "Remove the metrics", "training reports the loss")
+    yield _training({"metrics": []}, "Remove the metrics", "training reports the loss", "remove")
     yield _training(
         {"metrics": None, "loss": None},
         "Let loss and metrics follow from the data",
         _loss_text(broken),
+        "follow",
     )
 
 
 def class_weights_repairs(broken: Broken) -> Iterator[Candidate]:
     """There are no classes to weight."""
     del broken
-    yield _training({"class_weights": None}, "Remove the class weights", "all samples count alike")
+    effect = "all samples count alike"
+    yield _training({"class_weights": None}, "Remove the class weights", effect, "remove")
 
 
 def train_again_repairs(broken: Broken) -> Iterator[Candidate]:
     """Nothing is trained: thaw what is frozen, or add something that learns."""
     frozen = [i for i in resolve(broken.state).inputs if broken.state.nodes[i].frozen]
-    for node_id in frozen:
+    for node_id in reversed(frozen):
         yield Candidate(
             f"Train {broken.state.nodes[node_id].name} again",
             partial(freeze, node_ids=[node_id], frozen=False),
+            "train one",
             OPTION,
             node_id,
+            choice=node_id,
         )
     if len(frozen) > 1:
         yield Candidate(
             f"Train all {len(frozen)} frozen layers again",
             partial(freeze, node_ids=frozen, frozen=False),
+            "train all",
         )
     if not frozen:
         width = _width(broken)
@@ -183,7 +211,7 @@ def _reshaped_behind(entry: CanvasNode, wanted: list[int], shape: list[int]) -> 
         return state
 
     text = f"Set shape of {entry.name} to {shape_list(wanted)} and insert Reshape to "
-    return Candidate(text + shape_list(shape), apply, REBUILD)
+    return Candidate(text + shape_list(shape), apply, "Reshape", REBUILD)
 
 
 def _without_function(broken: Broken) -> Iterator[Candidate]:
@@ -206,11 +234,11 @@ def _loss_option(values: Mapping[str, Plain]) -> Candidate:
     name, value = next(iter(values.items()))
     text = f"Set {name} of the loss to {str(value).lower()}"
     effect = "the loss takes raw numbers" if value else "the loss takes shares"
-    return Candidate(text, apply, OPTION, effect=effect)
+    return Candidate(text, apply, name, effect=effect)
 
 
-def _training(changes: Mapping[str, object], text: str, effect: str) -> Candidate:
-    return Candidate(text, lambda state: set_training(state, changes), OPTION, effect=effect)
+def _training(changes: Mapping[str, object], text: str, effect: str, kind: str) -> Candidate:
+    return Candidate(text, lambda state: set_training(state, changes), kind, effect=effect)
 
 
 def _loss_text(broken: Broken) -> str:

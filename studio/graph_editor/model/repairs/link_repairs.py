@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
+from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.graph_editor.model.edits.chains import NewLayer, add_chain
 from studio.graph_editor.model.edits.layers import add_layer, mark_output
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sharing import give_own_layer
-from studio.graph_editor.model.edits.wires import can_link, connect, move_outputs
+from studio.graph_editor.model.edits.wires import connect, move_outputs
 from studio.graph_editor.model.flow import downstream
 from studio.graph_editor.model.geometry import box_of
 from studio.graph_editor.model.layer_types import STARTING_VALUES, is_input
@@ -25,6 +26,7 @@ from studio.graph_editor.model.repairs.candidate import (
     WIRE,
     Broken,
     Candidate,
+    layer_text,
     named,
     remove,
     shape_list,
@@ -39,6 +41,7 @@ def missing_repairs(broken: Broken) -> Iterator[Candidate]:
     """A layer lacks a wire."""
     for source in _sources(broken):
         yield _connect(broken.state, source, broken.node.id)
+        yield from _projected(broken, source)
     if broken.node.inputs or broken.state.wires_from(broken.node.id):
         yield remove(broken.node, GIVE_UP)
 
@@ -50,9 +53,12 @@ def unfed_repairs(broken: Broken) -> Iterator[Candidate]:
     chain = [i for i in downstream(broken.state, [broken.node.id]) if i not in resolved.fed]
     ordered = [i for i in broken.state.nodes if i in chain]
     names = [broken.state.nodes[i].name for i in ordered if broken.state.nodes[i].is_layer]
-    if 1 < len(names) <= 4:
+    if len(names) > 1:
         yield Candidate(
-            f"Delete {named(names)}", partial(delete, node_ids=ordered, heal=False), REMOVE
+            f"Delete {_counted(names)}",
+            partial(delete, node_ids=ordered, heal=False),
+            "delete",
+            REMOVE,
         )
 
 
@@ -84,6 +90,7 @@ def nothing_follows_repairs(broken: Broken) -> Iterator[Candidate]:
     yield Candidate(
         f"Add {text} with {units} units after {entry.name}",
         lambda s: add_chain(s, layers, after=entry.id).state,
+        "add",
         INSERT,
         NEWEST,
     )
@@ -97,25 +104,21 @@ def several_ends_repairs(broken: Broken) -> Iterator[Candidate]:
         yield Candidate(
             f"Mark {state.nodes[node_id].name} as output",
             partial(mark_output, node_id=node_id, marked=True),
+            "mark",
             OPTION,
             node_id,
+            choice=node_id,
         )
-    shapes = {broken.flow.shape(i) for i in ends}
-    kinds = ["Add"] * (len(shapes) == 1) + ["Concatenate"]
-    for kind in kinds:
-        names = named(state.nodes[i].name for i in ends)
-        yield Candidate(
-            f"Join {names} with {kind}", partial(_joined, ends=ends, kind=kind), INSERT, NEWEST
-        )
+    yield from _joins(broken, ends)
     for node_id in ends:
         gone = _only_for(state, node_id)
-        if len(gone) <= 4:
-            names = named(state.nodes[i].name for i in gone)
-            yield Candidate(
-                f"Delete {names}",
-                partial(delete, node_ids=gone, heal=False),
-                REMOVE,
-            )
+        yield Candidate(
+            f"Delete {_counted([state.nodes[i].name for i in gone])}",
+            partial(delete, node_ids=gone, heal=False),
+            "delete",
+            REMOVE,
+            choice=node_id,
+        )
 
 
 def several_inputs_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -125,9 +128,23 @@ def several_inputs_repairs(broken: Broken) -> Iterator[Candidate]:
     yield Candidate(
         f"Feed from {first.name} what {extra.name} feeds, and delete {extra.name}",
         lambda s: delete(move_outputs(s, extra.id, first.id), [extra.id]),
+        "feed",
         REBUILD,
     )
-    yield Candidate(f"Delete {extra.name}", lambda s: delete(s, [extra.id]), REMOVE)
+    yield Candidate(f"Delete {extra.name}", lambda s: delete(s, [extra.id]), "delete", REMOVE)
+    joins = [
+        state.nodes[wire.target]
+        for wire in state.wires_from(extra.id)
+        if len(state.nodes[wire.target].inputs) == 2
+    ]
+    gone = [extra, *dict.fromkeys(joins)]
+    if joins:
+        yield Candidate(
+            f"Delete {named(node.name for node in gone)}",
+            lambda s: delete(s, [node.id for node in gone]),
+            "delete",
+            REMOVE,
+        )
 
 
 def several_outputs_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -136,8 +153,10 @@ def several_outputs_repairs(broken: Broken) -> Iterator[Candidate]:
         yield Candidate(
             f"Mark only {broken.state.nodes[node_id].name} as output",
             partial(_only_output, node_id=node_id),
+            "mark",
             OPTION,
             node_id,
+            choice=node_id,
         )
 
 
@@ -146,6 +165,7 @@ def shared_repairs(broken: Broken) -> Iterator[Candidate]:
     yield Candidate(
         f"Give this use of {broken.node.name} a layer of its own",
         lambda state: give_own_layer(state, broken.node.id),
+        "own layer",
         REBUILD,
     )
 
@@ -164,8 +184,36 @@ def _connect(state: DocumentState, source: str, target: str) -> Candidate:
     return Candidate(
         f"Connect {state.nodes[source].name} to {state.nodes[target].name}",
         lambda s: connect(s, source, target),
+        "connect",
         WIRE,
         target,
+        choice=source,
+    )
+
+
+def _projected(broken: Broken, source: str) -> Iterator[Candidate]:
+    """A wire to a layer that joins its inputs, through what makes the shapes equal."""
+    others, own = broken.shapes(), broken.flow.shape(source)
+    if not others or not own or own == others[0] or own[:-1] != others[0][:-1]:
+        return
+    width = others[0][-1]
+    if len(own) == 3:
+        layer = NewLayer("Conv2D", {"filters": width, "kernel_size": [1, 1]})
+    else:
+        layer = NewLayer("Dense", {"units": width})
+    target = broken.node
+
+    def apply(state: DocumentState) -> DocumentState:
+        made = add_chain(state, [layer], after=source)
+        return connect(made.state, made.ids[0], target.id)
+
+    yield Candidate(
+        f"Connect {broken.state.nodes[source].name} to {target.name} through {layer_text(layer)}",
+        apply,
+        "connect",
+        INSERT,
+        target.id,
+        choice=source,
     )
 
 
@@ -176,7 +224,7 @@ def _sources(broken: Broken) -> list[str]:
     place = box_of(node)
     found = []
     for other in state.nodes.values():
-        if not other.flows or other.id == node.id or can_link(state, other.id, node.id):
+        if not other.flows or other.id == node.id or not _may_link(state, other.id, node.id):
             continue
         box = box_of(other)
         behind = 2.0 if box.x >= place.x else 1.0
@@ -185,6 +233,15 @@ def _sources(broken: Broken) -> list[str]:
             (other.id not in resolved.fed, bool(state.wires_from(other.id)), distance, other.id)
         )
     return [node_id for *_, node_id in sorted(found)[:MOST_SOURCES]]
+
+
+def _may_link(state: DocumentState, source: str, target: str) -> bool:
+    """Whether a wire could be drawn if the shapes fitted."""
+    try:
+        connect(state, source, target, check_shapes=False)
+    except StudioError:
+        return False
+    return True
 
 
 def _add_input(broken: Broken, shape: Plain) -> Candidate:
@@ -197,7 +254,11 @@ def _add_input(broken: Broken, shape: Plain) -> Candidate:
         return connect(state, name, target.id)
 
     return Candidate(
-        f"Add Input {shape_list(shape)} in front of {target.name}", apply, INSERT, target.id
+        f"Add Input {shape_list(shape)} in front of {target.name}",
+        apply,
+        "Input",
+        INSERT,
+        target.id,
     )
 
 
@@ -207,16 +268,48 @@ def _whole_net(broken: Broken, shape: Plain) -> Candidate:
     text = named(layer.type_name for layer in every)
     units = layers[-1].config["units"]
     return Candidate(
-        f"Add {text} with {units} units", lambda state: add_chain(state, every).state, INSERT
+        f"Add {text} with {units} units",
+        lambda state: add_chain(state, every).state,
+        "Input",
+        INSERT,
     )
 
 
-def _joined(state: DocumentState, ends: tuple[str, ...], kind: str) -> DocumentState:
+def _joined(
+    state: DocumentState, ends: tuple[str, ...], kind: str, flat: Iterable[str] = ()
+) -> DocumentState:
+    sources = []
+    for node_id in ends:
+        if node_id in flat:
+            made = add_chain(state, [NewLayer("Flatten", {})], after=node_id)
+            state, node_id = made.state, made.ids[0]
+        sources.append(node_id)
     name = new_name(state, kind)
-    state = add_layer(state, kind, after=ends[0])
-    for node_id in ends[1:]:
+    state = add_layer(state, kind, after=sources[0])
+    for node_id in sources[1:]:
         state = connect(state, node_id, name)
     return state
+
+
+def _joins(broken: Broken, ends: tuple[str, ...]) -> Iterator[Candidate]:
+    """Layers that join the ends; Flatten goes in between where their shapes allow nothing else."""
+    shapes = [broken.flow.shape(i) for i in ends]
+    names = named(broken.state.nodes[i].name for i in ends)
+    for kind in ["Add"] * (len(set(shapes)) == 1) + ["Concatenate"]:
+        join = partial(_joined, ends=ends, kind=kind)
+        yield Candidate(f"Join {names} with {kind}", join, kind, INSERT, NEWEST)
+    flat = {
+        i for i, shape in zip(ends, shapes, strict=True) if shape is not None and len(shape) > 1
+    }
+    if flat:
+        join = partial(_joined, ends=ends, kind="Concatenate", flat=flat)
+        text = f"Join {names} with Flatten and Concatenate"
+        yield Candidate(text, join, "Concatenate", INSERT, NEWEST)
+
+
+def _counted(names: list[str], most: int = 4) -> str:
+    """Names in a sentence, or how many where they are many."""
+    return named(names) if len(names) <= most else f"{len(names)} layers from {names[0]} on"
 
 
 def _only_output(state: DocumentState, node_id: str) -> DocumentState:

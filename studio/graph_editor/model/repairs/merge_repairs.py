@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -14,6 +15,7 @@ from studio.graph_editor.model.edits.wires import disconnect
 from studio.graph_editor.model.repairs.candidate import (
     GIVE_UP,
     REBUILD,
+    REMOVE,
     WIRE,
     Broken,
     Candidate,
@@ -24,15 +26,19 @@ from studio.graph_editor.model.repairs.candidate import (
 from studio.graph_editor.model.repairs.shape_repairs import MOST_UPSTREAM, keep_larger
 from studio.graph_editor.model.state import DocumentState, Wire
 
+NARROW = 2
+"""A layer made narrower by more than this factor loses what it could learn."""
+
 
 def merge_repairs(broken: Broken) -> Iterator[Candidate]:
     """Inputs of an Add or Multiply differ in shape."""
     shapes, port = broken.shapes(), broken.problem.port or 0
-    for slot, wanted in ((port, shapes[0]), (0, shapes[port])):
-        yield from _towards(broken, slot, shapes[slot], wanted)
+    for slot, other in _smaller_first(shapes, port):
+        yield from _towards(broken, slot, shapes[slot], shapes[other])
     yield Candidate(
         f"Make {broken.node.name} a Concatenate layer",
         lambda state: switch_type(state, broken.node.id, "Concatenate"),
+        "Concatenate",
         REBUILD,
     )
     yield from _fewer_wires(broken, port)
@@ -46,13 +52,18 @@ def concat_repairs(broken: Broken) -> Iterator[Candidate]:
         for axis in (-1, *range(1, ranks.pop() + 1)):
             if broken.layer.option_values["axis"] != axis:
                 yield set_option(broken.node, {"axis": axis})
-        for slot, other in ((port, shapes[0]), (0, shapes[port])):
+        for slot, other in _smaller_first(shapes, port):
             own = shapes[slot]
-            yield from _towards(broken, slot, own, (*other[:-1], own[-1]))
+            yield from _towards(broken, slot, own, (*shapes[other][:-1], own[-1]))
     yield _flattened(broken, shapes)
     if all(len(shape) in (1, 3) for shape in shapes):
         yield _pooled(broken, shapes)
     yield from _fewer_wires(broken, port)
+
+
+def _smaller_first(shapes: tuple[Shape, ...], port: int) -> list[tuple[int, int]]:
+    """The two inputs that differ, each with the other: to enlarge the smaller one loses nothing."""
+    return sorted(((port, 0), (0, port)), key=lambda slots: prod(shapes[slots[0]]))
 
 
 def _towards(broken: Broken, slot: int, own: Shape, wanted: Shape) -> Iterator[Candidate]:
@@ -65,8 +76,11 @@ def _towards(broken: Broken, slot: int, own: Shape, wanted: Shape) -> Iterator[C
         return
     for node in upstream:
         for option in ("filters", "units"):
-            if option in node.config and node.config[option] != wanted[-1]:
-                yield set_option(node, {option: wanted[-1]}, about=about)
+            width = node.config.get(option)
+            if isinstance(width, int) and width != wanted[-1]:
+                candidate = set_option(node, {option: wanted[-1]}, about=about)
+                narrow = NARROW * wanted[-1] < width
+                yield replace(candidate, rank=REMOVE) if narrow else candidate
         if len(own) == len(wanted) == 3 and own[:2] != wanted[:2]:
             yield from keep_larger(node)
             yield from _steps(broken, node.id, own, wanted)
@@ -78,6 +92,9 @@ def _towards(broken: Broken, slot: int, own: Shape, wanted: Shape) -> Iterator[C
         dense = NewLayer("Dense", {"units": wanted[0]})
         yield insert(wire, [pool] if own[2] == wanted[0] else [pool, dense], where=where)
         yield insert(wire, [flat] if prod(own) == wanted[0] else [flat, dense], where=where)
+    elif len(own) == 1 and len(wanted) == 3 and own[0] == wanted[2]:
+        # A length of 1 is repeated: one number for each channel, wherever in the picture.
+        yield insert(wire, [NewLayer("Reshape", {"target_shape": [1, 1, own[0]]})], where=where)
     elif len(own) == len(wanted) and own[:-1] == wanted[:-1]:
         yield insert(wire, [NewLayer("Dense", {"units": wanted[-1]})], where=where)
     if prod(own) == prod(wanted):
@@ -120,12 +137,14 @@ def _fewer_wires(broken: Broken, port: int) -> Iterator[Candidate]:
             yield Candidate(
                 f"Drop the wire from {name} to {node.name}",
                 partial(disconnect, target=node.id, slot=slot),
+                "disconnect",
                 WIRE,
             )
         else:
             yield Candidate(
                 f"Remove {node.name} and the wire from {name}",
                 partial(_without_merge, node_id=node.id, slot=slot),
+                "give up",
                 GIVE_UP,
             )
 
@@ -143,7 +162,7 @@ def _flattened(broken: Broken, shapes: tuple[Shape, ...]) -> Candidate:
             state = insert(wire, [NewLayer("Flatten", {})]).apply(state)
         return state
 
-    return Candidate(f"Insert Flatten behind {_behind(broken, wires)}", apply, REBUILD)
+    return Candidate(f"Insert Flatten behind {_behind(broken, wires)}", apply, "Flatten", REBUILD)
 
 
 def _pooled(broken: Broken, shapes: tuple[Shape, ...]) -> Candidate:
@@ -155,7 +174,10 @@ def _pooled(broken: Broken, shapes: tuple[Shape, ...]) -> Candidate:
         return state
 
     return Candidate(
-        f"Insert GlobalAveragePooling2D behind {_behind(broken, wires)}", apply, REBUILD
+        f"Insert GlobalAveragePooling2D behind {_behind(broken, wires)}",
+        apply,
+        "GlobalAveragePooling2D",
+        REBUILD,
     )
 
 

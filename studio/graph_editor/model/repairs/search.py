@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TypeAlias
 
 from studio.engine.core.errors import StudioError
@@ -17,7 +18,7 @@ from studio.graph_editor.model.repairs import (
 )
 from studio.graph_editor.model.repairs.bypass_repairs import bypass_repairs
 from studio.graph_editor.model.repairs.candidate import (
-    INSERT,
+    GIVE_UP,
     NEWEST,
     Broken,
     Candidate,
@@ -30,8 +31,14 @@ from studio.graph_editor.model.validation import validate
 
 Generator: TypeAlias = Callable[[Broken], Iterator[Candidate]]
 
+_Cost: TypeAlias = tuple[bool, int, bool, int]
+"""What orders repairs: not valid then, how much it changes, far too large, place among all."""
+
 MOST_FIXES = 6
 MOST_TRIED = 60
+
+MOST_NEW_PARAMETERS = 4_000_000
+"""A repair that adds more stands behind others that change as much, however usual it is."""
 
 GENERATORS: Mapping[str, Generator] = {
     "link.missing": link_repairs.missing_repairs,
@@ -78,26 +85,42 @@ def find_fixes(
 ) -> tuple[Fix, ...]:
     """Repairs of a problem that make the network valid, or move the error strictly downstream.
 
-    Those that make it valid come first, then those that change least, then those that add fewest
-    parameters.
+    Those that make it valid come first, then those that change least, then the most usual, which
+    is the order of the generators. One of each kind is offered; then, where only the user knows
+    which layer is meant, the other choices; removing the layer itself comes last.
     """
     generator = GENERATORS.get(problem.id)
     if generator is None:
         return ()
-    found: list[tuple[tuple[bool, int, int, int], Fix]] = []
-    seen: set[str] = set()
-    for index, candidate in enumerate(_candidates(generator, Broken(state, facts, problem))):
-        if index == MOST_TRIED:
-            break
+    found: list[tuple[_Cost, Candidate, Fix]] = []
+    candidates = _candidates(generator, Broken(state, facts, problem))
+    for index, candidate in enumerate(islice(candidates, MOST_TRIED)):
         tried = _tried(state, facts, report, problem, candidate)
-        if tried is not None and candidate.text not in seen:
-            seen.add(candidate.text)
-            after = tried[1]
-            size = (after.parameters or 0) if candidate.rank == INSERT else 0
-            cost = (not after.is_valid, candidate.rank, size, index)
-            found.append((cost, tried[0]))
+        if tried is not None:
+            fix, after = tried
+            heavy = _added_parameters(report, after) > MOST_NEW_PARAMETERS
+            found.append(((not after.is_valid, candidate.rank, heavy, index), candidate, fix))
     found.sort(key=lambda item: item[0])
-    return tuple(fix for _, fix in found[:MOST_FIXES])
+    return _one_of_each_kind((candidate, fix) for _, candidate, fix in found)
+
+
+def _one_of_each_kind(found: Iterable[tuple[Candidate, Fix]]) -> tuple[Fix, ...]:
+    first: list[Fix] = []
+    others: list[Fix] = []
+    last: list[Fix] = []
+    seen: set[tuple[str, str]] = set()
+    for candidate, fix in found:
+        known = any(kind == candidate.kind for kind, _ in seen)
+        if (candidate.kind, candidate.choice) in seen or (known and not candidate.choice):
+            continue
+        seen.add((candidate.kind, candidate.choice))
+        (last if candidate.rank == GIVE_UP else others if known else first).append(fix)
+    room = max(0, MOST_FIXES - len(first) - len(last))
+    return (*first, *others[:room], *last)[:MOST_FIXES]
+
+
+def _added_parameters(before: Report, after: Report) -> int:
+    return (after.parameters or 0) - (before.parameters or 0)
 
 
 def _candidates(generator: Generator, broken: Broken) -> Iterator[Candidate]:
@@ -126,7 +149,7 @@ def _tried(
         return None
     about = candidate.about or problem.node
     effect = candidate.effect or _effect(state, after, found, about, fresh)
-    return Fix(candidate.text, effect, candidate.apply), found
+    return Fix(candidate.text, effect, candidate.apply, candidate.kind), found
 
 
 def _new_problems(report: Report, found: Report) -> list[Problem]:

@@ -13,6 +13,7 @@ from studio.graph_editor.model.edits.switching import switch_type
 from studio.graph_editor.model.flow import outcome
 from studio.graph_editor.model.repairs.candidate import (
     GIVE_UP,
+    INSERT,
     REBUILD,
     Broken,
     Candidate,
@@ -31,7 +32,7 @@ def rank_repairs(broken: Broken) -> Iterator[Candidate]:
     (shape,), (wire,) = broken.shapes(), broken.wires
     source = next(iter(broken.path_up(wire.source)), None)
     if source is not None and source.type_name == "Flatten":
-        yield remove(source)
+        yield remove(source, INSERT)
     for target in _targets(broken, shape):
         yield insert(wire, [NewLayer("Reshape", {"target_shape": list(target)})])
     yield insert(wire, [NewLayer("Flatten", {})])
@@ -68,6 +69,15 @@ def keep_larger(node: CanvasNode) -> Iterator[Candidate]:
         yield remove(node)
 
 
+def _narrowed(broken: Broken) -> Iterator[Candidate]:
+    """Pooling in front that leaves few enough rows and columns."""
+    shape = broken.shapes()[0]
+    for size in (2, 4, 8, 16):
+        if len(shape) == PICTURE_RANK and min(shape[:2]) >= size:
+            layer = NewLayer("MaxPooling2D", {"pool_size": [size, size]})
+            yield insert(broken.wires[0], [layer])
+
+
 def axis_repairs(broken: Broken) -> Iterator[Candidate]:
     """A dimension is named that the input does not have."""
     rank = len(broken.shapes()[0])
@@ -89,12 +99,13 @@ def reshape_repairs(broken: Broken) -> Iterator[Candidate]:
         for index in range(len(known))
     ]
     tried += [list(each) for each in _pictures(broken, prod(shape))] if len(known) == 3 else []
-    tried += [list(shape)] if len(shape) == 1 else [list(shape), [-1]]
+    tried.append(list(shape))
     for candidate in tried:
         yield set_option(broken.node, {"target_shape": candidate})
     yield Candidate(
         f"Make {broken.node.name} a Flatten layer",
         lambda state: switch_type(state, broken.node.id, "Flatten"),
+        "Flatten",
         REBUILD,
     )
     yield remove(broken.node, GIVE_UP)
@@ -116,6 +127,7 @@ def size_repairs(broken: Broken) -> Iterator[Candidate]:
     if broken.node.type_name == "Input":
         yield set_option(broken.node, {"shape": [28, 28, 1]})
     elif broken.node.inputs:
+        yield from _narrowed(broken)
         yield remove(broken.node, GIVE_UP)
 
 
@@ -158,5 +170,6 @@ def _as_dense(node: CanvasNode) -> Candidate:
     return Candidate(
         f"Make {node.name} a Dense layer with {units} units",
         lambda state: set_options(switch_type(state, node.id, "Dense"), node.id, {"units": units}),
+        "Dense",
         REBUILD,
     )
