@@ -30,7 +30,10 @@ def test_sample_is_copied_here_trained_and_recorded(
     summary = json.loads((tmp_path / said["run"] / "summary.json").read_text("utf-8"))
     assert summary["state"] == "finished"
     measured = glassbox("evaluate", "iris", "--backend", "cpu").out.splitlines()
-    assert measured == [f"test {n}: {said[f'test {n}']}" for n in ("loss", "accuracy")]
+    assert measured[:2] == [f"test {n}: {said[f'test {n}']}" for n in ("loss", "accuracy")]
+    assert measured[2:] == [
+        f"weights: epoch 1, final.safetensors, run {Path(said['run'])}"
+    ]  # fmt: skip
 
 
 def test_json_of_training_names_what_came_out(glassbox: Callable[..., Answer], here: Path) -> None:
@@ -123,6 +126,40 @@ def test_evaluate_measures_the_run_that_is_named(
     assert first["test"] == again["test"] != last["test"]
     for wrong in ("nothere", "iris"):
         assert "this is no run of a training" in refused("evaluate", "iris", "--run", wrong)
+
+
+def test_answers_say_which_weights_they_come_from(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    run = next((here / "iris" / "iris.runs").iterdir())
+    glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--resume")
+    final = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    assert final["weights"]["epoch"] == 3
+    assert final["weights"]["checkpoint"].endswith("final.safetensors")
+    # As a full disk leaves it: the record goes on, the weights do not.
+    for name in ("final", "best", "epoch-0003"):
+        (run / "checkpoints" / f"{name}.safetensors").unlink()
+    text = glassbox("evaluate", "iris", "--backend", "cpu").out.splitlines()
+    assert text[2] == f"weights: epoch 2, epoch-0002.safetensors, run {run.relative_to(here)}"
+    missed = "the run recorded 3 epochs, its weights after epoch 2 were not saved"
+    assert text[3:] == [f"note: {missed}"]
+    (here / "one.csv").write_text("5.1,3.5,1.4,0.2\n", encoding="utf-8")
+    said = glassbox("predict", "iris", "one.csv", "--backend", "cpu").out
+    assert said.splitlines()[-2:] == text[2:]
+    found = glassbox("predict", "iris", "one.csv", "--backend", "cpu", "--json").json["weights"]
+    assert (found["epoch"], found["notes"]) == (2, [missed])
+
+
+def test_newer_runs_without_weights_are_named(glassbox: Callable[..., Answer], here: Path) -> None:
+    run = next((here / "iris" / "iris.runs").iterdir())
+    newer = run.with_name("2999-01-01_00-00-00")
+    newer.mkdir()
+    (newer / "settings.json").write_bytes((run / "settings.json").read_bytes())
+    found = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    assert Path(found["run"]).name == run.name
+    assert found["weights"]["notes"] == [f"the newer run has no weights: {newer.name}"]
+    named = glassbox("evaluate", "iris", "--run", run, "--backend", "cpu", "--json").json
+    assert named["weights"]["notes"] == []
 
 
 def test_changed_network_does_not_take_weights_of_the_old_one(

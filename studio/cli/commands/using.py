@@ -19,8 +19,9 @@ from studio.engine.formats.npz import save_npz
 from studio.engine.train.data.image_input import read_inputs
 from studio.engine.train.devices import open_backend
 from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder, latest_run
+from studio.engine.train.runs import RunFolder, latest_run, list_runs
 from studio.engine.train.trained import Trained
+from studio.engine.train.weights_origin import WeightsOrigin
 
 RunOption = Annotated[
     Path | None,
@@ -37,14 +38,18 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure a trained project on its test part."""
-    folder = run_of(open_project(project), run)
+    opened = open_project(project)
+    folder = run_of(opened, run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
-        found = trained.evaluate()
+        found, origin = trained.evaluate(), origin_of(trained, opened, run)
     if as_json:
-        console.answer_json({"run": str(folder.path), "test": found})
+        console.answer_json(
+            {"run": str(folder.path), "weights": origin.to_json(), "test": found}
+        )  # fmt: skip
         return
     for name, value in found.items():
         console.say(f"test {name}: {value:.4f}")
+    say_origin(origin)
 
 
 def predict(
@@ -69,8 +74,10 @@ def predict(
             f"the file's ending says the form: expected {', '.join(_ENDINGS)}, got {output.name!r}",
             who="predict",
         )
-    folder = run_of(open_project(project), run)
+    opened = open_project(project)
+    folder = run_of(opened, run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
+        origin = origin_of(trained, opened, run)
         read = read_inputs(inputs, trained.input_spec())
         outputs = trained.predict(read.values)
         classes = trained.task.class_names
@@ -79,15 +86,22 @@ def predict(
         _save(output, outputs, read.names, classes)
     if as_json:
         console.answer_json(
-            {"names": list(read.names), "classes": list(classes), "outputs": outputs.tolist()}
+            {
+                "weights": origin.to_json(),
+                "names": list(read.names),
+                "classes": list(classes),
+                "outputs": outputs.tolist(),
+            }
         )
-    elif output is not None:
+        return
+    if output is not None:
         console.say(f"{output}: {outputs.dtype}{list(outputs.shape)}")
     else:
         console.table(("input", "answer"), [
             (name, _answer(_shares(row, classes, logits), classes))
             for name, row in zip(read.names, outputs, strict=True)
         ])  # fmt: skip
+    say_origin(origin)
 
 
 def run_of(project: Project, run: Path | None) -> RunFolder:
@@ -108,6 +122,34 @@ def run_of(project: Project, run: Path | None) -> RunFolder:
             hint=f"glassbox train {word_for(project)}",
         )
     return folder
+
+
+def origin_of(trained: Trained, project: Project, run: Path | None) -> WeightsOrigin:
+    """Where the weights of a run come from; ``run`` is the folder that was named, if one was.
+
+    Raises:
+        DataError: nothing is known of them.
+    """
+    if trained.origin is None:
+        raise DataError("where the weights come from is not known", who=project.name)
+    return trained.origin if run is not None else trained.origin.noted(passed_over(project))
+
+
+def passed_over(project: Project) -> str:
+    """Which newer runs have no weights, in a sentence; empty where the last run has."""
+    used = latest_run(project)
+    newer = [run.name for run in list_runs(project) if used is not None and run.name > used.name]
+    if not newer:
+        return ""
+    count = "the newer run has" if len(newer) == 1 else f"the {len(newer)} newer runs have"
+    return f"{count} no weights: {newer[-1]}"
+
+
+def say_origin(origin: WeightsOrigin) -> None:
+    """Say which weights an answer comes from, and what else to know about them."""
+    console.say(f"weights: {origin.text}")
+    for note in origin.notes:
+        console.say(f"note: {note}")
 
 
 def _shares(row: np.ndarray, classes: tuple[str, ...], logits: bool) -> np.ndarray:

@@ -72,17 +72,35 @@ def load(
     than the header needs. Raises FormatError for anything that breaks the format or a limit.
     """
     with open_source(source, limits, "safetensors") as opened:
-        header = _read_header(opened, limits)
-        metadata = _metadata(header.pop(_METADATA, {}), opened.who)
-        if len(header) > limits.tensors:
-            raise FormatError(
-                f"too many tensors: expected at most {limits.tensors}, got {len(header)}",
-                who=opened.who,
-            )
-        entries = [_entry(name, value, opened.who, limits) for name, value in header.items()]
-        entries.sort()
-        _check_tiling(entries, opened, limits)
+        entries, metadata = _read_entries(opened, limits)
         return {entry.name: _read_tensor(entry, opened) for entry in entries}, metadata
+
+
+def load_names(
+    source: FileOrBytes, limits: Limits = DEFAULT_LIMITS
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The names of the tensors and the metadata, without reading the tensors.
+
+    Checks what `load` checks: a file that is too short is refused here as well.
+    """
+    with open_source(source, limits, "safetensors") as opened:
+        entries, metadata = _read_entries(opened, limits)
+        return tuple(entry.name for entry in entries), metadata
+
+
+def _read_entries(opened: ByteSource, limits: Limits) -> tuple[list[_Entry], dict[str, str]]:
+    """The tensors in the order of their bytes, and the metadata; stands at the data afterwards."""
+    header = _read_header(opened, limits)
+    metadata = _metadata(header.pop(_METADATA, {}), opened.who)
+    if len(header) > limits.tensors:
+        raise FormatError(
+            f"too many tensors: expected at most {limits.tensors}, got {len(header)}",
+            who=opened.who,
+        )
+    entries = [_entry(name, value, opened.who, limits) for name, value in header.items()]
+    entries.sort()
+    _check_tiling(entries, opened, limits)
+    return entries, metadata
 
 
 def _read_header(opened: ByteSource, limits: Limits) -> dict[str, JsonValue]:

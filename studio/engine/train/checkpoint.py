@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError
+from studio.engine.core.errors import CheckpointError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.formats import safetensors
 from studio.engine.formats.byte_source import FileOrBytes
@@ -77,6 +77,11 @@ class Checkpoint:
     callback_arrays: tuple[Mapping[str, Array], ...] = ()
     data_hash: str = ""
 
+    @property
+    def weights_epoch(self) -> int:
+        """Epochs the weights were trained for: fewer than finished where earlier ones came back."""
+        return _weights_epoch(self.position, self.callbacks)
+
     def save(self, path: Path | str) -> None:
         """Write it in one atomic step; FormatError where that fails."""
         tensors = {_TENSOR + name: array for name, array in self.tensors.items()}
@@ -107,19 +112,8 @@ class Checkpoint:
     @classmethod
     def load(cls, source: FileOrBytes) -> Checkpoint:
         """Read one; FormatError for a damaged file, CheckpointError for one of another kind."""
-        who = "checkpoint data" if isinstance(source, bytes) else str(source)
         stored, metadata = safetensors.load(source, LIMITS)
-        if metadata.get("format") != FORMAT:
-            raise CheckpointError("not a checkpoint of Glassbox", who=who)
-        version = metadata.get("version", "")
-        if not version.isdecimal() or len(version) > 6 or int(version) > VERSION:
-            raise CheckpointError(
-                f"written by version {version[:12]!r} of the format, this reads up to {VERSION}",
-                who=who,
-                hint="update Glassbox",
-            )
-        fields = parse_json(metadata.get("state", "").encode("utf-8"), who, LIMITS)
-        reader = _Fields(fields, who)
+        reader = _fields_of(metadata, source)
         callbacks = reader.callbacks()
         return cls(
             {n.removeprefix(_TENSOR): a for n, a in stored.items() if n.startswith(_TENSOR)},
@@ -132,6 +126,65 @@ class Checkpoint:
             tuple(_of_callback(stored, index) for index in range(len(callbacks))),
             reader.text("data_hash"),
         )
+
+
+@dataclass(frozen=True)
+class CheckpointHead:
+    """What a checkpoint says about itself, read without its tensors.
+
+    Attributes:
+        path: the file.
+        position: where the training stood.
+        weights_epoch: epochs the weights were trained for: fewer than finished where a callback
+            put the weights of an earlier epoch back.
+        is_resumable: whether a training can go on from it as if it had never stopped.
+        problem: why it cannot be read; None for a whole file.
+    """
+
+    path: Path
+    position: Position = Position()
+    weights_epoch: int = 0
+    is_resumable: bool = False
+    problem: StudioError | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> CheckpointHead:
+        """The head of a file; damage is said in ``problem``, never raised."""
+        try:
+            names, metadata = safetensors.load_names(path, LIMITS)
+            fields = _fields_of(metadata, path)
+            position = fields.position()
+            epoch = _weights_epoch(position, fields.callbacks())
+        except StudioError as error:
+            return cls(path, problem=error)
+        # Imported weights come without the step block.
+        resumable = f"{_TENSOR}train/step" in names and epoch == position.epoch
+        return cls(path, position, epoch, resumable)
+
+
+def _weights_epoch(
+    position: Position, callbacks: tuple[tuple[str, Mapping[str, object]], ...]
+) -> int:
+    for _, state in callbacks:
+        best = state.get("best_epoch")
+        if state.get("restored") is True and isinstance(best, int):
+            return min(best + 1, position.epoch)
+    return position.epoch
+
+
+def _fields_of(metadata: Mapping[str, str], source: FileOrBytes) -> _Fields:
+    """The state of a checkpoint; CheckpointError for another file or a newer version."""
+    who = "checkpoint data" if isinstance(source, bytes) else str(source)
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError("not a checkpoint of Glassbox", who=who)
+    version = metadata.get("version", "")
+    if not version.isdecimal() or len(version) > 6 or int(version) > VERSION:
+        raise CheckpointError(
+            f"written by version {version[:12]!r} of the format, this reads up to {VERSION}",
+            who=who,
+            hint="update Glassbox",
+        )
+    return _Fields(parse_json(metadata.get("state", "").encode("utf-8"), who, LIMITS), who)
 
 
 def _of_callback(stored: Mapping[str, Array], index: int) -> dict[str, Array]:

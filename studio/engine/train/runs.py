@@ -23,6 +23,7 @@ from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json, parse_json
+from studio.engine.train.checkpoint import CheckpointHead
 from studio.engine.train.project import Project
 from studio.engine.train.project_text import project_text
 
@@ -30,6 +31,8 @@ LIMITS = Limits(file_bytes=256 * MIB, json_bytes=16 * MIB)
 STALE_SECONDS = 3600.0
 
 _CHECKPOINT = re.compile(r"(?:epoch-\d{4,7}|best|last|final)\Z")
+_TO_USE = ("final", "last", "epoch", "best")
+_TO_RESUME = ("last", "epoch", "best", "final")
 _TEMPORARY = re.compile(r"\..{1,100}\.[0-9a-f]{12}\.tmp\Z")
 
 
@@ -157,14 +160,28 @@ class RunFolder:
         with suppress(OSError):
             self.checkpoint_path(name).unlink()
 
+    @property
+    def has_result(self) -> bool:
+        """Whether there is a checkpoint; reads none of them."""
+        return bool(self._files())
+
+    def heads(self) -> tuple[CheckpointHead, ...]:
+        """What every checkpoint says about itself, the one to use first; damaged ones last."""
+        found = (CheckpointHead.read(path) for path in self._files())
+        # A training that is under way removes old ones.
+        there = (head for head in found if head.problem is None or head.path.is_file())
+        return _furthest_first(there, _TO_USE)
+
     def last_checkpoint(self) -> Path | None:
-        """The checkpoint a resumed training goes on from: the newest that is not a pick."""
-        return _newest(p for p in self._files() if p.stem not in ("best", "final"))
+        """The checkpoint a resumed training goes on from: the one trained furthest."""
+        heads = [head for head in self.heads() if head.is_resumable or head.problem is not None]
+        found = _furthest_first(heads, _TO_RESUME)
+        return found[0].path if found else None
 
     def best_result(self) -> Path | None:
-        """The checkpoint to use: the final weights, or else the newest there are."""
-        final = self.checkpoint_path("final")
-        return final if final.is_file() else _newest(self._files())
+        """The checkpoint to use: the one trained furthest, of equals the final weights."""
+        found = self.heads()
+        return found[0].path if found else None
 
     def sweep(self, older_than: float = 0.0) -> int:
         """Remove temporary files that a killed writer left; how many were removed."""
@@ -201,7 +218,7 @@ def list_runs(project: Project) -> list[RunFolder]:
 
 def latest_run(project: Project) -> RunFolder | None:
     """The newest run that has a checkpoint."""
-    usable = [run for run in list_runs(project) if run.best_result() is not None]
+    usable = [run for run in list_runs(project) if run.has_result]
     return usable[-1] if usable else None
 
 
@@ -217,13 +234,20 @@ def _make_unique(root: Path, stamp: str) -> Path:
             return path
 
 
-def _newest(paths: Iterable[Path]) -> Path | None:
-    found: list[tuple[int, str, Path]] = []
-    for path in paths:
-        # A training that is under way removes old ones.
-        with suppress(OSError):
-            found.append((path.stat().st_mtime_ns, path.name, path))
-    return max(found)[2] if found else None
+def _furthest_first(
+    heads: Iterable[CheckpointHead], order: tuple[str, ...]
+) -> tuple[CheckpointHead, ...]:
+    """Checkpoints by the epochs and steps they were trained for; times of files say nothing.
+
+    Of equals the kind named first in ``order`` comes first; damaged ones come last.
+    """
+
+    def key(head: CheckpointHead) -> tuple[bool, int, int, int, str]:
+        position = head.position
+        rank = order.index(head.path.stem.partition("-")[0])
+        return head.problem is None, position.epoch, position.step, -rank, head.path.name
+
+    return tuple(sorted(heads, key=key, reverse=True))
 
 
 def _metrics_record(line: bytes, who: str) -> dict[str, float]:

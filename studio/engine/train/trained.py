@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, FormatError
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.data.image_input import InputSpec
@@ -21,6 +21,7 @@ from studio.engine.train.network import Network
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.samples import Samples
 from studio.engine.train.task import Task
+from studio.engine.train.weights_origin import WeightsOrigin, origin_of_run
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -32,13 +33,20 @@ class Trained:
         network: holds the weights.
         owned: whether closing this closes the network.
         checkpoint: the checkpoint of these weights, if there is one.
+        origin: where they come from, if that is known.
     """
 
     def __init__(
-        self, network: Network, *, owned: bool = False, checkpoint: Checkpoint | None = None
+        self,
+        network: Network,
+        *,
+        owned: bool = False,
+        checkpoint: Checkpoint | None = None,
+        origin: WeightsOrigin | None = None,
     ) -> None:
         self.network = network
         self.checkpoint = checkpoint
+        self.origin = origin
         self.task = network.task
         self._owned = owned
         self._evaluator: Evaluator | None = None
@@ -66,10 +74,19 @@ class Trained:
     @classmethod
     def of_run(cls, run: RunFolder, backend: Backend, task: Task | None = None) -> Trained:
         """The result of a recorded run; ``task`` is made from its settings unless given."""
-        path = run.best_result()
-        if path is None:
-            raise DataError("the run has no checkpoint yet", who=run.name, hint="train it first")
-        return cls.of_checkpoint(task or Task.of_project(run.project()), path, backend)
+        made = task or Task.of_project(run.project())
+        while True:
+            origin = origin_of_run(run)
+            path = origin.checkpoint
+            try:
+                found = cls.of_checkpoint(made, str(path), backend)
+            except FormatError:
+                # A training that goes on removes old checkpoints: the run has a newer one then.
+                if path is not None and path.is_file():
+                    raise
+                continue
+            found.origin = origin
+            return found
 
     def __enter__(self) -> Self:
         return self

@@ -34,6 +34,7 @@ from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
+from studio.engine.train.weights_origin import origin_in_memory
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Outcome: TypeAlias = Literal["finished", "stopped", "early"]
@@ -211,7 +212,8 @@ class Trainer:
     def trained(self) -> Trained:
         """The network as it is now, to evaluate and predict with; shares it with this."""
         checkpoint = None if self._loop is None else self.checkpoint()
-        return Trained(self.network, checkpoint=checkpoint)
+        origin = origin_in_memory(checkpoint, self.run_folder)
+        return Trained(self.network, checkpoint=checkpoint, origin=origin)
 
     def profile(self, steps: int = 20) -> Profile:
         """Run some training steps instrumented, from fresh weights unless it has trained.

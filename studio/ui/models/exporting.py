@@ -161,7 +161,7 @@ class ExportModel:
         run = self._run_of()
         if run is None:
             return "train the network first"
-        return "" if run.best_result() is not None else "the training has no checkpoint yet"
+        return "" if run.has_result else "the training has no checkpoint yet"
 
     def differences(self) -> tuple[str, ...]:
         """What was changed since the training whose weights are meant; empty when nothing was."""
@@ -338,7 +338,7 @@ class ExportModel:
 
     def _need_run(self) -> RunFolder:
         run = self._run_of()
-        if run is None or run.best_result() is None:
+        if run is None or not run.has_result:
             raise DataError("there are no trained weights to export", who="export",
                             hint="train the network first")  # fmt: skip
         return run

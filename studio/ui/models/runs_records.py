@@ -207,7 +207,7 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         float(seconds) if isinstance(seconds, int | float) else None,
         metrics,
         parameters,
-        folder.best_result() is not None,
+        folder.has_result,
         read_notes(folder),
         stamp,
     )

@@ -176,7 +176,8 @@ def test_checkpoints_that_vanish_while_they_are_listed_are_passed_over(
     run = RunFolder.create(saved)
     with Trainer(Task.of_project(saved), cpu, run=run) as trainer:
         trainer.run()
-    (run.checkpoints / "final.safetensors").unlink()
+    for name in ("final", "best"):
+        run.remove_checkpoint(name)
     gone = run.checkpoints / "epoch-0004.safetensors"
     found = run._files()
     assert gone in found

@@ -56,6 +56,7 @@ class EarlyStopping(ProjectCallback):
         self.best = math.inf * self._sign
         self.wait, self.best_epoch, self.stopped_epoch = 0, -1, -1
         self._weights: Weights = {}
+        self._restored = False
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         """Compare, count, and stop when patience is out."""
@@ -81,11 +82,15 @@ class EarlyStopping(ProjectCallback):
         """Put the best weights back."""
         if self.restore_best_weights and self._weights:
             self.training.write_weights(self._weights)
+            self._restored = True
 
     def state(self) -> dict[str, Plain]:
-        """Best value and counts."""
+        """Best value and counts, and whether the best weights have been put back."""
         best = self.best if math.isfinite(self.best) else None
-        return {"best": best, "wait": self.wait, "best_epoch": self.best_epoch}
+        return {
+            "best": best, "wait": self.wait, "best_epoch": self.best_epoch,
+            "restored": self._restored,
+        }  # fmt: skip
 
     def arrays(self) -> Weights:
         """The best weights."""

@@ -1,0 +1,142 @@
+"""Which weights an answer comes from: the run, the checkpoint file and the epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.train.checkpoint import Checkpoint, CheckpointHead
+from studio.engine.train.runs import RunFolder
+
+
+@dataclass(frozen=True)
+class WeightsOrigin:
+    """Where weights come from.
+
+    Attributes:
+        run: folder of the run that trained them; None outside a run.
+        checkpoint: file they were read from; None for those of a network in memory.
+        epoch: epochs they were trained for.
+        step: steps of the next epoch they were trained for.
+        ended: epochs finished when an earlier epoch's weights were put back, else ``epoch``.
+        imported: name of the file they were imported from, empty for trained weights.
+        notes: what else to know about them, one sentence each.
+    """
+
+    run: Path | None
+    checkpoint: Path | None
+    epoch: int
+    step: int = 0
+    ended: int = 0
+    imported: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def trained(self) -> str:
+        """How long they were trained, in a few words, such as ``epoch 5``."""
+        if self.imported:
+            return f"imported from {self.imported}"
+        if self.epoch < self.ended:
+            return f"epoch {self.epoch}, the best of {self.ended}"
+        if not self.epoch and not self.step:
+            return "untrained"
+        steps = f"{self.step} step{'' if self.step == 1 else 's'}"
+        if not self.epoch:
+            return f"{steps} of epoch 1"
+        return f"epoch {self.epoch} and {steps}" if self.step else f"epoch {self.epoch}"
+
+    @property
+    def file(self) -> str:
+        """Name of the checkpoint file; ``not saved`` for weights in memory."""
+        return "not saved" if self.checkpoint is None else self.checkpoint.name
+
+    @property
+    def text(self) -> str:
+        """All of it in a line: epoch, file and run."""
+        where = "" if self.run is None else f", run {self.run}"
+        return f"{self.trained}, {self.file}{where}"
+
+    def noted(self, *notes: str) -> WeightsOrigin:
+        """The same with further notes; empty ones are left out."""
+        return replace(self, notes=(*self.notes, *(note for note in notes if note)))
+
+    def to_json(self) -> dict[str, Plain]:
+        """Plain data, for answers in JSON."""
+        return {
+            "run": None if self.run is None else str(self.run),
+            "checkpoint": None if self.checkpoint is None else str(self.checkpoint),
+            "epoch": self.epoch,
+            "step": self.step,
+            "imported": self.imported,
+            "notes": list(self.notes),
+        }
+
+
+def origin_of_run(run: RunFolder) -> WeightsOrigin:
+    """Which weights a run gives now: those of the checkpoint trained furthest.
+
+    Raises:
+        DataError: it has no checkpoint.
+    """
+    heads = run.heads()
+    if not heads:
+        raise DataError("the run has no checkpoint yet", who=run.name, hint="train it first")
+    head, summary = heads[0], run.summary()
+    source = summary.get("source")
+    imported = source if summary.get("state") == "imported" and isinstance(source, str) else ""
+    position = head.position
+    made = WeightsOrigin(
+        run.path, head.path, head.weights_epoch, _steps(head), position.epoch, imported
+    )  # fmt: skip
+    damaged = [other.path.name for other in heads[1:] if other.problem is not None]
+    notes = [f"{name} is damaged and was left out" for name in sorted(damaged)]
+    recorded = recorded_epochs(run)
+    if not imported and position.epoch < recorded:
+        reason = summary.get("unsaved")
+        why = f": {reason}" if isinstance(reason, str) and reason else ""
+        notes.append(
+            f"the run recorded {recorded} epochs, its weights after epoch {position.epoch} "
+            f"were not saved{why}"
+        )
+    return made.noted(*notes)
+
+
+def origin_in_memory(checkpoint: Checkpoint | None, run: RunFolder | None) -> WeightsOrigin:
+    """Which weights a network in memory has, and the file that holds the same ones.
+
+    Args:
+        checkpoint: state of its training; None before its first step.
+        run: where the training is recorded.
+    """
+    if checkpoint is None:
+        return WeightsOrigin(None if run is None else run.path, None, 0)
+    position, epoch = checkpoint.position, checkpoint.weights_epoch
+    step = position.step if epoch == position.epoch else 0
+    made = WeightsOrigin(None, None, epoch, step, position.epoch)
+    if run is None:
+        return made
+    here = (position.epoch, position.step, epoch)
+    for head in run.heads():
+        place = head.position
+        if head.problem is None and (place.epoch, place.step, head.weights_epoch) == here:
+            made = replace(made, checkpoint=head.path)
+            break
+    return replace(made, run=run.path)
+
+
+def recorded_epochs(run: RunFolder) -> int:
+    """Epochs that the record of a run counts, whether or not their weights were saved."""
+    epochs = run.summary().get("epochs")
+    counted = epochs if isinstance(epochs, int) else 0
+    try:
+        metrics = run.metrics()
+    except (StudioError, OSError):
+        metrics = []
+    return max(counted, int(metrics[-1]["epoch"]) + 1 if metrics else 0)
+
+
+def _steps(head: CheckpointHead) -> int:
+    """Steps of the next epoch; none where an earlier epoch's weights were put back."""
+    return head.position.step if head.weights_epoch == head.position.epoch else 0
