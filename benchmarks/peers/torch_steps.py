@@ -127,25 +127,34 @@ def _sync(device: str) -> None:
 
 
 def train_rows(work: Workload, batch: int, device: str, steps: int) -> list[Row]:
-    """Step times of one workload: eager, fused optimiser, and CUDA graph."""
+    """Step times of one workload: eager, fused optimiser, and CUDA graph.
+
+    The memory is that of a step, the allocator's peak without the samples, as ours is counted.
+    """
     rows = []
     variants = ["eager", "fused"] + (["cuda graph"] if device == "cuda" else [])
     for variant in variants:
         held = _held(device)
         step, loss = _trainer(work, batch, device, variant)
-        found = measure(partial(_block, step, steps, device, loss), steps)
-        memory = (torch.cuda.max_memory_allocated() - held) / 2**20 if device == "cuda" else 0.0
+        block = partial(_block, step, steps, device, loss)
+        found = measure(block, steps)
+        memory = 0.0
+        if device == "cuda":
+            # The first steps try algorithms of convolutions out, which takes more than a step.
+            torch.cuda.reset_peak_memory_stats()
+            block()
+            samples = sum(a.nbytes for a in data(work, batch))
+            memory = (torch.cuda.max_memory_allocated() - held - samples) / 2**20
         rows.append(Row(work.id, batch, f"PyTorch {variant}", found, loss=float(loss().detach()),
                         memory_mib=memory))  # fmt: skip
     return rows
 
 
 def _held(device: str) -> int:
-    """Bytes that earlier measurements still hold, from which the next peak counts."""
+    """Bytes that earlier measurements still hold, which the next peak is counted without."""
     if device != "cuda":
         return 0
     gc.collect()
-    torch.cuda.reset_peak_memory_stats()
     return int(torch.cuda.memory_allocated())
 
 
