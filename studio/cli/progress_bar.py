@@ -120,9 +120,10 @@ class ProgressBar:
 
 def facts(report: TrainingProgress, room: int = 10_000) -> str:
     """The numbers behind the bar, the most wanted first, as many as ``room`` characters hold."""
-    words = [f"ETA {clock(report.eta)}" if report.eta is not None else "ETA -"]
-    words += _numbers(report.metrics)
-    words.append(f"{report.rows_per_second:,.0f} rows/s")
+    left, pace = report.left.seconds, report.rows_per_second
+    words = ["ETA -" if left is None else f"ETA {clock(left)}", *_numbers(report.metrics)]
+    if pace is not None:
+        words.append(f"{pace:,.0f} rows/s")
     while len(words) > 1 and len("  ".join(words)) > room:
         words.pop()
     return "  ".join(words)

@@ -12,6 +12,7 @@ from rich.console import Console
 from studio.cli import console
 from studio.cli.progress_bar import ProgressBar, clock, facts
 from studio.engine.core.signal import Signal
+from studio.engine.train.pace import TimeLeft
 from studio.engine.train.progress import Progress
 
 REPORT = Progress(
@@ -22,7 +23,7 @@ REPORT = Progress(
     total_step=15,
     metrics={"loss": 0.51234, "accuracy": 0.875},
     elapsed=3.0,
-    eta=17.0,
+    left=TimeLeft(17.0),
     rows_per_second=1234.0,
 )
 
@@ -84,7 +85,10 @@ def test_facts_put_the_time_to_go_first_and_fit_the_room() -> None:
     assert facts(REPORT) == "ETA 0:17  loss 0.5123  accuracy 0.8750  1,234 rows/s"
     assert facts(REPORT, 40) == "ETA 0:17  loss 0.5123  accuracy 0.8750"
     assert facts(REPORT, 3) == "ETA 0:17"
-    assert facts(replace(REPORT, eta=None, metrics={"rate": 0.00123}), 20) == "ETA -  rate 0.0012"
+    assert (
+        facts(replace(REPORT, left=TimeLeft(), metrics={"rate": 0.00123}), 20)
+        == "ETA -  rate 0.0012"
+    )
 
 
 def test_bar_in_a_terminal_shows_compiling_then_training(monkeypatch: pytest.MonkeyPatch) -> None:

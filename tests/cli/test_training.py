@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from studio.engine.train import pace
 from studio.engine.train.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -34,6 +36,31 @@ def test_sample_is_copied_here_trained_and_recorded(
     assert measured[2:] == [
         f"weights: epoch 1, final.safetensors, run {Path(said['run'])}"
     ]  # fmt: skip
+
+
+def test_the_pace_and_the_time_are_those_of_the_clock(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "WINDOW_SECONDS", 1e9)
+    began = time.perf_counter()
+    answer = glassbox("train", "iris", "--backend", "cpu", "--epochs", 40)
+    passed = time.perf_counter() - began
+    lines = [line for line in answer.err.splitlines() if line.startswith("epoch ")]
+    assert len(lines) == 40
+    assert " ETA 0:00 " in lines[-1]
+    rows, summary = int(lines[-1].split()[-2].replace(",", "")), _summary(answer)
+    # 120 rows an epoch; the first step is left out, and what follows the last epoch.
+    assert rows * summary["seconds"] == pytest.approx(40 * 120, rel=0.15)
+    assert 0.0 < summary["seconds"] <= passed
+    more = glassbox("train", "iris", "--backend", "cpu", "--epochs", 60, "--resume", "--json").json
+    assert more["total_seconds"] == pytest.approx(summary["seconds"] + more["seconds"], abs=0.01)
+    text = (Path(more["run"]) / "summary.json").read_text("utf-8")
+    assert json.loads(text)["seconds"] == pytest.approx(more["total_seconds"], abs=0.01)
+
+
+def _summary(answer: Answer) -> dict:
+    run = next(line for line in answer.out.splitlines() if line.startswith("run: "))
+    return json.loads((Path(run.removeprefix("run: ")) / "summary.json").read_text("utf-8"))
 
 
 def test_json_of_training_names_what_came_out(glassbox: Callable[..., Answer], here: Path) -> None:

@@ -75,6 +75,7 @@ def train(
                 "run": str(run.path),
                 "epochs": len(result.epochs),
                 "seconds": result.seconds,
+                "total_seconds": result.total_seconds,
                 "outcome": result.outcome,
                 "reason": result.reason,
                 "history": result.history,
@@ -109,7 +110,9 @@ def report(result: TrainingResult, test: dict[str, float], project: Path | None)
         console.say(f"stopped as you asked; go on with: glassbox train {project} --resume")
     elif result.outcome == "early":
         console.say(f"stopped early: {result.reason}")
-    console.say(f"trained {result.steps:,} steps in all, {result.seconds:.1f} s now")
+    whole = result.total_seconds
+    in_all = "" if whole - result.seconds < 0.05 else f", {whole:.1f} s in all"
+    console.say(f"trained {result.steps:,} steps in all, {result.seconds:.1f} s now{in_all}")
     for name, value in test.items():
         console.say(f"test {name}: {value:.4f}")
 

@@ -9,6 +9,7 @@ state: they follow from seed, epoch and step.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +66,7 @@ class Checkpoint:
         callbacks: kind and plain state of every callback, in order.
         callback_arrays: arrays of every callback, in order.
         data_hash: hash of the data set.
+        seconds: seconds of training so far, all parts of the run together.
     """
 
     tensors: Mapping[str, Array]
@@ -76,6 +78,7 @@ class Checkpoint:
     callbacks: tuple[tuple[str, Mapping[str, object]], ...] = ()
     callback_arrays: tuple[Mapping[str, Array], ...] = ()
     data_hash: str = ""
+    seconds: float = 0.0
 
     @property
     def weights_epoch(self) -> int:
@@ -101,6 +104,7 @@ class Checkpoint:
             "history": dict(self.history),
             "callbacks": [[kind, dict(state)] for kind, state in self.callbacks],
             "data_hash": self.data_hash,
+            "seconds": self.seconds,
         }
         metadata = {
             "format": FORMAT,
@@ -125,6 +129,7 @@ class Checkpoint:
             callbacks,
             tuple(_of_callback(stored, index) for index in range(len(callbacks))),
             reader.text("data_hash"),
+            reader.seconds(),
         )
 
 
@@ -226,6 +231,15 @@ class _Fields:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise self.wrong("learning_rate")
+        return float(value)
+
+    def seconds(self) -> float:
+        """How long it trained; 0 where that was not recorded."""
+        value = self._fields.get("seconds", 0.0)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong("seconds")
+        if not 0.0 <= value < math.inf:
+            raise self.wrong("seconds")
         return float(value)
 
     def mapping(self, name: str) -> Mapping[str, Plain]:

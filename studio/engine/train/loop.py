@@ -26,6 +26,10 @@ StepHeard = Callable[[int, dict[str, float]], None]
 class EpochLoop:
     """Runs epochs on the training thread.
 
+    Attributes:
+        measured_seconds: what instrumented steps took so far.
+        measured_rows: rows of those steps.
+
     Args:
         network: what trains.
         feed: its samples.
@@ -45,6 +49,8 @@ class EpochLoop:
         self.bad_step: int | None = None
         self.step_heard: StepHeard | None = None
         self.sampler: StepSampler | None = None
+        self.measured_seconds = 0.0
+        self.measured_rows = 0
         self._network = network
         self._control = control
         self._report = report
@@ -126,7 +132,10 @@ class EpochLoop:
         self._network.live.begin(executable, self.total_step)
         sampler, is_full = self.sampler, batch == self.feed.batch_size
         if sampler is not None and is_full and not counted and sampler.wants():
-            return sampler.run(executable, self.total_step)
+            done = sampler.run(executable, self.total_step)
+            self.measured_seconds += sampler.last_seconds
+            self.measured_rows += done * batch
+            return done
         began = time.perf_counter()
         done = executable.run(steps, None if counted else self._control.interrupts)
         if done:

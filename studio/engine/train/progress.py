@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from studio.engine.train.loop import EpochLoop
+from studio.engine.train.pace import NO_TIME, Pace, TimeLeft, TimeLeftTeller
 
 
 @dataclass(frozen=True)
@@ -19,9 +22,11 @@ class Progress:
         total_step: steps since the beginning, resumed parts included.
         metrics: means over this epoch's rows so far, of the steps whose numbers have arrived.
         learning_rate: rate of the next step.
-        elapsed: seconds since this part of the training began, pauses left out.
-        eta: seconds still to go at the pace so far, or None while that is unknown.
-        rows_per_second: pace so far.
+        elapsed: seconds of training so far, resumed parts included, pauses left out.
+        left: how long it will still take.
+        rows_per_second: rows done by the time they took over the last seconds, stalls and the ends
+            of epochs included; None while that is unknown.
+        rows: rows of an epoch.
     """
 
     epoch: int
@@ -32,8 +37,15 @@ class Progress:
     metrics: Mapping[str, float] = field(default_factory=dict)
     learning_rate: float = 0.0
     elapsed: float = 0.0
-    eta: float | None = None
-    rows_per_second: float = 0.0
+    left: TimeLeft = NO_TIME
+    rows_per_second: float | None = None
+    rows: int = 0
+
+    @property
+    def step_seconds(self) -> float | None:
+        """Seconds a step takes at that pace, its part of an epoch's end included."""
+        pace = self.rows_per_second
+        return self.rows / self.steps / pace if pace and self.steps else None
 
     @property
     def share(self) -> float:
@@ -43,16 +55,21 @@ class Progress:
 
 
 class Stopwatch:
-    """Seconds that passed while it ran; it begins halted."""
+    """Seconds that passed while it ran; it begins halted.
 
-    def __init__(self) -> None:
+    Args:
+        clock: seconds since some moment.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
         self._before = 0.0
         self._since: float | None = None
 
     def start(self) -> None:
         """Go on counting."""
         if self._since is None:
-            self._since = time.perf_counter()
+            self._since = self._clock()
 
     def halt(self) -> None:
         """Stop counting."""
@@ -61,5 +78,91 @@ class Stopwatch:
     @property
     def seconds(self) -> float:
         """Seconds counted so far."""
-        running = 0.0 if self._since is None else time.perf_counter() - self._since
+        running = 0.0 if self._since is None else self._clock() - self._since
         return self._before + running
+
+
+class Reporter:
+    """Makes the reports of one training; on the training thread.
+
+    Attributes:
+        watch: seconds of this part of the training.
+        before: seconds of the parts before.
+
+    Args:
+        epochs: epochs in all.
+        clock: seconds since some moment.
+    """
+
+    def __init__(self, epochs: int, clock: Callable[[], float]) -> None:
+        self.watch = Stopwatch(clock)
+        self.before = 0.0
+        self._epochs = epochs
+        self._pace = Pace()
+        self._teller = TimeLeftTeller()
+        self._rows_before: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all parts of the training."""
+        return self.before + self.watch.seconds
+
+    def begin(self, loop: EpochLoop, epoch: int) -> None:
+        """The first step is about to run, in that epoch."""
+        self._rows_before = self._rows_at(loop, epoch)
+        self.watch.start()
+
+    def control_changed(self, state: str) -> None:
+        """The training stands still, or goes on: only what lies between is its time."""
+        if state == "paused":
+            self.watch.halt()
+        elif state == "running" and self._rows_before is not None:
+            self.watch.start()
+
+    def begin_steps(self) -> None:
+        """The steps of an epoch are about to run."""
+        self._pace.begin_steps(self.watch.seconds)
+
+    def end_steps(self, loop: EpochLoop, epoch: int) -> None:
+        """The steps of an epoch are done; validation and callbacks follow."""
+        self._pace.end_steps(*self._plain(loop, self._rows_at(loop, epoch)))
+
+    def report(
+        self, loop: EpochLoop, epoch: int, *, in_epoch: bool, logs: Mapping[str, float] | None
+    ) -> Progress:
+        """The report of now.
+
+        Args:
+            loop: runs the steps.
+            epoch: epochs finished.
+            in_epoch: whether another has begun.
+            logs: numbers of the epoch that has just ended.
+        """
+        each, steps = len(loop.feed.samples), loop.feed.steps
+        rows = self._rows_at(loop, epoch) if in_epoch else epoch * each
+        self._pace.note(*self._plain(loop, rows))
+        left = self._pace.seconds_left(
+            max(0, self._epochs * each - rows), max(0, self._epochs - epoch)
+        )
+        return Progress(
+            epoch,
+            self._epochs,
+            loop.step if in_epoch else 0,
+            steps,
+            loop.total_step,
+            loop.meter.means() if logs is None else logs,
+            loop.learning_rate,
+            self.seconds,
+            self._teller.tell(left, self.watch.seconds),
+            self._pace.rows_per_second,
+            each,
+        )
+
+    def _rows_at(self, loop: EpochLoop, epoch: int) -> int:
+        """Rows of all epochs whose numbers are there."""
+        return epoch * len(loop.feed.samples) + loop.meter.rows
+
+    def _plain(self, loop: EpochLoop, rows: int) -> tuple[float, int]:
+        """Seconds and rows of this part of the training, without instrumented steps."""
+        before = self._rows_before or 0
+        return self.watch.seconds - loop.measured_seconds, rows - before - loop.measured_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -50,6 +51,13 @@ class RunWriter:
             facts["kernels"] = choices or "shipped"
             before = self._folder.summary()
             self._folder.write_summary({**before, **facts, "state": "running", "reason": ""})
+
+    def seconds(self) -> float:
+        """How long the run trained before, as its summary says; 0 where it does not."""
+        found = {} if self._folder is None else self._folder.summary()
+        seconds = found.get("seconds")
+        is_time = isinstance(seconds, int | float) and 0.0 <= seconds < math.inf
+        return float(seconds) if isinstance(seconds, int | float) and is_time else 0.0
 
     def save(self, name: str, checkpoint: Checkpoint) -> str:
         """Write a checkpoint; its name, empty where it could not be written."""
@@ -115,6 +123,7 @@ def checkpoint_of(
     history: History,
     callbacks: Sequence[Callback],
     learning_rate: float | None,
+    seconds: float,
 ) -> Checkpoint:
     """The checkpoint of a training that stands between two steps.
 
@@ -125,6 +134,7 @@ def checkpoint_of(
         history: record of the epochs.
         callbacks: whose state is kept.
         learning_rate: the rate somebody fixed, or None.
+        seconds: seconds of training so far.
     """
     loop.meter.finish()
     epoch, begun = place
@@ -146,6 +156,7 @@ def checkpoint_of(
         tuple((type(c).__name__, c.state()) for c in callbacks),
         tuple(c.arrays() for c in callbacks),
         network.task.data_hash,
+        seconds,
     )
 
 

@@ -134,6 +134,7 @@ class StepSampler:
     ) -> None:
         self.can_see_interface = interface is not None
         self.cost = 0.0
+        self.last_seconds = 0.0
         self._workers = tuple(workers)
         self._interface = interface
         self._interval = interval
@@ -173,6 +174,7 @@ class StepSampler:
         profile = executable.profile(1, amid_work=True)
         ended = time.perf_counter()
         self._window.instrumented.append(InstrumentedStep(step, begun, ended - begun, profile))
+        self.last_seconds = ended - begun
         self.cost = max(0.0, ended - begun - self._pace) if self._pace else 0.0
         self._due = ended + max(self._interval, self.cost / self._share)
         self.lap("instrumented")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from studio.engine.train.evaluation import Evaluator
 from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
-from studio.engine.train.progress import Progress, Stopwatch
+from studio.engine.train.progress import Progress, Reporter
 from studio.engine.train.recording import RunWriter, checkpoint_of, restore_callbacks, summary_of
 from studio.engine.train.room import require_room
 from studio.engine.train.runs import RunFolder
@@ -54,6 +55,7 @@ class TrainingResult:
         steps: steps of all epochs.
         seconds: time this part took, compiling and pauses left out.
         unsaved: why its last checkpoint could not be written, None when it was.
+        total_seconds: the same of all its parts, those before a resume included.
     """
 
     outcome: Outcome
@@ -63,6 +65,7 @@ class TrainingResult:
     steps: int
     seconds: float
     unsaved: StudioError | None = None
+    total_seconds: float = 0.0
 
     @property
     def last(self) -> dict[str, float]:
@@ -95,6 +98,7 @@ class Trainer:
         callbacks: further callbacks, called before those of the settings.
         network: continue with a network that has weights; stays the caller's.
         initial_epoch: number of the first epoch.
+        clock: seconds since some moment.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class Trainer:
         callbacks: Sequence[Callback] = (),
         network: Network | None = None,
         initial_epoch: int = 0,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.task = task
         self.run_folder = run
@@ -124,13 +129,13 @@ class Trainer:
         self._resumed: Checkpoint | None = None
         self._weights: dict[str, Array] | None = None
         self._slots: Checkpoint | None = None
-        self._watch = Stopwatch()
+        self._reporter = Reporter(task.settings.epochs, clock)
+        self.control.changed.connect(self._reporter.control_changed)
         self._place = _Place(initial_epoch)
         self._loop: EpochLoop | None = None
         self._sampler: StepSampler | None = None
         self._evaluator = Evaluator(self.network)
         self._thread: threading.Thread | None = None
-        self._steps_before = 0
 
     def __enter__(self) -> Self:
         return self
@@ -145,8 +150,12 @@ class Trainer:
 
     # -- for the caller -------------------------------------------------------------------------
 
-    def resume(self, checkpoint: Path | str | Checkpoint) -> None:
+    def resume(self, checkpoint: Path | str | Checkpoint, seconds: float = 0.0) -> None:
         """Go on from a checkpoint when `run` is called.
+
+        Args:
+            checkpoint: a file, or what was read from it.
+            seconds: how long the run trained before, where more is known than files say.
 
         Raises:
             CheckpointError: it belongs to another seed, batch size or data set.
@@ -165,6 +174,7 @@ class Trainer:
                     hint="train anew, or set it back",
                 )
         self._resumed = found
+        self._reporter.before = max(seconds, found.seconds, self._writer.seconds())
 
     def begin_with(self, weights: Mapping[str, Array], state: Checkpoint | None = None) -> None:
         """Start from given weights when `run` is called.
@@ -189,7 +199,7 @@ class Trainer:
             self._summarise("failed", str(error))
             raise
         finally:
-            self._watch.halt()
+            self._reporter.watch.halt()
             self.control.end()
         return result
 
@@ -261,6 +271,11 @@ class Trainer:
         return self.task.settings.epochs
 
     @property
+    def seconds(self) -> float:
+        """Seconds of training so far, resumed parts included, pauses left out."""
+        return self._reporter.seconds
+
+    @property
     def learning_rate(self) -> float:
         """Rate of the next step."""
         return self.loop.learning_rate
@@ -313,7 +328,7 @@ class Trainer:
         place = self._place
         return checkpoint_of(
             self.network, self.loop, (place.epoch, place.in_epoch), self.history, self.callbacks,
-            self.control.learning_rate,
+            self.control.learning_rate, self._reporter.seconds,
         )  # fmt: skip
 
     # -- the training ---------------------------------------------------------------------------
@@ -334,6 +349,7 @@ class Trainer:
         self._writer.begin(backend.device, self.task.data_hash, backend.choices)
         self._prepare()
         settings, place = self.task.settings, self._place
+        self._reporter.begin(self.loop, place.epoch)
         outcome: Outcome = "finished"
         while place.epoch < settings.epochs:
             if not self._epoch(place.epoch):
@@ -346,7 +362,7 @@ class Trainer:
             self.save_checkpoint("last")
         for callback in self.callbacks:
             callback.on_train_end()
-        self._watch.halt()
+        self._reporter.watch.halt()
         if outcome != "stopped":
             self.save_checkpoint("final")
         result = TrainingResult(
@@ -355,8 +371,9 @@ class Trainer:
             dict(self.history.history),
             tuple(self.history.epoch),
             self.loop.total_step,
-            self._watch.seconds,
+            self._reporter.watch.seconds,
             self._writer.unsaved,
+            self._reporter.seconds,
         )
         self._summarise(outcome, place.stop_reason)
         return result
@@ -388,8 +405,6 @@ class Trainer:
         loop.begin(0)
         if self._resumed is not None:
             self._take_back(self._resumed, loop)
-        self._steps_before = loop.total_step
-        self._watch.start()
 
     def _warm_up(self, loop: EpochLoop) -> None:
         """Take optimiser slots and the count of steps from a training before."""
@@ -421,7 +436,9 @@ class Trainer:
         if settings.stop_on_nan:
             place.snapshot = snapshot_of(self.network)
             place.snapshot_step, place.snapshot_total = loop.step, loop.total_step
+        self._reporter.begin_steps()
         whole = loop.run(epoch, settings.shuffle)
+        self._reporter.end_steps(loop, epoch)
         if loop.bad_step is not None and settings.stop_on_nan:
             raise self._cause(epoch, loop.bad_step)
         if not whole and (loop.bad_step is None or self.control.stop_wanted):
@@ -452,30 +469,17 @@ class Trainer:
             callback.on_train_batch_end(step, logs)
 
     def _report(self, logs: Mapping[str, float] | None = None) -> None:
-        loop, place, settings = self.loop, self._place, self.task.settings
-        steps, seconds = loop.feed.steps, self._watch.seconds
-        done = loop.total_step - self._steps_before
-        step = loop.step if place.in_epoch else 0
-        left = max(0, (settings.epochs - place.epoch) * steps - step)
-        rows = done * len(loop.feed.samples) / steps
-        self.progress.emit(
-            Progress(
-                place.epoch,
-                settings.epochs,
-                step,
-                steps,
-                loop.total_step,
-                logs if logs is not None else loop.meter.means(),
-                loop.learning_rate,
-                seconds,
-                left * seconds / done if done else None,
-                rows / seconds if seconds else 0.0,
-            )
-        )
+        place, report = self._place, self._reporter.report
+        self.progress.emit(report(self.loop, place.epoch, in_epoch=place.in_epoch, logs=logs))
 
     def _summarise(self, state: str, reason: str) -> None:
         steps = 0 if self._loop is None else self._loop.total_step
         found = summary_of(
-            state, reason, self.network.backend.device, self.history, steps, self._watch.seconds
+            state,
+            reason,
+            self.network.backend.device,
+            self.history,
+            steps,
+            self._reporter.seconds,
         )
         self._writer.end(found)

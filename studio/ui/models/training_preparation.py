@@ -114,9 +114,9 @@ def prepare(
     if plan.run is not None:
         run.write_json("settings.json", project.to_json())
     done = 0 if checkpoint is None else checkpoint.position.total_step
-    recorder = TrainingRecorder(run.path, done, curves.elapsed, told)
+    recorder = TrainingRecorder(run.path, done, told)
     try:
-        trainer = _trainer(task, opened.backend, run, recorder, checkpoint)
+        trainer = _trainer(task, opened.backend, run, recorder, (checkpoint, curves.elapsed))
     except StudioError as error:
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
@@ -129,13 +129,14 @@ def _trainer(
     backend: Backend,
     run: RunFolder,
     recorder: TrainingRecorder,
-    checkpoint: Checkpoint | None,
+    before: tuple[Checkpoint | None, float],
 ) -> Trainer:
     trainer = Trainer(task, backend, run=run, callbacks=[recorder])
     recorder.attach(trainer)
+    checkpoint, seconds = before
     if checkpoint is not None:
         try:
-            trainer.resume(checkpoint)
+            trainer.resume(checkpoint, seconds)
         except BaseException:
             trainer.close()
             raise

@@ -61,13 +61,6 @@ class EpochEnded:
 
 
 @dataclass(frozen=True)
-class EpochGap:
-    """The training did something else than steps for so many seconds between two epochs."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Said:
     """A sentence for the user; ``is_warning`` where something is wrong."""
 
@@ -75,7 +68,7 @@ class Said:
     is_warning: bool = False
 
 
-News: TypeAlias = "Begun | StepChunk | EpochEnded | EpochGap | Mark | Progress | Compiling | Said"
+News: TypeAlias = "Begun | StepChunk | EpochEnded | Mark | Progress | Compiling | Said"
 
 
 class TrainingRecorder(Callback):
@@ -84,15 +77,14 @@ class TrainingRecorder(Callback):
     Args:
         folder: of the run, for its files.
         done: steps done before this part of the training.
-        elapsed: seconds of training before it.
         told: called after something was put in the queue; must only pass that on.
     """
 
-    def __init__(self, folder: Path, done: int, elapsed: float, told: Callable[[], object]) -> None:
+    def __init__(self, folder: Path, done: int, told: Callable[[], object]) -> None:
         self.news: deque[News] = deque()
         self._folder = folder
         self._done = done
-        self._relative = elapsed
+        self._relative = 0.0
         self._told = told
         self._trainer: Trainer | None = None
         self._writer: StepsWriter | None = None
@@ -102,7 +94,6 @@ class TrainingRecorder(Callback):
         self._batch = 0
         self._metrics: tuple[str, ...] = ()
         self._since = 0.0
-        self._between_epochs = False
         # Wall time that never goes back, whatever is done to the system's clock.
         self._offset = time.time() - time.perf_counter()
 
@@ -144,7 +135,7 @@ class TrainingRecorder(Callback):
         feed = loop.feed
         size = EpochSize(feed.steps, feed.batch_size, len(feed.samples))
         self._metrics = (*loop.meter.labels, RATE)
-        self._since = time.perf_counter()
+        self._skip()
         begun = Begun(size, self._metrics, self._done, self._now())
         self.news.append(begun)
         header = StepsHeader(self._metrics, size, begun.wall)
@@ -155,10 +146,7 @@ class TrainingRecorder(Callback):
 
     def on_epoch_begin(self, epoch: int) -> None:
         """Count what lies between two epochs apart from their steps."""
-        if self._between_epochs:
-            self.news.append(EpochGap(time.perf_counter() - self._since))
-        self._between_epochs = False
-        self._skip(counted=True)
+        self._skip()
 
     def on_train_batch_end(self, batch: int, logs: Logs) -> None:
         """Keep the numbers of a step."""
@@ -168,7 +156,6 @@ class TrainingRecorder(Callback):
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         """Pass the numbers of an epoch on."""
         self._flush()
-        self._between_epochs = True
         if self._trainer is not None:
             self.news.append(EpochEnded(self._trainer.loop.total_step, dict(logs)))
         self._told()
@@ -198,8 +185,7 @@ class TrainingRecorder(Callback):
 
     def _state_changed(self, state: ControlState) -> None:
         if state == "running":
-            # The time it stood still is nobody's.
-            self._skip(counted=False)
+            self._skip()
         elif self._writer is not None:
             self._flush()
             self._write(self._record)
@@ -210,12 +196,10 @@ class TrainingRecorder(Callback):
     def _now(self) -> float:
         return time.perf_counter() + self._offset
 
-    def _skip(self, *, counted: bool) -> None:
-        """Begin to count the time of steps now; what passed before is training time or not."""
-        now = time.perf_counter()
-        if counted and self._since:
-            self._relative += now - self._since
-        self._since = now
+    def _skip(self) -> None:
+        """The steps that come begin now, whatever passed since the last."""
+        if self._trainer is not None:
+            self._since, self._relative = time.perf_counter(), self._trainer.seconds
 
     def _flush(self) -> None:
         """Make a chunk of the steps heard since the last."""
@@ -230,13 +214,12 @@ class TrainingRecorder(Callback):
         names = self._metrics[:-1]
         values[:, :-1] = [[logs[name] for name in names] for logs in rows]
         values[:, -1] = self._rates(first, done)
-        began = self._relative
-        self._relative += now - self._since
+        relative = trainer.seconds
         chunk = StepChunk(
             first, values, (self._since + self._offset, now + self._offset),
-            (began, self._relative),
+            (self._relative, relative),
         )  # fmt: skip
-        self._since = now
+        self._since, self._relative = now, relative
         self.news.append(chunk)
         self._unwritten.append(chunk)
         if now - self._written >= WRITE_SECONDS:

@@ -20,9 +20,8 @@ from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 from studio.ui.models.training_device import Device, LentContext
 from studio.ui.models.training_network import SharedNetwork
-from studio.ui.models.training_pace import Pace, TimeLeftTeller
 from studio.ui.models.training_preparation import Plan, Prepared, prepare
-from studio.ui.models.training_recorder import Begun, EpochEnded, EpochGap, News, Said
+from studio.ui.models.training_recorder import Begun, EpochEnded, News, Said
 from studio.ui.models.training_relay import Relay
 from studio.ui.models.training_state import BUSY, Compiling, Ending, Standing, State
 
@@ -74,8 +73,6 @@ class TrainingSession:
         self._dataset = dataset
         self._said = said
         self._relay = Relay(scheduler, NEWS_SECONDS, self._take_news)
-        self._pace = Pace()
-        self._left = TimeLeftTeller()
         self._lock = Lock()
         self._entered = False
         self._abandoned = False
@@ -265,13 +262,10 @@ class TrainingSession:
         curves = made.curves
         if isinstance(news, StepChunk):
             curves.add(news)
-            self._pace.add(len(news.values), news.relative[1] - news.relative[0])
         elif isinstance(news, Progress):
-            self._take_progress(curves, news)
+            self._take_progress(news)
         elif isinstance(news, EpochEnded):
             curves.add_epoch(news.step, news.numbers)
-        elif isinstance(news, EpochGap):
-            self._pace.add_gap(news.seconds)
         elif isinstance(news, Begun):
             curves.begin_part(news.size, news.metrics, news.step, news.wall)
             if self.state == "preparing":
@@ -286,20 +280,12 @@ class TrainingSession:
         elif isinstance(news, Said):
             self._said(news.text, news.is_warning)
 
-    def _take_progress(self, curves: RunCurves, news: Progress) -> None:
-        each, size = self._pace.step_seconds, curves.size
-        items = None if each is None or size is None else size.items / size.steps / each
-        epochs = max(0, news.epochs - news.epoch)
-        steps = max(0, epochs * news.steps - news.step)
-        left = self._left.tell(self._pace.seconds_left(steps, epochs), curves.elapsed)
-        counts = self._counts_batches(news.steps)
-        self.standing = Standing.of(news, curves.elapsed, items, left, counts_batches=counts)
-
-    def _counts_batches(self, steps: int) -> bool:
-        """Whether a batch is still the one under way when it is read; with some inertia."""
-        epoch = self._pace.seconds_left(steps, 1)
+    def _take_progress(self, news: Progress) -> None:
+        pace = news.rows_per_second
+        # A batch counts where it is still the one under way when it is read; with some inertia.
         least = FLYING_SECONDS if self.standing.counts_batches else 2.0 * FLYING_SECONDS
-        return epoch is None or epoch >= least
+        counts = not pace or news.rows / pace >= least
+        self.standing = Standing.of(news, counts_batches=counts)
 
     def _follow_control(self, made: Prepared) -> None:
         """Show the state the training thread is in."""
@@ -324,7 +310,7 @@ class TrainingSession:
         result = future.result()
         state: State = "stopped" if result.outcome == "stopped" else "finished"
         self._finish(
-            Ending(state, result.reason, None, result.last, made.curves.elapsed, result.unsaved)
+            Ending(state, result.reason, None, result.last, result.total_seconds, result.unsaved)
         )
 
     def _failed(self, error: StudioError) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train.pace import NO_TIME, TimeLeft
 from studio.engine.train.progress import Progress
-from studio.ui.models.training_pace import TimeLeft
 
 State: TypeAlias = Literal[
     "idle", "preparing", "running", "pausing", "paused", "stopping", "finished", "stopped", "failed"
@@ -30,9 +30,6 @@ WORDS: Mapping[State, str] = {
 
 BUSY: frozenset[State] = frozenset({"preparing", "running", "pausing", "paused", "stopping"})
 """States in which a training is under way."""
-
-
-NO_TIME = TimeLeft()
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,7 @@ class Standing:
         metrics: means over this epoch so far.
         learning_rate: of the next step.
         items_per_second: pace, or None while it is not known.
+        step_seconds: seconds a step takes at that pace.
         elapsed: seconds of training.
         left: how long it will still take.
         counts_batches: an epoch takes long enough for its batches to be counted while it runs.
@@ -71,20 +69,13 @@ class Standing:
     metrics: Mapping[str, float] = field(default_factory=dict)
     learning_rate: float = 0.0
     items_per_second: float | None = None
+    step_seconds: float | None = None
     elapsed: float = 0.0
     left: TimeLeft = NO_TIME
     counts_batches: bool = True
 
     @classmethod
-    def of(
-        cls,
-        progress: Progress,
-        elapsed: float,
-        items_per_second: float | None,
-        left: TimeLeft,
-        *,
-        counts_batches: bool,
-    ) -> Standing:
+    def of(cls, progress: Progress, *, counts_batches: bool) -> Standing:
         """The standing after a report."""
         return cls(
             min(progress.epoch + 1, progress.epochs),
@@ -95,9 +86,10 @@ class Standing:
             progress.share,
             dict(progress.metrics),
             progress.learning_rate,
-            items_per_second,
-            elapsed,
-            left,
+            progress.rows_per_second,
+            progress.step_seconds,
+            progress.elapsed,
+            progress.left,
             counts_batches,
         )
 

@@ -262,7 +262,7 @@ class StatusBar(QWidget):
         self._facts["device"].show_fact(status_facts.device_fact(self._studio))
 
     def _show_step(self) -> None:
-        self._facts["step"].show_fact(status_facts.step_fact(self._studio))
+        self._facts["step"].show_fact(status_facts.step_fact(self._studio, self._tick.standing))
 
     def _show_compile(self) -> None:
         result = self._studio.compilation.result

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from studio.engine.runtime.free_memory import free_memory
 from studio.ui.kit import numbers
+from studio.ui.models.step_bar import StepBar
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import Standing
 from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
@@ -109,23 +110,37 @@ def device_fact(studio: Studio) -> Fact:
     return Fact(name, "\n".join(tip for tip in tips if tip), "chip")
 
 
-def step_fact(studio: Studio) -> Fact:
-    """How long a step takes."""
+def step_fact(studio: Studio, standing: Standing) -> Fact:
+    """How long a step takes: by the clock while it trains, else as the profiler measured it.
+
+    Args:
+        studio: the models.
+        standing: how the training stood when it was looked at.
+    """
     profiling = studio.profiling
-    bar = profiling.bar
+    bar, by_clock = profiling.bar, standing.step_seconds
     if studio.training.is_busy and (profiling.frozen or not profiling.is_live):
         # What was measured before is of another training, or of another time in this one.
         bar = None
-    if bar is not None and bar.seconds > 0:
-        steps = bar.plain_steps + bar.instrumented_steps
-        tip = f"Measured over {numbers.counted(steps, 'step')}"
-        if bar.sees_studio:
-            tip += f"; the studio's own share is {numbers.share(bar.share('studio'), 2)}"
-        return Fact(f"{numbers.duration(bar.seconds)}/step", tip, "clock")
-    rate = studio.training.standing.items_per_second
-    if rate:
-        return Fact(numbers.quantity(rate, " samples/s"), "Pace of the training", "clock")
+    measured = "" if bar is None or bar.seconds <= 0 else _measured_text(bar)
+    if standing.items_per_second and by_clock and (studio.training.is_busy or not measured):
+        tip = (
+            f"{numbers.quantity(standing.items_per_second)} samples/s by the clock over the last "
+            "seconds, ends of epochs included"
+        )
+        return Fact(f"{numbers.duration(by_clock)}/step", f"{tip}\n{measured}".rstrip(), "clock")
+    if bar is not None and measured:
+        return Fact(f"{numbers.duration(bar.seconds)}/step", measured, "clock")
     return Fact("")
+
+
+def _measured_text(bar: StepBar) -> str:
+    """What the profiler says of a step."""
+    steps = numbers.counted(bar.plain_steps + bar.instrumented_steps, "step")
+    text = f"The step alone: {numbers.duration(bar.seconds)}, measured over {steps}"
+    if bar.sees_studio:
+        text += f"; the studio's own share is {numbers.share(bar.share('studio'), 2)}"
+    return text
 
 
 def progress_fact(studio: Studio, standing: Standing, *, brief: bool) -> Fact:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import ParameterError
+from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
+from studio.ui.models.curves_recorded import load_curves
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project
 from tests.ui.models.training_bench import TrainingBench
 
@@ -58,6 +60,42 @@ def test_a_finished_training_goes_on_for_as_many_epochs_again(bench: TrainingBen
     assert bench.model.run.project().training.epochs == 6
     with pytest.raises(ParameterError, match="all 6 epochs are done"):
         bench.model.go_on(6)
+
+
+def test_the_time_of_a_run_is_that_of_all_its_parts(bench: TrainingBench) -> None:
+    bench.train()
+    run = bench.model.run
+    assert run is not None
+    first = run.summary()["seconds"]
+    assert isinstance(first, float)
+    # As if that part had taken a minute more.
+    run.write_summary({**run.summary(), "seconds": first + 60.0})
+    bench.model.go_on()
+    bench.until_state("finished")
+    bench.until(lambda: len(bench.endings) == 2)
+    whole = run.summary()["seconds"]
+    assert whole > first + 60.0
+    assert bench.endings[-1].seconds == pytest.approx(whole, abs=1e-3)
+    assert bench.model.standing.elapsed > first + 60.0
+    curves = load_curves(run)
+    assert first + 60.0 < curves.elapsed <= whole + 1e-3
+
+
+def test_a_run_that_was_killed_knows_the_time_of_its_last_checkpoint(bench: TrainingBench) -> None:
+    bench.train()
+    run = bench.model.run
+    assert run is not None
+    whole = run.summary()["seconds"]
+    path = run.last_checkpoint()
+    assert path is not None
+    kept = Checkpoint.load(path).seconds
+    assert 0.0 < kept <= whole
+    run.write_summary({"state": "running", "started": run.name})
+    (run.path / "steps.bin").unlink()
+    bench.model.go_on()
+    bench.until_state("finished")
+    bench.until(lambda: len(bench.endings) == 2)
+    assert run.summary()["seconds"] > kept
 
 
 def test_a_run_goes_on_with_the_network_it_had(bench: TrainingBench) -> None:

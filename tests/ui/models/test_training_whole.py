@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studio.engine.train import pace
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.runs import list_runs
 from studio.engine.train.trained import Trained
+from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models.curves import RATE
 from studio.ui.models.curves_recorded import load_curves
+from studio.ui.models.series_file import read_steps
 from studio.ui.models.training_state import BUSY, STATES, WORDS
 from tests.engine.train.small_tasks import equal_bytes
 from tests.ui.models.training_bench import TrainingBench
@@ -123,11 +126,38 @@ def test_two_trainings_of_one_seed_give_the_same_weights(bench: TrainingBench) -
     assert len(list_runs(bench.document.project())) == 2
 
 
+def test_the_pace_is_that_of_the_recorded_steps(
+    bench: TrainingBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "WINDOW_SECONDS", 1e9)
+    monkeypatch.setattr(pace, "_APART", 0.0)
+    document = bench.document
+    document.apply("More", set_training(document.state, {"epochs": 30}))
+    bench.train()
+    standing, run = bench.model.standing, bench.model.run
+    assert run is not None
+    content = read_steps(run.path)
+    assert content is not None
+    assert len(content.records) == standing.steps == 150
+    times = content.records["relative"].astype(np.float64)
+    # The first step is left out, and the end of the last epoch counts.
+    rows = 30 * content.header.size.items - content.header.size.batch
+    assert standing.items_per_second == pytest.approx(rows / (standing.elapsed - times[0]), rel=0.1)
+    assert standing.elapsed >= times[-1] - 1e-3
+    assert standing.step_seconds == pytest.approx(
+        content.header.size.items / 5 / standing.items_per_second
+    )
+    summary = run.summary()
+    assert summary["seconds"] == pytest.approx(bench.endings[0].seconds, abs=1e-3)
+    assert bench.endings[0].seconds >= standing.elapsed
+
+
 def test_time_left_is_told_once_there_is_a_pace(long: TrainingBench) -> None:
     long.model.start()
     long.until(lambda: long.model.standing.left.seconds is not None)
     standing = long.model.standing
-    assert standing.steps >= 20
+    assert standing.step_seconds is not None
+    assert standing.step_seconds > 0
     assert standing.items_per_second is not None
     assert standing.items_per_second > 0
     assert long.model.state in BUSY

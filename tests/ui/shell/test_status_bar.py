@@ -157,13 +157,11 @@ def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: Ma
     document, training = compiled.studio.document, compiled.studio.training
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     compiled.studio.preferences.set("backend", "cpu")
-    # Where steps are measured, the time of one takes the place of the pace.
-    compiled.studio.preferences.set("profile_live", False)
     training.start()
     qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=30_000)
     qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=10_000)
     qtbot.waitUntil(lambda: text(compiled, "loss").startswith("Loss "), timeout=10_000)
-    qtbot.waitUntil(lambda: text(compiled, "step").endswith("samples/s"), timeout=10_000)
+    qtbot.waitUntil(lambda: text(compiled, "step").endswith("/step"), timeout=10_000)
     training.stop()
     qtbot.waitUntil(lambda: text(compiled, "state") == "Stopped", timeout=20_000)
     assert text(compiled, "progress") == ""
@@ -175,34 +173,59 @@ def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: Ma
     qtbot.waitUntil(lambda: abs(shown() - latest) <= 1e-3 * abs(latest))
 
 
-def test_the_time_of_a_step_is_of_the_training_under_way(
+def test_the_bars_above_and_below_tell_of_the_same_pace(qtbot: QtBot, compiled: MainWindow) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
+    compiled.studio.preferences.set("backend", "cpu")
+    above, below = compiled.findChild(ProgressView), compiled.status.button("step")
+    training.start()
+    seen = set()
+    while len(seen) < 4:
+        qtbot.waitUntil(lambda: "/s" in above.pace and above.pace not in seen, timeout=60_000)
+        seen.add(above.pace)
+        standing = training.standing
+        assert standing.items_per_second
+        assert standing.step_seconds
+        pace = above.pace.partition(" samples/s")[0]
+        assert pace in below.toolTip()
+        items = training.curves.size.items / training.curves.size.steps
+        assert standing.items_per_second * standing.step_seconds == pytest.approx(items)
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
+
+
+def test_the_time_of_a_step_is_that_of_the_clock_while_it_trains(
     qtbot: QtBot, compiled: MainWindow
 ) -> None:
     document, training = compiled.studio.document, compiled.studio.training
-    profiling = compiled.studio.profiling
+    profiling, step = compiled.studio.profiling, compiled.status.button("step")
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     compiled.studio.preferences.set("backend", "cpu")
 
-    def says(what: str) -> None:
-        qtbot.waitUntil(lambda: text(compiled, "step").endswith(what), timeout=30_000)
+    def says(what: str, *, also: bool) -> None:
+        qtbot.waitUntil(lambda: step.text().endswith("/step"), timeout=60_000)
+        qtbot.waitUntil(lambda: "by the clock" in step.toolTip(), timeout=60_000)
+        qtbot.waitUntil(lambda: (what in step.toolTip()) is also, timeout=60_000)
 
     training.start()
-    says("/step")
+    says("The step alone", also=True)
     training.stop()
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
+    assert profiling.bar is not None
+    qtbot.waitUntil(lambda: step.toolTip().startswith("The step alone"), timeout=60_000)
     profiling.set_quiet(True)
     training.start()
-    says("samples/s")
+    says("The step alone", also=False)
     profiling.set_quiet(False)
-    says("/step")
+    says("The step alone", also=True)
     training.pause()
-    qtbot.waitUntil(lambda: training.state == "paused", timeout=20_000)
+    qtbot.waitUntil(lambda: training.state == "paused", timeout=60_000)
     profiling.set_frozen(True)
-    says("samples/s")
+    says("The step alone", also=False)
     profiling.set_frozen(False)
-    says("/step")
+    says("The step alone", also=True)
     training.stop()
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
 
 
 def test_the_bars_above_and_below_tell_of_the_same_batch(

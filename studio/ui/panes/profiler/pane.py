@@ -289,6 +289,11 @@ class ProfilerPane(PaneFrame):
         self._head.setText(
             f"{numbers.duration(bar.seconds)} a step" if bar is not None else "measuring…"
         )
+        self._head.setToolTip(
+            "The mean of steps with full batches; ends of epochs are not in it"
+            if bar is not None
+            else ""
+        )
         self._show_subject()
         self._table.set_rows(self._filter.apply(rows))
         self._card.take(rows)

@@ -1,4 +1,4 @@
-"""Pace and time left: medians of known steps, hidden at first, without unexplained jumps."""
+"""News of a training come in portions, and what differs between two networks is said."""
 
 from __future__ import annotations
 
@@ -8,66 +8,8 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.ui.models.scheduling import ManualScheduler, Work
-from studio.ui.models.training_pace import BATCHES, FIRST, Pace, TimeLeftTeller
 from studio.ui.models.training_relay import Relay
 from studio.ui.models.training_staleness import graph_difference
-
-
-def test_there_is_no_pace_before_enough_steps() -> None:
-    pace = Pace()
-    pace.add(FIRST - 1, 1.0)
-    assert pace.step_seconds is None
-    assert pace.seconds_left(100, 1) is None
-    pace.add(1, 0.1)
-    assert pace.step_seconds is not None
-
-
-def test_the_pace_is_the_median_of_the_last_steps() -> None:
-    pace = Pace()
-    for _ in range(500):
-        pace.add(1, 1.0)
-    for seconds in (0.1, 0.2, 0.3, 0.4, 9.0) * (BATCHES // 5):
-        pace.add(1, seconds)
-    assert pace.step_seconds == pytest.approx(0.3)
-
-
-def test_parts_of_many_steps_count_as_many() -> None:
-    pace = Pace()
-    pace.add(30, 3.0)
-    pace.add(1, 5.0)
-    assert pace.step_seconds == pytest.approx(0.1)
-
-
-def test_what_lies_between_epochs_counts_once_for_each() -> None:
-    pace = Pace()
-    pace.add(40, 4.0)
-    for gap in (1.0, 2.0, 30.0):
-        pace.add_gap(gap)
-    assert pace.seconds_left(100, 3) == pytest.approx(100 * 0.1 + 3 * 2.0)
-
-
-def test_time_left_is_told_as_estimated_where_it_passes_as_expected() -> None:
-    teller = TimeLeftTeller()
-    assert teller.tell(None, 0.0).seconds is None
-    assert teller.tell(100.0, 10.0).seconds == 100.0
-    assert teller.tell(95.0, 15.0) == (teller.tell(95.0, 15.0))
-    assert teller.tell(90.0, 20.0).note == ""
-
-
-@pytest.mark.parametrize(
-    ("estimate", "note"), [(500.0, "slower than before"), (10.0, "faster than before")]
-)
-def test_a_jump_is_taken_in_steps_and_explained(estimate: float, note: str) -> None:
-    teller = TimeLeftTeller()
-    teller.tell(100.0, 0.0)
-    first = teller.tell(estimate, 1.0)
-    assert first.note == note
-    assert first.seconds is not None
-    assert abs(first.seconds - 99.0) <= 0.2 * 99.0 + 1.0
-    for second in range(2, 60):
-        last = teller.tell(estimate, float(second))
-    assert last.seconds == pytest.approx(estimate)
-    assert last.note == ""
 
 
 def test_many_calls_of_a_busy_thread_are_one_on_the_windows() -> None:
