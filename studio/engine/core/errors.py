@@ -48,6 +48,26 @@ class StudioError(Exception):
         return f"{text}\n  hint: {self.hint}" if self.hint else text
 
 
+class InternalError(StudioError):
+    """An exception that no part expected, as one sentence for the user.
+
+    Whoever makes one logs its message together with the traceback of ``error``.
+
+    Args:
+        what: what failed, such as ``the training failed``; empty for the exception alone.
+        error: the exception.
+        who: as of every StudioError.
+    """
+
+    code = "internal"
+
+    def __init__(self, what: str, error: BaseException, *, who: str = "") -> None:
+        said = in_one_line(error)
+        super().__init__(
+            f"{what}: {said}" if what else said, who=who, hint="the log has the details"
+        )
+
+
 class ShapeError(StudioError):
     """Shapes or dtypes of operands do not fit the instruction or layer."""
 

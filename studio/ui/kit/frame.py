@@ -106,6 +106,9 @@ class PaneFrame(QWidget):
             self._stack.addWidget(empty)
         shown = empty if empty is not None else self._body
         if shown is not None:
+            # A hidden widget that was given the keyboard would take it when it appears, from
+            # wherever the user works by then.
+            self.setFocusProxy(shown)
             self._stack.setCurrentWidget(shown)
 
     @property

@@ -1,4 +1,4 @@
-"""Notices when the window's thread stands still, and says in which line of Python."""
+"""Watches for times when the window's thread stands still, and says in which line of Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from typing import TypeAlias
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 
 from studio.engine.profiler.thread_clock import ThreadClock
-from studio.ui.models.logbook import DETAILS
 
 _LOG = logging.getLogger(__name__)
 
@@ -216,11 +215,7 @@ class Watchdog:
             return
         block = Block(passed, now - question.certain, stack)
         self.blocks.append(block)
-        _LOG.warning(
-            "the window stood still for %d ms: %s",
-            round(passed * 1e3),
-            block.place,
-            extra={DETAILS: stack},
-        )
+        # For developers: a user can do nothing about it.
+        _LOG.debug("the window stood still for %d ms\n%s", round(passed * 1e3), stack)
         if self._found is not None:
             self._found(block)

@@ -21,9 +21,6 @@ Source: TypeAlias = Literal["studio", "training", "compiler", "engine", "window"
 MOST = 5000
 """Lines kept."""
 
-DETAILS = "details"
-"""Name under which a log record may carry more than its one sentence."""
-
 RANK: dict[Severity, int] = {"info": 0, "ok": 0, "warning": 1, "error": 2}
 """How much a severity matters; a filter shows one and everything above it."""
 
@@ -94,6 +91,9 @@ class Logbook:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.changed: Signal[[]] = Signal()
+        self.pointed: Signal[[]] = Signal()
+        self.pointed_at: LogLine | None = None
+        """The line that was asked for last."""
         self._scheduler = scheduler
         self._lines: deque[LogLine] = deque(maxlen=MOST)
         self._numbers = 0
@@ -131,9 +131,16 @@ class Logbook:
         text = f"{error.who}: {error.message}" if error.who else error.message
         self.add(text, "error", source, "\n".join(p for p in (error.hint, error.origin) if p))
 
+    def point_at(self, text: str) -> None:
+        """Ask for the log to be shown, at the latest line that says this."""
+        found = (line for line in reversed(self._lines) if line.text == text)
+        self.pointed_at = next(found, None)
+        self.pointed.emit()
+
     def clear(self) -> None:
         """Forget every line."""
         self._lines.clear()
+        self.pointed_at = None
         self.changed.emit()
 
     def follow_notices(self, notices: Notices) -> None:
@@ -152,7 +159,8 @@ class Logbook:
             self._handler = None
 
     def _notice(self, notice: Notice) -> None:
-        self.add(notice.text, notice.severity, "studio", notice.details)
+        if not notice.in_log:
+            self.add(notice.text, notice.severity, "studio", notice.details)
 
     def _bring_in(self) -> None:
         with self._lock:
@@ -193,7 +201,7 @@ class _Handler(logging.Handler):
         """Write one record; from any thread."""
         try:
             text = record.getMessage()
-            details = str(getattr(record, DETAILS, ""))
+            details = ""
             if record.exc_info is not None:
                 details = "".join(traceback.format_exception(*record.exc_info)).rstrip()
         except Exception:

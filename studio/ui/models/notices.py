@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import InternalError, StudioError
 from studio.engine.core.signal import Signal
 
 Severity: TypeAlias = Literal["info", "ok", "warning", "error"]
@@ -29,6 +29,7 @@ class Notice:
         action: a word for a button and what it does.
         when: seconds since the epoch.
         seen: the user has had it before the eyes.
+        in_log: the log has it already, with more than is said here.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Notice:
     action: NoticeAction | None = None
     when: float = field(default_factory=time.time)
     seen: bool = False
+    in_log: bool = False
 
 
 class Notices:
@@ -53,9 +55,11 @@ class Notices:
         severity: Severity = "info",
         action: NoticeAction | None = None,
         details: str = "",
+        *,
+        in_log: bool = False,
     ) -> Notice:
         """Tell the user something."""
-        notice = Notice(text, severity, details, action)
+        notice = Notice(text, severity, details, action, in_log=in_log)
         self._kept.append(notice)
         self.added.emit(notice)
         self.changed.emit()
@@ -65,7 +69,7 @@ class Notices:
         """Tell the user what went wrong, and what to do about it."""
         text = f"{error.who}: {error.message}" if error.who else error.message
         details = "\n".join(part for part in (error.hint, error.origin) if part)
-        return self.add(text, "error", action, details)
+        return self.add(text, "error", action, details, in_log=isinstance(error, InternalError))
 
     @property
     def all(self) -> tuple[Notice, ...]:

@@ -101,8 +101,8 @@ PREFERENCES: tuple[Preference, ...] = (
                10, low=1, high=30),
     Preference("profile_live", "Live views", "Profile while training", "Measure a step now and "
                "then while training, for the profiler.", True),
-    Preference("watchdog", "Live views", "Watch for stalls", "Write to the log where the window "
-               "stood still for more than a tenth of a second.", True),
+    Preference("watchdog", "Live views", "Watch for stalls", "Write to the debug log, a file for "
+               "developers, where the window stood still for more than a tenth of a second.", True),
     Preference("restore_session", "Files", "Open last project", "Open the last project at start.",
                False),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
-from studio.engine.core.errors import MemoryShortageError, StudioError
+from studio.engine.core.errors import InternalError, MemoryShortageError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
@@ -181,10 +181,23 @@ class Studio:
         """Tell the user something, without standing in the way."""
         return self.notices.add(text, severity, action, details)
 
+    def fail_unexpectedly(self, error: BaseException) -> None:
+        """Tell the user that a part of the studio is broken; the log must have the traceback."""
+        what = InternalError("", error).message
+        self.notices.add(
+            "Something went wrong inside the studio; your work is still here",
+            "error", self._show_in_log(what), what, in_log=True,
+        )  # fmt: skip
+
     def fail(self, error: StudioError) -> None:
         """Tell the user what went wrong."""
-        if error.code != "cancelled":
+        if isinstance(error, InternalError):
+            self.notices.add_error(error, self._show_in_log(error.message))
+        elif error.code != "cancelled":
             self.notices.add_error(error)
+
+    def _show_in_log(self, text: str) -> NoticeAction:
+        return ("Show the log", lambda: self.log.point_at(text))
 
     # -- documents ------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from studio.engine.core.errors import StudioError, in_one_line
+from studio.engine.core.errors import InternalError, StudioError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
 from studio.ui.models.scheduling import Scheduler, Throttle
@@ -154,12 +154,8 @@ class TaskList:
         except StudioError as error:
             end = _bound(job.failed, error)
         except Exception as error:
-            _LOG.exception("task %r failed", job.handle.title)
-            wrong = StudioError(
-                f"{job.handle.title} failed: {in_one_line(error)}",
-                who="studio",
-                hint="the log has the details",
-            )
+            wrong = InternalError(f"{job.handle.title} failed", error, who="studio")
+            _LOG.error("%s", wrong.message, exc_info=error)
             end = _bound(job.failed, wrong)
         else:
             end = _bound(job.done, result)

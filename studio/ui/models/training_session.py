@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from threading import Event, Lock
 
-from studio.engine.core.errors import StudioError, in_one_line
+from studio.engine.core.errors import InternalError, StudioError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
 from studio.engine.train.progress import Progress
@@ -337,9 +337,6 @@ class TrainingSession:
 def _as_studio_error(error: BaseException) -> StudioError:
     if isinstance(error, StudioError):
         return error
-    _LOG.error("the training raised", exc_info=error)
-    return StudioError(
-        f"the training failed: {in_one_line(error)}",
-        who="training",
-        hint="the log has the details",
-    )
+    found = InternalError("the training failed", error, who="training")
+    _LOG.error("%s", found.message, exc_info=error)
+    return found

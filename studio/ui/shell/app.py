@@ -19,6 +19,7 @@ from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.crash_reports import CrashReports
+from studio.ui.models.debug_log import DebugLog
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.studio import Studio
@@ -125,7 +126,8 @@ class Session:
         self.window = MainWindow(self.studio, LayoutStore(places.config), reset_layout=fresh)
         self.window.restart_wanted.connect(self._restart)
         self.window.painted.connect(self._painted)
-        self._guard = Guard(self.studio, lambda: self.window.go("log"))
+        self._debug_log = DebugLog(places.state / "debug.log")
+        self._guard = Guard(self.studio)
         self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
         self._watchdog = Watchdog()
         self._demo: Demo | None = None
@@ -169,6 +171,7 @@ class Session:
         self._interrupts.close()
         self.studio.close()
         self._guard.close()
+        self._debug_log.close()
         self._scheduler.close()
         self._collector.close()
 
@@ -229,7 +232,7 @@ class Session:
             self._scheduler.call_later(0.5, self._watch_when_ready)
 
     def _watch(self) -> None:
-        """Note in the log where the window stands still, if that is wanted."""
+        """Note where the window stands still, if that is wanted."""
         if self.studio.preferences.flag("watchdog"):
             self._watchdog.start()
         else:

@@ -6,12 +6,11 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
 from types import TracebackType
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import InternalError, StudioError
 from studio.ui.models.studio import Studio
 
 _LOG = logging.getLogger(__name__)
@@ -32,12 +31,10 @@ class Guard:
 
     Args:
         studio: tells the user and keeps the log.
-        show_log: opens the log.
     """
 
-    def __init__(self, studio: Studio, show_log: Callable[[], object] | None = None) -> None:
+    def __init__(self, studio: Studio) -> None:
         self._studio = studio
-        self._show_log = show_log
         self._said: dict[str, float] = {}
         self._hook, self._thread_hook = sys.excepthook, threading.excepthook
         sys.excepthook = self.caught
@@ -56,25 +53,24 @@ class Guard:
         if issubclass(kind, KeyboardInterrupt):
             self._hook(kind, error, trace)
             return
-        _LOG.error("%s: %s", kind.__name__, error, exc_info=(kind, error, trace))
-        if isinstance(error, StudioError):
-            self._studio.scheduler.post(lambda: self._studio.fail(error))
+        what = error if isinstance(error, StudioError) else InternalError("", error)
+        _LOG.error("%s", what.message, exc_info=(kind, error, trace))
+        if what is error:
+            self._studio.scheduler.post(lambda: self._studio.fail(what))
         else:
-            self._say(f"{kind.__name__}: {error}")
+            self._say(error, what.message)
 
     def _caught_in_thread(self, args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:
             self.caught(args.exc_type, args.exc_value, args.exc_traceback)
 
-    def _say(self, what: str) -> None:
+    def _say(self, error: BaseException, what: str) -> None:
         now = time.monotonic()
         # A broken paint event fails with every frame.
         if now - self._said.get(what, -_AGAIN_SECONDS) < _AGAIN_SECONDS:
             return
         self._said[what] = now
-        action = None if self._show_log is None else ("Show the log", self._show_log)
-        text = "Something went wrong inside the studio; your work is still here"
-        self._studio.scheduler.post(lambda: self._studio.notify(text, "error", action, what[:300]))
+        self._studio.scheduler.post(lambda: self._studio.fail_unexpectedly(error))
 
     def _qt_said(self, kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
         if any(mark in message for mark in _HARMLESS):
@@ -82,4 +78,5 @@ class Guard:
         if kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg):
             _LOG.error("Qt: %s", message)
         elif kind is QtMsgType.QtWarningMsg:
-            _LOG.warning("Qt: %s", message)
+            # It speaks to whoever writes the window, not to whoever works with it.
+            _LOG.debug("Qt: %s", message)

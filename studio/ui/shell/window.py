@@ -129,6 +129,7 @@ class MainWindow(QMainWindow):
         binding.connect(self, studio.training.state_changed, self._state_changed)
         live_budget.budget.follow(studio.training, studio.profiling)
         binding.connect(self, studio.bus.selected, self._selected)
+        binding.connect(self, studio.log.pointed, self._show_log)
         self._watch(studio.document)
 
     # -- what stands in the middle ----------------------------------------------------------------
@@ -345,6 +346,9 @@ class MainWindow(QMainWindow):
 
     def _refresh_actions(self) -> None:
         self.studio.actions.refresh()
+
+    def _show_log(self) -> None:
+        self.docks.show("log")
 
     def _refused(self, spec: ActionSpec, reason: str) -> None:
         self.status.hint(f"{spec.text.rstrip('…')}: {reason}")

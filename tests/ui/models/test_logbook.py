@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from studio.engine.core.errors import BackendError
-from studio.ui.models.logbook import DETAILS, MOST, Logbook, LogFilter, as_text
+from studio.ui.models.logbook import MOST, Logbook, LogFilter, as_text
 from studio.ui.models.notices import Notices
 from studio.ui.models.scheduling import ManualScheduler
 
@@ -102,23 +102,41 @@ def test_warnings_of_the_engine_are_lines_and_lesser_records_are_not(
     engine = logging.getLogger("studio.engine.gl.context")
     engine.warning("the driver is old: %s", "3.1")
     engine.info("nothing to see")
+    logging.getLogger("studio.ui.kit.watchdog").debug("the window stood still for 120 ms")
     try:
         int("inner")
     except ValueError:
         logging.getLogger("studio.ui.shell").exception("a pane failed")
-    engine.warning("it stood still", extra={DETAILS: "in paint()"})
     scheduler.advance()
-    first, second, third = book.lines
+    first, second = book.lines
     assert (first.text, first.severity, first.source) == (
         "the driver is old: 3.1", "warning", "engine",
     )  # fmt: skip
     assert (second.severity, second.source) == ("error", "window")
     assert "ValueError: invalid literal" in second.details
-    assert third.details == "in paint()"
     book.close()
     engine.warning("too late")
     scheduler.advance()
-    assert len(book.lines) == 3
+    assert len(book.lines) == 2
+
+
+def test_the_latest_line_of_a_text_is_pointed_at(book: Logbook, scheduler: ManualScheduler) -> None:
+    asked: list[bool] = []
+
+    def hear() -> None:
+        asked.append(True)
+
+    book.pointed.connect(hear)
+    for text in ("broken", "fine", "broken", "other"):
+        book.add(text)
+    scheduler.advance()
+    book.point_at("broken")
+    assert book.pointed_at is book.lines[2]
+    book.clear()
+    assert book.pointed_at is None
+    book.point_at("broken")
+    assert book.pointed_at is None
+    assert asked == [True, True]
 
 
 def test_a_filter_shows_a_severity_and_everything_above(

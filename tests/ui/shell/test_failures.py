@@ -5,19 +5,21 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer, qWarning
+from PySide6.QtCore import QTimer, qCritical, qWarning
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import DataError
+from studio.ui.models.debug_log import DebugLog
 from studio.ui.models.studio import Studio
 from studio.ui.shell.failures import Guard
 
 
 @pytest.fixture
 def guard(studio: Studio) -> Iterator[Guard]:
-    made = Guard(studio, lambda: None)
+    made = Guard(studio)
     yield made
     made.close()
 
@@ -43,8 +45,27 @@ def test_an_exception_in_a_slot_is_told_and_logged(
         sys.excepthook = hook
     assert "your work is still here" in errors(studio)[0]
     assert studio.notices.all[-1].details == "RuntimeError: a part is broken"
-    qtbot.waitUntil(lambda: any("a part is broken" in line.text for line in studio.log.lines))
-    line = next(line for line in studio.log.lines if "a part is broken" in line.text)
+    qtbot.waitUntil(lambda: bool(studio.log.lines))
+    # One entry, which has the traceback: no second one beside it that has none.
+    (line,) = studio.log.lines
+    assert line.text == "RuntimeError: a part is broken"
+    assert "in fail" in line.details
+    word, act = studio.notices.all[-1].action
+    assert word == "Show the log"
+    act()
+    assert studio.log.pointed_at is line
+
+
+@pytest.mark.qt_no_exception_capture
+def test_a_task_that_breaks_leads_to_its_traceback(
+    qtbot: QtBot, studio: Studio, guard: Guard
+) -> None:
+    studio.tasks.start("Count", lambda _: fail(), lambda _: None)
+    qtbot.waitUntil(lambda: bool(errors(studio)), timeout=60_000)
+    assert errors(studio) == ["studio: Count failed: RuntimeError: a part is broken"]
+    studio.notices.all[-1].action[1]()
+    (line,) = studio.log.lines
+    assert studio.log.pointed_at is line
     assert "in fail" in line.details
 
 
@@ -77,11 +98,19 @@ def test_an_error_of_the_user_keeps_its_sentence(
     assert studio.notices.all[-1].details == "fill row 7"
 
 
-def test_messages_of_qt_go_to_the_log(qtbot: QtBot, studio: Studio, guard: Guard) -> None:
+def test_what_qt_warns_of_is_for_developers_and_what_it_cannot_do_for_all(
+    qtbot: QtBot, studio: Studio, guard: Guard, tmp_path: Path
+) -> None:
+    written = DebugLog(tmp_path / "debug.log")
     qWarning("QWidget::something is not right")
     qWarning("This plugin does not support propagateSizeHints()")
-    qtbot.waitUntil(lambda: any("is not right" in line.text for line in studio.log.lines))
-    assert not any("propagateSizeHints" in line.text for line in studio.log.lines)
+    qCritical("no room for a window")
+    qtbot.waitUntil(lambda: bool(studio.log.lines), timeout=60_000)
+    written.close()
+    assert [line.text for line in studio.log.lines] == ["Qt: no room for a window"]
+    text = (tmp_path / "debug.log").read_text()
+    assert "something is not right" in text
+    assert "propagateSizeHints" not in text
 
 
 def test_everything_is_put_back(studio: Studio) -> None:

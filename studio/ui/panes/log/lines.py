@@ -61,6 +61,10 @@ class LogLines(QAbstractListModel):
         """The line in a row."""
         return self._lines[place]
 
+    def place_of(self, line: LogLine) -> int:
+        """The row of a line; -1 where it is not shown."""
+        return next((at for at, each in enumerate(self._lines) if each is line), -1)
+
     def rowCount(self, parent: Index = _NONE) -> int:
         return 0 if parent.isValid() else len(self._lines)
 

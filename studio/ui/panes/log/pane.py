@@ -52,7 +52,9 @@ class LogPane(PaneFrame):
         self._actions.bind("log.clear", self._log.clear, self._why_not)
         binding.refresh(self, self._show, self._log.changed, rate=10, when_visible=True)
         binding.connect(self, theme.changed, self._view.viewport().update)
+        binding.connect(self, self._log.pointed, self._show_line)
         self._show()
+        self._show_line()
 
     @property
     def view(self) -> QListView:
@@ -127,6 +129,20 @@ class LogPane(PaneFrame):
         self.show_empty(None if every else self._nothing)
         if following:
             self._view.scrollToBottom()
+
+    def _show_line(self) -> None:
+        """Choose the line that was asked for, with its details; no filter may hide it."""
+        line = self._log.pointed_at
+        if line is None:
+            return
+        if not self._filter.passes(line):
+            self._words.clear()
+            self._level.setCurrentIndex(0)
+            self._source.setCurrentIndex(0)
+        self._show()
+        index = self._lines.index(self._lines.place_of(line))
+        self._view.setCurrentIndex(index)
+        self._view.scrollTo(index)
 
     def _show_details(self) -> None:
         chosen = self.chosen_lines()

@@ -181,7 +181,11 @@ class ProblemsPane(PaneFrame):
         elif event.type() == QEvent.Type.Resize and watched is self._list.viewport():
             # The list hears of its size before its viewport has the new one.
             for place in range(self._list.count()):
-                self._give_room(self._list.item(place), self.row_at(place))
+                item = self._list.item(place)
+                row = self._list.itemWidget(item)
+                # A scroll bar that appears while the list is filled comes before the last widget.
+                if isinstance(row, ProblemRow):
+                    self._give_room(item, row)
         return super().eventFilter(watched, event)
 
 

@@ -174,3 +174,33 @@ def test_the_filters_come_back_into_one_line(pane: LogPane, studio: Studio, qtbo
     qtbot.waitUntil(lambda: level.y() > words.geometry().bottom())
     pane.resize(640, 300)
     qtbot.waitUntil(beside)
+
+
+def test_a_line_that_is_asked_for_is_chosen_with_its_details_whatever_is_filtered(
+    pane: LogPane, studio: Studio, qtbot: QtBot
+) -> None:
+    fill(studio, pane, qtbot)
+    for number in range(60):
+        studio.log.add(f"line {number}", "warning")
+    pane.findChild(QLineEdit, "log_filter").setText("driver")
+    qtbot.waitUntil(lambda: len(studio.log.lines) == 63)
+    assert shown(pane) == ["the driver is old"]
+    studio.log.point_at("the loss is no number")
+    (chosen,) = pane.chosen_lines()
+    assert chosen.text == "the loss is no number"
+    details = pane.findChild(QPlainTextEdit, "log_details")
+    assert details.isVisible()
+    assert details.toPlainText() == "step 41\nlayer conv1"
+    place = pane.view.visualRect(pane.view.currentIndex())
+    qtbot.waitUntil(lambda: pane.view.viewport().rect().intersects(place))
+
+
+def test_a_log_that_is_made_when_it_is_asked_for_shows_the_line(
+    studio: Studio, qtbot: QtBot, stage: Stage
+) -> None:
+    studio.log.add("the loss is no number", "error", "training", "step 41")
+    studio.log.add("afterwards")
+    qtbot.waitUntil(lambda: len(studio.log.lines) == 2)
+    studio.log.point_at("the loss is no number")
+    made = stage.show(LogPane(studio), 600, 300)
+    assert [line.details for line in made.chosen_lines()] == ["step 41"]

@@ -14,6 +14,7 @@ from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.report import Fix, Problem, Report
 from studio.samples import open_copy
 from studio.ui.models import entities
+from studio.ui.models.problems import ProblemItem
 from studio.ui.models.studio import Studio
 from studio.ui.panes.problems.pane import ProblemsPane
 from studio.ui.shell.actions import pane_action
@@ -201,3 +202,29 @@ def test_one_row_for_the_data_says_how_many_problems_there_are_and_leads_to_them
     studio.data.reload()
     qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 1, timeout=20_000)
     qtbot.waitUntil(lambda: all(pane.row_at(i).lead is None for i in range(pane.list.count())))
+
+
+def test_more_problems_than_fit_are_all_listed_and_counted(
+    pane: ProblemsPane, studio: Studio, qtbot: QtBot
+) -> None:
+    found = [
+        ProblemItem(f"training:{n}", "error", "training", f"row {n} is short") for n in range(40)
+    ]
+    # The list is filled while it has no scroll bar and while it has one.
+    for shown in (found[:1], found, found[:11], found):
+        studio.problems.provide("training", shown)
+        number = len(shown)
+        qtbot.waitUntil(lambda number=number: pane.list.count() == number)
+        assert all(pane.row_at(place).isVisibleTo(pane.list) for place in range(number))
+        assert pane.note == (f"{number} errors" if number > 1 else "1 error")
+        wide = pane.list.viewport().width()
+        heights = [pane.row_at(place).height_for(wide) for place in range(number)]
+        qtbot.waitUntil(
+            lambda heights=heights: (
+                [pane.list.sizeHintForRow(place) for place in range(len(heights))] == heights
+            )
+        )
+    pane.resize(600, 180)
+    studio.problems.provide("training", found[:20])
+    qtbot.waitUntil(lambda: pane.list.count() == 20)
+    assert pane.note == "20 errors"
