@@ -1,4 +1,4 @@
-"""What only developers can use, in a file: stalls of the window, warnings of Qt, every traceback."""
+"""What only developers can use, in a file: stalls of the window, warnings of Qt, tracebacks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DebugLog:
 
 
 class _QuietFile(RotatingFileHandler):
-    """A full disk must not fill the terminal as well."""
+    """A record that cannot be written is lost: a full disk must not fill the terminal as well."""
 
-    def handleError(self, record: logging.LogRecord) -> None:
-        """A record that cannot be written is lost."""
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        return
