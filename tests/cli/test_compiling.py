@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,21 @@ def test_memory_plan_keeps_what_is_needed_together_apart(glassbox: Callable[...,
     count = 9 * 16 + 16 + 9 * 16 * 32 + 32 + 512 * 64 + 64 + 64 * 10 + 10
     assert memory["persistent_bytes"]["param"] == 4 * count
     assert memory["persistent_bytes"]["slot"] == 2 * 4 * count
+
+
+def test_memory_is_that_of_the_batch_that_will_run(
+    glassbox: Callable[..., Answer], tmp_path: Path
+) -> None:
+    iris = tmp_path / "iris.glassbox"
+    found = {}
+    for batch in (120, 1 << 20):
+        data = json.loads((sample_root() / "iris" / "iris.glassbox").read_text("utf-8"))
+        data["training"]["batch_size"] = batch
+        iris.write_text(json.dumps(data), "utf-8")
+        found[batch] = glassbox("compile", iris, "--json").json["memory"]
+    # It has 120 samples to train on.
+    assert found[1 << 20]["batch"] == 120
+    assert found[1 << 20] == found[120]
 
 
 def test_plan_lists_every_storage_with_its_lifetime(glassbox: Callable[..., Answer]) -> None:

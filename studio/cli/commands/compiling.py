@@ -100,7 +100,7 @@ class Memory:
     @classmethod
     def of(cls, program: Program, task: Task, target: Target) -> Memory:
         """Planned for the batches a task trains with, all its rows resident."""
-        batch, rows = task.settings.batch_size, len(task.training) if task.training else 0
+        batch, rows = task.batch_rows, len(task.training) if task.training else 0
         held: dict[str, int] = {}
         for tensor in program.tensors.values():
             if tensor.role.persistent and tensor.view_of is None and not tensor.register:

@@ -83,10 +83,9 @@ def _measured(task: Task, backend: Backend, why: str, seconds: int) -> tuple[Tun
         )
     programs = Programs(task)
     settings = task.settings
-    batch = settings.batch_size
+    batch = task.batch_rows
     jobs: list[tuple[Program, int]] = []
     if task.training is not None:
-        batch = min(batch, len(task.training))
         jobs.append((programs.program("train", settings.level, backend.target), batch))
     jobs.append((programs.program("infer", settings.level, backend.target), batch))
     with console.err.status("looking at the kernels") as status:

@@ -29,7 +29,7 @@ def require_room(network: Network) -> None:
         for tensor in network.tensors("train", STATE_ROLES)
         if not network.session.has(tensor.name)
     )
-    batch = task.settings.batch_size
+    batch = task.batch_rows
     plan = _plan(network, batch)
     needed = kept + plan.total_bytes
     if needed <= free:

@@ -160,6 +160,12 @@ class Task:
         return self.training
 
     @property
+    def batch_rows(self) -> int:
+        """Rows of a full step: the batch size, at most the samples there are to train on."""
+        size = self.settings.batch_size
+        return size if self.training is None else min(size, len(self.training))
+
+    @property
     def parameter_count(self) -> int:
         """Numbers the network saves: parameters and running statistics."""
         return self.graph.parameter_count()

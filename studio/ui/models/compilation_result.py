@@ -304,10 +304,9 @@ def _names(task: Task) -> tuple[tuple[str, str], ...]:
 
 def _sizes(task: Task, mode: ProgramMode) -> tuple[int, int]:
     """Rows of a batch and of the resident data, as a training takes them."""
-    batch, samples = task.settings.batch_size, task.training
+    batch, samples = task.batch_rows, task.training
     if mode == "infer" or samples is None:
         return batch, 0
-    batch = min(batch, len(samples))
     budget = task.settings.data_budget * _MIB
     try:
         shards = plan_shards(len(samples), samples.row_bytes, budget, batch)

@@ -39,6 +39,19 @@ def test_the_refusal_names_both_amounts_and_a_batch_that_fits(
     train_with(monkeypatch, 150_000, refused.fitting)
 
 
+def test_a_batch_larger_than_the_data_needs_what_all_samples_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = task(cnn(), DIGITS, batch_size=1 << 20)
+    assert made.training is not None
+    every = made.batch_rows
+    assert every == len(made.training) < 1 << 20
+    with pytest.raises(MemoryShortageError, match=f"in batches of {every} needs") as caught:
+        train_with(monkeypatch, 1 << 20, 1 << 20)
+    assert 1 <= caught.value.fitting < every
+    train_with(monkeypatch, 1 << 28, 1 << 20)
+
+
 def test_where_no_batch_fits_the_layers_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MemoryShortageError) as caught:
         train_with(monkeypatch, 1024)
