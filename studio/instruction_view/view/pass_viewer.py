@@ -137,7 +137,8 @@ class PassViewer(QWidget):
 
     def take(self, steps: Sequence[PassStep]) -> None:
         """Show the steps of a compile; the pass looked at stays the same by name."""
-        if tuple(steps) == self._steps:
+        was_stopped = self._running is not None and self._running.cancelled
+        if tuple(steps) == self._steps and not was_stopped:
             return
         if self._running is not None:
             self._running.cancel()

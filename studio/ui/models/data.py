@@ -131,16 +131,19 @@ class DataModel:
     def follow(self, document: Document) -> None:
         """Look at another document from now on."""
         before = self._followed
+        self._forget_task()
         if before is not None:
             before.changed.disconnect(self._document_changed)
             before.saved.disconnect(self._refresh)
         self._followed = document
         document.changed.connect(self._document_changed)
         document.saved.connect(self._refresh)
-        self._wanted = None
+        self._wanted, self._reads_again = None, False
         self.status, self.summary, self.error = "none", None, None
-        self.problems = Problems(())
+        self.problems, self.columns = Problems(()), ()
         self._refresh()
+        if self._wanted is None:
+            self.changed.emit()
 
     def reload(self) -> None:
         """Read the data anew, because files were changed."""
@@ -163,9 +166,7 @@ class DataModel:
         wanted = wanted_of(self._document())
         if wanted == self._wanted:
             return
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._forget_task()
         before, self._wanted = self._wanted, wanted
         if wanted is None:
             self.columns = ()
@@ -181,6 +182,11 @@ class DataModel:
             lambda made: self._show("ready", made),
             lambda error: self._refused(wanted, error),
         )
+
+    def _forget_task(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
 
     def _tasks_changed(self) -> None:
         """Notice that the user stopped the reading."""
@@ -281,11 +287,10 @@ class DataModel:
             failed: told why it was not recognised; without, the list of tasks tells.
             beside: what was chosen together with it: the labels of samples.
         """
-        document, base = self._document(), self._base()
+        base = self._base()
 
         def attached(made: Attachment) -> None:
-            if self._document() is document:
-                self._apply(f"Attach {path.name}", made.section(self.data))
+            self._apply(f"Attach {path.name}", made.section(self.data))
             if done is not None:
                 done(made.found)
 
@@ -353,13 +358,12 @@ class DataModel:
         The original is left as it is. ``done`` hears where the copy is and how many rows are gone.
         """
         problems, reference, folder = self.problems, reference_of(self.data), self.folder
-        document, base = self._document(), self._base()
+        base = self._base()
         bad = len({problem.row for problem in problems.rows})
 
         def written(target: Path) -> None:
-            if self._document() is document:
-                made = {**reference, "path": stored_path(target, base)}
-                self.attach(made, f"Leave {bad} row{'' if bad == 1 else 's'} out")
+            made = {**reference, "path": stored_path(target, base)}
+            self.attach(made, f"Leave {bad} row{'' if bad == 1 else 's'} out")
             done(target, bad)
 
         self._tasks.start(

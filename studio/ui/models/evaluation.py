@@ -275,6 +275,12 @@ class EvaluationModel:
         self.answer, self.answer_error = None, None
         self.answered.emit()
 
+    def follow(self) -> None:
+        """Another document is open: nothing of it was tested yet."""
+        self._run, self._unkept = LATEST, None
+        self._forget()
+        self._set_status("nothing")
+
     def close(self) -> None:
         """Give back what was opened; waits for what is being asked."""
         self._cancel()
@@ -388,7 +394,8 @@ class EvaluationModel:
         recorded, self._recorded = self._recorded, None
         if recorded is not None:
             self._tasks.start(
-                "Close the run", lambda _: recorded.close(), lambda _: None, quiet=True
+                "Close the run", lambda _: recorded.close(), lambda _: None, quiet=True,
+                if_left="finish",
             )  # fmt: skip
         self.answered.emit()
 

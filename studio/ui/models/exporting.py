@@ -200,6 +200,14 @@ class ExportModel:
         letters = (c if c.isalnum() or c in "-_." else "_" for c in document.title)
         return folder / f"{''.join(letters).strip('.') or 'model'}{form.ending}"
 
+    def follow(self) -> None:
+        """Another document is open: what was written of the last is not shown as its.
+
+        An export under way is finished, and remembered for the document it is of.
+        """
+        self.result, self._compared = None, None
+        self.changed.emit()
+
     # -- doing it -------------------------------------------------------------------------------
 
     def preview(
@@ -260,9 +268,9 @@ class ExportModel:
         if form.kind == "picture":
             content = self.pictures[form.key]()
             write_atomic(path, content)
-            self._done(ExportResult(form, path, len(content)), self._key())
+            self._done(ExportResult(form, path, len(content)), self._key(), is_shown=True)
             return None
-        run, key = self._need_run(), self._key()
+        run, key, document = self._need_run(), self._key(), self._document()
 
         def give_up(error: StudioError) -> None:
             self._task = None
@@ -274,8 +282,9 @@ class ExportModel:
         self._task = self._tasks.start(
             f"Export {path.name}",
             lambda handle: self._write(form, path, run, handle),
-            lambda result: self._done(result, key),
+            lambda result: self._done(result, key, is_shown=self._document() is document),
             give_up,
+            if_left="answer",
         )
         self.changed.emit()
         return self._task
@@ -315,9 +324,11 @@ class ExportModel:
         with open_backend("cpu") as opened, Trained.of_run(run, opened.backend, task) as trained:
             return work(trained, project)
 
-    def _done(self, result: ExportResult, key: str) -> None:
+    def _done(self, result: ExportResult, key: str, *, is_shown: bool) -> None:
         """An export of the document with that key is over; another may be open by now."""
-        self._task, self.result = None, result
+        self._task = None
+        if is_shown:
+            self.result = result
         self._last.pop(key, None)
         self._last[key] = (result.form.key, str(result.path))
         self._remember()

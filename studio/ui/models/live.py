@@ -164,7 +164,7 @@ class LiveTensors:
         self._views: tuple[LiveView, ...] = ()
         self._asked: set[str] = set()
         self._tried: set[str] = set()
-        self._recompiling = False
+        self._recompiling: TaskHandle | None = None
         self._quiet = False
         self._expected = False
         self._provenance: Provenance | None = None
@@ -185,7 +185,7 @@ class LiveTensors:
     def started(self, trainer: Trainer) -> None:
         """A training is there: look at its tensors."""
         self._trainer, self._expected = trainer, False
-        self._asked, self._tried, self._recompiling = set(), set(), False
+        self._asked, self._tried, self._recompiling = set(), set(), None
         self._apply()
 
     def ended(self, resting: Resting | None = None) -> None:
@@ -196,6 +196,12 @@ class LiveTensors:
         if resting is not None:
             self._resting = resting
         self._apply()
+
+    def leave_document(self) -> None:
+        """Another document is about to be opened: no view shows anything of this one."""
+        for view in self._views:
+            view.close()
+            view.changed.emit()
 
     def rest_on(self, resting: Resting | None) -> None:
         """Show these weights while nothing trains: the initial ones, or a run's."""
@@ -285,21 +291,20 @@ class LiveTensors:
         self.worker.use(Source(self._trainer, self._resting, self._expected))
         self.changed.emit()
 
-    def _keep_later(self, name: str) -> None:
-        self.scheduler.post(lambda: self._keep(name))
+    def _keep_later(self, name: str, trainer: Trainer) -> None:
+        self.scheduler.post(lambda: self._keep(name, trainer))
 
-    def _keep(self, name: str) -> None:
+    def _keep(self, name: str, trainer: Trainer) -> None:
         """Recompile the running program so that it stores a tensor; several at a time."""
-        if self._trainer is None or name in self._tried:
+        if trainer is not self._trainer or name in self._tried:
             return
         self._tried.add(name)
         self._asked.add(name)
-        if not self._recompiling:
-            self._recompile(self._trainer)
+        if self._recompiling is None or self._recompiling.cancelled:
+            self._recompile(trainer)
 
     def _recompile(self, trainer: Trainer) -> None:
         names, self._asked = frozenset(self._asked), set()
-        self._recompiling = True
         live = trainer.network.live
 
         def work(handle: TaskHandle) -> Replacement:
@@ -311,18 +316,20 @@ class LiveTensors:
             return made
 
         def done(made: Replacement) -> None:
-            self._recompiling = False
             if trainer is self._trainer:
+                self._recompiling = None
                 self.kept_changed.emit(made.kept)
                 self.worker.retry()
                 if self._asked:
                     self._recompile(trainer)
 
         def failed(error: StudioError) -> None:
-            self._recompiling = False
+            if trainer is not self._trainer:
+                return
+            self._recompiling = None
             for view in self._views:
                 if view.status.state == "compiling":
                     view.show_status(Status("missing", error.message, error.hint))
 
         title = f"Keep {', '.join(sorted(names))} in the program"
-        self._tasks.start(title, work, done, failed)
+        self._recompiling = self._tasks.start(title, work, done, failed)

@@ -195,7 +195,7 @@ class Channel:
                 return False
             text = f"{self.name} lives only inside a fused kernel: recompiling to keep it"
             self._say(Status("compiling", text, "The training goes on meanwhile"))
-            worker.keep(self.name)
+            worker.keep(self.name, trainer)
             return False
         except StudioError as error:
             self._due = now + _RETRY_SECONDS
@@ -349,10 +349,11 @@ class LiveWorker:
     """Serves all channels from one thread, which lives while there are any, and a little longer.
 
     Args:
-        keep: asked, on the worker's thread, that a fused tensor be kept by a recompile.
+        keep: asked, on the worker's thread, that a fused tensor of a training be kept by a
+            recompile.
     """
 
-    def __init__(self, keep: Callable[[str], None]) -> None:
+    def __init__(self, keep: Callable[[str, Trainer], None]) -> None:
         self.keep = keep
         self.spent = TimeSpent()
         self.share = SHARE

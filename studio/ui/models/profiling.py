@@ -79,6 +79,7 @@ class ProfilingModel:
         self._settling: Handle | None = None
         self._running: TaskHandle | None = None
         preferences.changed.connect(self._preference_changed)
+        tasks.changed.connect(self._tasks_changed)
 
     # -- what was measured ----------------------------------------------------------------------
 
@@ -302,7 +303,7 @@ class ProfilingModel:
             write_atomic(path, text(found).encode("utf-8"))
             return path
 
-        self._tasks.start(f"Write {path.name}", write, done, self._failed)
+        self._tasks.start(f"Write {path.name}", write, done, self._failed, if_left="answer")
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -394,6 +395,12 @@ class ProfilingModel:
         self.state_changed.emit()
         if error.code != "cancelled":
             self._failed(error)
+
+    def _tasks_changed(self) -> None:
+        """Notice that the user stopped what runs in the list of tasks."""
+        if self._running is not None and self._running.cancelled:
+            self._running = None
+            self.state_changed.emit()
 
     def _peaks_done(self, _: None) -> None:
         self._running = None

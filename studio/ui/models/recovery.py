@@ -87,7 +87,8 @@ class Recovery:
             sweep_copies(copies)
             return found
 
-        self._tasks.start("Look for unsaved work", work, self._found, self._told, quiet=True)
+        self._tasks.start("Look for unsaved work", work, self._found, self._told, quiet=True,
+                          if_left="answer")  # fmt: skip
 
     def _found(self, sessions: tuple[RecoverableSession, ...]) -> None:
         self.sessions = sessions
@@ -292,6 +293,7 @@ class Recovery:
             lambda _: None,
             self._told,
             quiet=True,
+            if_left="finish",
         )
 
 

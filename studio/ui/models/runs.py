@@ -138,6 +138,7 @@ class RunList:
 
     def follow(self) -> None:
         """Another document is open: list its runs."""
+        self._reading, self.is_loading, self._move_from = None, False, None
         self._records, self._curves, self._wanted_curves = {}, {}, set()
         self._folder = None
         self.overlay.only()
@@ -160,7 +161,7 @@ class RunList:
                 handle.check()
                 found.append(record)
                 if len(found) % _SHOWN_AT_ONCE == 0:
-                    self._scheduler.post(partial(self._take, folder, tuple(found)))
+                    handle.tell(partial(self._take, folder, tuple(found)))
             return found
 
         self._reading = self._tasks.start(
@@ -184,7 +185,7 @@ class RunList:
 
         self._tasks.start(
             "Move the runs beside the project", lambda _: _move_runs(before, now), done,
-            self._failed, quiet=True,
+            self._failed, quiet=True, if_left="finish",
         )  # fmt: skip
 
     def close(self) -> None:
@@ -298,7 +299,8 @@ class RunList:
 
     def _empty(self, runs: Path) -> None:
         self._tasks.start(
-            "Empty the bin of runs", lambda _: empty(runs), lambda _: None, quiet=True
+            "Empty the bin of runs", lambda _: empty(runs), lambda _: None, quiet=True,
+            if_left="finish",
         )  # fmt: skip
 
     def _state_changed(self, state: State) -> None:

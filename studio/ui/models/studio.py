@@ -221,6 +221,10 @@ class Studio:
         self.training.follow()
         self.live.rest_on(None)
         self.profiling.forget()
+        self.evaluation.follow()
+        self.exporting.follow()
+        self.tasks.leave_document()
+        self.live.leave_document()
         self.document.changed.disconnect(self._document_changed)
         self.document.saved.disconnect(self._document_saved)
         self.document = document

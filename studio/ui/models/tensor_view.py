@@ -214,7 +214,7 @@ class TensorViewModel:
         frame = self.frame
         if frame is None:
             return
-        snapshot = frame.snapshot.retain()
+        snapshot, entity = frame.snapshot.retain(), self.entity
 
         def work(_: TaskHandle) -> ArraySnapshot:
             try:
@@ -224,13 +224,16 @@ class TensorViewModel:
             return ArraySnapshot(snapshot.name, array, snapshot.grad, snapshot.moment)
 
         def done(made: ArraySnapshot) -> None:
-            self.held = HeldTensor(made, frame.label)
-            self._want()
-            self.changed.emit()
+            if self.mode == "held" and self.held is None and self.entity == entity:
+                self.held = HeldTensor(made, frame.label)
+                self._want()
+                self.changed.emit()
 
         self.mode, self.held = "held", None
         self._want()
-        self._tasks.start("Hold a tensor", work, done, self._hold_failed, quiet=True)
+        self._tasks.start(
+            "Hold a tensor", work, done, self._hold_failed, quiet=True, if_left="finish"
+        )
         self.changed.emit()
 
     def _hold_failed(self, error: StudioError) -> None:

@@ -226,7 +226,9 @@ class TrainingModel:
 
     def check_staleness(self) -> None:
         """Compare what was trained with the document."""
-        found = self._difference()
+        found, trained = "", self.trained_project
+        if trained is not None and self.state != "preparing":
+            self._difference_found, found = _difference(trained, self._document())
         if found != self._staleness:
             self._staleness = found
             self.staleness_changed.emit()
@@ -349,7 +351,7 @@ class TrainingModel:
                 self._session.saved()
             done()
 
-        self._tasks.start("Write the trained weights", work, written, failed)
+        self._tasks.start("Write the trained weights", work, written, failed, if_left="finish")
 
     def set_learning_rate(self, rate: float) -> None:
         """Use another learning rate from the next step on.
@@ -374,7 +376,7 @@ class TrainingModel:
         if self._session is None:
             return
         close = self._leave()
-        self._tasks.start("Close the network", lambda _: close(), _nothing, quiet=True)
+        self._close_later("Close the network", close)
         self.state_changed.emit("idle")
         self.check_staleness()
         self.changed.emit()
@@ -438,9 +440,12 @@ class TrainingModel:
         if ending.error is not None and ending.error.code == "backend":
             # The device may be lost: nothing on it is of use any more.
             close = self._leave_network()
-            self._tasks.start("Close the device", lambda _: close(), _nothing, quiet=True)
+            self._close_later("Close the device", close)
         self.check_staleness()
         self.ended.emit(ending)
+
+    def _close_later(self, title: str, close: Callable[[], None]) -> None:
+        self._tasks.start(title, lambda _: close(), _nothing, quiet=True, if_left="finish")
 
     def _leave_network(self) -> Callable[[], None]:
         session = self._session
@@ -455,17 +460,14 @@ class TrainingModel:
 
         return close
 
-    def _difference(self) -> str:
-        trained = self.trained_project
-        if trained is None or self.state == "preparing":
-            return ""
-        self._difference_found = None
-        try:
-            difference = graph_difference(trained.graph, self._document().project().graph)
-        except StudioError:
-            return "weights belong to an older graph: it has problems now"
-        self._difference_found = difference
-        return "" if difference.is_empty else f"weights belong to an older graph: {difference.text}"
+
+def _difference(trained: Project, document: TrainingDocument) -> tuple[GraphDifference | None, str]:
+    """What differs between what was trained and the document, and the same as a sentence."""
+    try:
+        found = graph_difference(trained.graph, document.project().graph)
+    except StudioError:
+        return None, "weights belong to an older graph: it has problems now"
+    return found, "" if found.is_empty else f"weights belong to an older graph: {found.text}"
 
 
 def _nothing(_: None) -> None:

@@ -81,6 +81,7 @@ class TrainingSession:
         self._pause_wanted = False
         self._stop_wanted = False
         self._first: Callable[[], object] | None = None
+        self._before: Callable[[], object] = _nothing
 
     # -- what is wanted -------------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class TrainingSession:
             context: provider of the OpenGL context, if the window has one to share.
             before: closes what the training before has left; called in the background.
         """
-        plan = replace(self._plan, context=context)
+        plan, self._before = replace(self._plan, context=context), before
 
         def step(text: str) -> None:
             self._scheduler.post(lambda: self._tell_doing(text))
@@ -111,14 +112,19 @@ class TrainingSession:
                 self._entered = True
             try:
                 before()
+                self._before = _nothing
                 with interrupted_by(check):
                     self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
+            except StudioError:
+                # Why a training that was left could not be prepared is of no use any more.
+                if not self._abandoned:
+                    raise
             finally:
                 self._ready.set()
 
         self._tasks.start(
             f"Prepare the training of {plan.project.name}", work, self._launch, self._failed,
-            quiet=True,
+            quiet=True, if_left="finish",
         )  # fmt: skip
 
     def pause(self) -> None:
@@ -196,8 +202,11 @@ class TrainingSession:
         return self._close
 
     def _close(self) -> None:
-        if self._entered:
-            self._ready.wait()
+        if not self._entered:
+            # It was left before its preparation began, which would have closed the last training.
+            self._before()
+            return
+        self._ready.wait()
         prepared = self._made
         if prepared is not None:
             if self.ending is not None and self.ending.unsaved is not None:
@@ -332,6 +341,10 @@ class TrainingSession:
         if state != self.state:
             self.state = state
             self.state_changed.emit(state)
+
+
+def _nothing() -> None:
+    """Nothing was left to close."""
 
 
 def _as_studio_error(error: BaseException) -> StudioError:

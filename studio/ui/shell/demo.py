@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from studio.engine.core.errors import StudioError
 from studio.engine.train.exporting import Export, export_all
 from studio.engine.train.project import Project
+from studio.engine.train.runs import RunFolder
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
 from studio.samples import open_copy
@@ -30,6 +31,7 @@ class _Made(NamedTuple):
 
     test: dict[str, float]
     exports: list[Export]
+    run: RunFolder | None
 
 
 class Demo:
@@ -79,7 +81,7 @@ class Demo:
 
     def _ended(self, ending: Ending) -> None:
         self._studio.training.ended.disconnect(self._ended)
-        network = self._studio.training.network
+        network, run = self._studio.training.network, self._studio.training.run
         if ending.state != "finished" or network is None:
             if ending.error is not None:
                 _tell(f"glassbox: {ending.error}", sys.stderr)
@@ -93,11 +95,13 @@ class Demo:
                 handle.progress(0.1, "Testing")
                 test = trained.evaluate()
                 handle.progress(0.4, f"Writing to {out}")
-                return _Made(test, export_all(trained, out))
+                return _Made(test, export_all(trained, out), run)
 
             return network.use(make)
 
-        self._studio.tasks.start("Write out the model", work, self._done, self._failed)
+        self._studio.tasks.start(
+            "Write out the model", work, self._done, self._failed, if_left="answer"
+        )
 
     def _done(self, made: _Made) -> None:
         accuracy = made.test["accuracy"]
@@ -107,9 +111,8 @@ class Demo:
             f"(read back, answers differ by {export.difference:.1e})"
             for export in made.exports
         ]
-        run = self._studio.training.run
-        if run is not None:
-            lines.append(f"{'run:':<14}{run.path}")
+        if made.run is not None:
+            lines.append(f"{'run:':<14}{made.run.path}")
         _tell("\n".join(lines))
         self._studio.notify(
             f"Trained: {accuracy:.1%} of the test pictures are read right", "ok",

@@ -153,7 +153,8 @@ class Docks(QObject):
                 self._make_next()
 
         title = f"Load {dock.spec.title}"
-        self._studio.tasks.start(title, lambda _: dock.spec.load(), loaded, loaded, quiet=True)
+        self._studio.tasks.start(title, lambda _: dock.spec.load(), loaded, loaded, quiet=True,
+                                 if_left="answer")  # fmt: skip
 
     def load_others(self) -> None:
         """Import the code of panes that were not seen yet, so that opening one need not wait."""
@@ -166,7 +167,9 @@ class Docks(QObject):
                 with suppress(Exception):
                     spec.load()
 
-        self._studio.tasks.start("Load other panes", load, lambda _: None, quiet=True)
+        self._studio.tasks.start(
+            "Load other panes", load, lambda _: None, quiet=True, if_left="answer"
+        )
 
     # -- workspaces -------------------------------------------------------------------------------
 

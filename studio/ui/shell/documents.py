@@ -183,7 +183,8 @@ class Documents:
 
     def import_path(self, source: Path) -> None:
         """Bring the weights of a file into the project, as a run of its own."""
-        project, reason = self._studio.document.path, self.why_not_import()
+        document = self._studio.document
+        project, reason = document.path, self.why_not_import()
         if project is None or reason:
             first = "Open" if self._studio.front.why_no_project() else "Save"
             self._studio.notify(
@@ -192,11 +193,13 @@ class Documents:
             return
 
         def done(run: RunFolder) -> None:
-            self._studio.notify(f"The weights of {source.name} are now run {run.name}", "ok")
+            of = "" if self._studio.document is document else f" of {document.title}"
+            self._studio.notify(f"The weights of {source.name} are now run {run.name}{of}", "ok")
 
         self._studio.tasks.start(
-            f"Import {source.name}", lambda _: import_weights(source, project), done
-        )
+            f"Import {source.name}", lambda _: import_weights(source, project), done,
+            if_left="answer",
+        )  # fmt: skip
 
     # -- giving up ----------------------------------------------------------------------------
 

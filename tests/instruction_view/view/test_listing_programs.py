@@ -20,10 +20,13 @@ from studio.instruction_view.view.diff_view import DiffView
 from studio.instruction_view.view.line_table import ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.instruction_view.view.listing_table import FIRST
+from studio.instruction_view.view.pass_viewer import PassViewer
 from studio.instruction_view.view.path_bar import PathBar
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
+from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
+from studio.ui.models.tasks import TaskList
 from tests.instruction_view.view.listing_hands import (
     age_of,
     click_line,
@@ -199,6 +202,35 @@ def test_passes_show_what_each_changed(studio: Studio, pane: ListingPane, settle
     assert "merge_updates" in title.text()
     assert studio.actions.trigger("listing.level_instructions")
     assert not pane.shows_passes
+
+
+def test_differences_of_the_project_before_are_not_shown(
+    studio: Studio, document: Document, settled: Settle, qtbot: QtBot
+) -> None:
+    settled()
+    shown = studio.compilation.shown
+    assert shown is not None
+    clock = ManualScheduler()
+    tasks = TaskList(clock)
+    viewer = PassViewer(tasks, lambda _: -1)
+    qtbot.addWidget(viewer)
+
+    def listed() -> int:
+        return viewer.findChild(QListWidget, "passes.list").count()
+
+    def over() -> bool:
+        clock.advance(0.1)
+        return not tasks.running
+
+    viewer.take(shown.passes)
+    tasks.leave_document()
+    qtbot.waitUntil(over, timeout=60_000)
+    assert listed() == 0
+    # The same project again: they are worked out once more.
+    viewer.take(shown.passes)
+    qtbot.waitUntil(over, timeout=60_000)
+    assert listed() == len(shown.passes)
+    tasks.close()
 
 
 def test_passes_stand_one_above_the_other_in_a_narrow_pane(

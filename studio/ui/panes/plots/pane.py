@@ -315,7 +315,7 @@ class PlotsPane(PaneFrame):
         self._tasks.start(
             f"Write {path.name}", work,
             lambda made: self._notify(f"The numbers were written to {made.name}", "ok"),
-            self._fail,
+            self._fail, if_left="answer",
         )  # fmt: skip
 
     def _menu(self, place: QPoint) -> None:
