@@ -201,6 +201,18 @@ def test_what_is_no_instruction_file_is_not_disassembled(
     assert f"[{name}]" in refused("dis", name)
 
 
+def test_an_export_says_which_weights_it_wrote(glassbox: Callable[..., Answer], here: Path) -> None:
+    first = glassbox("train", "iris", "--epochs", 2, *CPU, "--json").json["run"]
+    second = glassbox("train", "iris", "--epochs", 3, *CPU, "--json").json["run"]
+    words = ("export", "iris", "--format", "npz", "-o", "w.npz")
+    said = glassbox(*words).out.splitlines()[-1]
+    assert said == f"weights: epoch 3, final.safetensors, run {second}"
+    assert glassbox(*words, "--run", first).out.splitlines()[-1].endswith(f"run {first}")
+    weights = glassbox(*words, "--run", first, "--json").json["weights"]
+    assert (weights["run"], weights["epoch"]) == (first, 2)
+    assert weights["checkpoint"].endswith("final.safetensors")
+
+
 @pytest.mark.parametrize("form", ["safetensors", "npz"])
 def test_exported_weights_come_back_as_a_run(
     glassbox: Callable[..., Answer], here: Path, form: str

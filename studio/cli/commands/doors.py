@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
-from studio.cli.commands.using import RunOption, run_of
+from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.options import JsonOption, ProjectArgument, find_project, open_project
 from studio.engine.core.errors import ParameterError
 from studio.engine.train.devices import open_backend
@@ -37,16 +37,23 @@ def export_project(
     refuse_source(output, opened.path, data, opened.folder)
     folder = run_of(opened, run)
     with open_backend("cpu") as device, Trained.of_run(folder, device.backend) as trained:
+        origin = origin_of(trained, opened, run)
         done = export_file(trained, form, output)
     if as_json:
         console.answer_json(
-            {"format": done.format, "path": str(done.path), "difference": done.difference}
+            {
+                "format": done.format,
+                "path": str(done.path),
+                "difference": done.difference,
+                "weights": origin.to_json(),
+            }
         )
     else:
         console.say(
             f"{done.path}: reloaded, its answers on {done.rows} samples differ by at most "
             f"{done.difference:.1e}"
         )
+        say_origin(origin)
 
 
 def import_file(

@@ -32,11 +32,13 @@ class Preview:
         lines: at most `LINES`.
         total: lines of the whole file where it is text; 0 otherwise.
         nbytes: its length.
+        weights: which weights it is of, in a sentence; empty for a picture.
     """
 
     lines: tuple[str, ...]
     total: int
     nbytes: int
+    weights: str = ""
 
     @property
     def note(self) -> str:

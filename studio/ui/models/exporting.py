@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias, TypeVar
@@ -31,6 +31,7 @@ from studio.ui.models.certificate_file import forget_proof, write_proof
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.export_differences import changed_since
 from studio.ui.models.export_preview import Preview, preview_bytes, preview_file
+from studio.ui.models.runs_records import read_notes, title_of
 from studio.ui.models.tasks import TaskHandle, TaskList
 
 Picture: TypeAlias = Callable[[], bytes]
@@ -100,6 +101,7 @@ class ExportResult:
         certificate: what comparing it found; None for a picture, or where that could not be done.
         doubt: why it could not be compared, if so.
         proof: the file beside it that says what was found; None where there is none.
+        weights: which weights it was made with, in a sentence; empty for a picture.
     """
 
     form: ExportForm
@@ -108,6 +110,7 @@ class ExportResult:
     certificate: Certificate | None = None
     doubt: StudioError | None = None
     proof: Path | None = None
+    weights: str = ""
 
     @property
     def is_proven(self) -> bool:
@@ -229,9 +232,14 @@ class ExportModel:
         def work(handle: TaskHandle) -> Preview:
             with TemporaryDirectory(prefix="glassbox-preview-") as name:
                 path = Path(name) / f"preview{form.ending}"
-                self._with_trained(run, lambda trained, _: export_file(trained, form.key, path))
+
+                def write(trained: Trained, _: Project) -> str:
+                    export_file(trained, form.key, path)
+                    return weights_text(form, run, trained)
+
+                weights = self._with_trained(run, write)
                 handle.check()
-                return preview_file(path, form.key)
+                return replace(preview_file(path, form.key), weights=weights)
 
         return self._tasks.start(
             f"Preview {form.title.lower()}", work, lambda made: done(made, b""), failed, quiet=True
@@ -246,7 +254,7 @@ class ExportModel:
         """Show the beginning of a file that was exported: what it holds, not what one would."""
         return self._tasks.start(
             f"Read {result.path.name}",
-            lambda _: preview_file(result.path, result.form.key),
+            lambda _: replace(preview_file(result.path, result.form.key), weights=result.weights),
             lambda made: done(made, b""),
             failed,
             quiet=True,
@@ -310,7 +318,8 @@ class ExportModel:
             except FormatError as error:
                 doubt = error
             proof = write_proof(path, form.key, found, doubt)
-            return ExportResult(form, path, path.stat().st_size, found, doubt, proof)
+            weights = weights_text(form, run, trained)
+            return ExportResult(form, path, path.stat().st_size, found, doubt, proof, weights)
 
         handle.progress(0.0, "loading the weights")
         return self._with_trained(run, made)
@@ -367,6 +376,17 @@ class ExportModel:
             write_atomic(self._memory, json.dumps(kept, indent=2).encode("utf-8"))
         except (OSError, FormatError) as error:
             _LOG.warning("the last export is not remembered: %s", error)
+
+
+def weights_text(form: ExportForm, run: RunFolder, trained: Trained) -> str:
+    """Which weights a file is made with: the run, how long they were trained, the checkpoint."""
+    origin = trained.origin
+    title = title_of(run.name, read_notes(run))
+    if origin is None:
+        return f"Weights of the run {title}"
+    what = "Without weights; the network" if form.key == "gbasm" else "Weights"
+    notes = "".join(f". {note[:1].upper()}{note[1:]}" for note in origin.notes)
+    return f"{what} of the run {title}: {origin.trained} ({origin.file}){notes}"
 
 
 def _read(path: Path) -> dict[str, tuple[str, str]]:

@@ -130,18 +130,12 @@ class RunRecord:
     @property
     def title(self) -> str:
         """What to call it."""
-        started = self.started
-        if self.notes.title or started is None:
-            return self.notes.title or self.name
-        return started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+        return title_of(self.name, self.notes)
 
     @property
     def started(self) -> datetime | None:
         """When it began."""
-        try:
-            return datetime.strptime(self.name[:19], "%Y-%m-%d_%H-%M-%S").replace(tzinfo=UTC)
-        except ValueError:
-            return None
+        return _started(self.name)
 
     @property
     def is_validated_on_test(self) -> bool:
@@ -160,6 +154,21 @@ class RunRecord:
             self, state="running", reason="", epochs=done, steps=standing.steps,
             seconds=standing.elapsed, metrics={**self.metrics, **standing.metrics},
         )  # fmt: skip
+
+
+def title_of(name: str, notes: RunNotes) -> str:
+    """What to call a run: what its user calls it, or when it began."""
+    started = _started(name)
+    if notes.title or started is None:
+        return notes.title or name
+    return started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+
+
+def _started(name: str) -> datetime | None:
+    try:
+        return datetime.strptime(name[:19], "%Y-%m-%d_%H-%M-%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def stamp_of(folder: RunFolder) -> tuple[int, ...]:

@@ -100,6 +100,10 @@ class ExportDialog(QDialog):
         self.about.setObjectName("export_about")
         self.about.setProperty("role", "soft")
         self.about.setWordWrap(True)
+        self.weights = QLabel(self)
+        self.weights.setObjectName("export_weights")
+        self.weights.setWordWrap(True)
+        self.weights.hide()
         self.path = RevertingLine(self)
         self.path.setObjectName("export_path")
         self.path.setAccessibleName("File")
@@ -140,6 +144,7 @@ class ExportDialog(QDialog):
         right.setSpacing(8)
         right.addWidget(self.about)
         right.addLayout(where)
+        right.addWidget(self.weights)
         right.addWidget(self._views, 1)
         right.addWidget(self.note)
         middle = QHBoxLayout()
@@ -251,6 +256,8 @@ class ExportDialog(QDialog):
         self._asked += 1
         asked, form = self._asked, self._form
         why = "" if written is not None else self._exports.why_not(form)
+        if why or form.kind == "picture":
+            self._show_weights("")
         if why:
             self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
             return
@@ -272,6 +279,7 @@ class ExportDialog(QDialog):
             self._previewing = self._exports.preview(form, done, failed)
 
     def _show_preview(self, made: Preview, content: bytes, *, beside: bool) -> None:
+        self._show_weights(made.weights)
         picture = QPixmap()
         if content and self._form.key == "png" and picture.loadFromData(content):
             self._picture = picture
@@ -283,6 +291,10 @@ class ExportDialog(QDialog):
         if beside and self._form.kind != "picture" and self._form.key != "gbasm":
             note += ", weights of the last checkpoint, taken while it trained"
         self._show_text("\n".join(made.lines), note)
+
+    def _show_weights(self, text: str) -> None:
+        self.weights.setText(text)
+        self.weights.setVisible(bool(text))
 
     def _show_text(self, text: str, note: str) -> None:
         self._views.setCurrentWidget(self.preview)

@@ -111,6 +111,8 @@ def finding_of(result: ExportResult) -> Finding:
     written = f"{result.path} ({numbers.memory(result.nbytes)})"
     if result.proof is not None:
         written += f", this finding in {result.proof.name}"
+    if result.weights:
+        written += f"\n{result.weights}"
     found = result.certificate
     if found is None and result.doubt is None:
         return Finding("ok", "Written", written)

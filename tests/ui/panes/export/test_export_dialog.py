@@ -102,6 +102,35 @@ def test_a_file_is_written_and_proven(
     idle(studio, qtbot)
 
 
+def test_the_dialog_says_which_weights_it_writes(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    weights = dialog.findChild(QLabel, "export_weights")
+    (run,) = studio.runs.runs
+    choose(dialog, qtbot, "Weights (safetensors)")
+    said = f"Weights of the run {run.title}: epoch {run.epochs} (final.safetensors)"
+    qtbot.waitUntil(lambda: weights.text() == said, timeout=60_000)
+    assert weights.isVisible()
+    choose(dialog, qtbot, "Instruction listing")
+    listing = said.replace("Weights", "Without weights; the network", 1)
+    qtbot.waitUntil(lambda: weights.text() == listing, timeout=60_000)
+    choose(dialog, qtbot, "Picture of the graph (SVG)")
+    assert not weights.isVisible()
+    choose(dialog, qtbot, "Weights (safetensors)")
+    # A run is called what its user calls it.
+    studio.runs.rename(run.name, "The good one")
+    path = tmp_path / "model.safetensors"
+    type_path(dialog, qtbot, path)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=60_000)
+    named = said.replace(run.title, "The good one")
+    details = dialog.findChild(QLabel, "finding_details")
+    qtbot.waitUntil(lambda: named in details.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: weights.text() == named, timeout=60_000)
+    studio.runs.rename(run.name, "")
+    idle(studio, qtbot)
+
+
 def test_exporting_again_says_so_where_the_folder_has_gone(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
