@@ -11,6 +11,7 @@ import pytest
 
 from studio.engine.train import pace
 from studio.engine.train.checkpoint import Checkpoint
+from studio.samples import open_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -260,3 +261,28 @@ def test_demo_reaches_its_accuracy_and_writes_its_files(
     assert found["test"]["accuracy"] >= 0.97
     assert all((here / path).is_file() for path in found["files"].values())
     assert max(found["differences"].values()) <= 1e-5
+
+
+def test_a_training_that_did_not_learn_says_so_and_ends_with_one(
+    glassbox: Callable[..., Answer], tmp_path: Path
+) -> None:
+    path = open_copy("digits-mlp", tmp_path)
+    document = json.loads(path.read_text("utf-8"))
+    document["training"]["optimizer"] = {"type": "Adam", "config": {"learning_rate": 1e6}}
+    path.write_text(json.dumps(document), "utf-8")
+    words = ("train", path, "--backend", "cpu", "--epochs", 1)
+    answer = glassbox(*words, code=1)
+    complaint = " ".join(answer.err[answer.err.rindex("glassbox: ") :].split())
+    assert complaint.startswith("glassbox: Training did not learn: loss 1")
+    assert "guessing gives 2.30" in complaint
+    assert "hint: set the learning rate to 0.001 and train again" in complaint
+    assert "test accuracy: 0." in answer.out
+    found = glassbox(*words, "--json", code=1).json
+    assert found["outcome"] == "finished"
+    assert found["verdict"]["kind"] == "diverged"
+    summary = json.loads((Path(found["run"]) / "summary.json").read_text("utf-8"))
+    assert summary["verdict"] == found["verdict"]
+    # Nothing is trained here: what was said of the run still holds.
+    assert "nothing left to train" in glassbox(*words, "--resume").err
+    kept = json.loads((Path(found["run"]) / "summary.json").read_text("utf-8"))
+    assert kept["verdict"] == found["verdict"]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
+from studio.cli.app import CHECK_FAILED
 from studio.cli.options import (
     BackendOption,
     JsonOption,
@@ -47,7 +48,10 @@ def train(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a project, record the run beside it, and evaluate on the test part."""
+    """Train a project, record the run beside it, and evaluate on the test part.
+
+    Ends with code 1 where the training did not learn.
+    """
     opened = Project.load(find_project(project)).with_training(epochs=epochs, seed=seed)
     run, checkpoint = _last_place(opened) if resume else (None, None)
     if checkpoint is not None and seed is None:
@@ -78,6 +82,7 @@ def train(
                 "total_seconds": result.total_seconds,
                 "outcome": result.outcome,
                 "reason": result.reason,
+                "verdict": None if result.verdict is None else result.verdict.to_json(),
                 "history": result.history,
                 "test": test,
                 "exports": [str(e.path) for e in exports],
@@ -90,6 +95,8 @@ def train(
             console.say(f"{export.format}: {export.path}")
     if result.unsaved is not None:
         raise result.unsaved
+    if result.verdict is not None:
+        raise typer.Exit(CHECK_FAILED)
 
 
 def train_with_bar(trainer: Trainer, *, quiet: bool) -> TrainingResult:
@@ -115,6 +122,8 @@ def report(result: TrainingResult, test: dict[str, float], project: Path | None)
     console.say(f"trained {result.steps:,} steps in all, {result.seconds:.1f} s now{in_all}")
     for name, value in test.items():
         console.say(f"test {name}: {value:.4f}")
+    if result.verdict is not None:
+        console.complain(f"{result.verdict.text}\n  hint: {result.verdict.hint}")
 
 
 def _wait(future: Future[TrainingResult], bar: ProgressBar) -> None:

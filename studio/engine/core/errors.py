@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LONGEST = 200
@@ -146,10 +151,44 @@ class ShaderError(BackendError):
     code = "shader"
 
 
+@dataclass(frozen=True, eq=False)
+class TensorCopy:
+    """The contents of a tensor on the host.
+
+    Attributes:
+        name: of the tensor.
+        grad: whether these are its gradient's.
+        values: dense and row-major.
+    """
+
+    name: str
+    grad: bool
+    values: npt.NDArray[np.generic]
+
+
 class NumericError(StudioError):
-    """Check mode met a NaN or an infinity; names instruction, layer and operands."""
+    """Check mode met a NaN or an infinity; names instruction, layer and operands.
+
+    Attributes:
+        tensors: what the instruction wrote, then its operands, as they were in that step; empty
+            where the cause was not found. Operands too large to copy are left out.
+        step: steps of the whole training done before that one.
+    """
 
     code = "numeric"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        who: str = "",
+        hint: str = "",
+        origin: str = "",
+        tensors: Sequence[TensorCopy] = (),
+    ) -> None:
+        super().__init__(message, who=who, hint=hint, origin=origin)
+        self.tensors = tuple(tensors)
+        self.step = 0
 
 
 class CheckpointError(StudioError):

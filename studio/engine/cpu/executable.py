@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 
@@ -30,7 +30,7 @@ from studio.engine.runtime.executor import Executor, Position
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
 from studio.engine.runtime.live_board import Attached, TapBoard, both
 from studio.engine.runtime.live_places import capture_point, find_ref
-from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
+from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked, written
 from studio.engine.runtime.recorder import EntryCost, Recorder, entry_costs
 from studio.engine.runtime.requirements import bound_rows, require_kept
 from studio.engine.runtime.transfers import (
@@ -233,8 +233,9 @@ class CpuExecutable:
             wall = (time.perf_counter() - begin) * 1e6
             return recorder.profile(self._device, "wall clock", steps, wall)
 
-    def check(self) -> None:
-        """Run one step line by line, unfused; NumericError at the first NaN or infinity."""
+    def check(self, keep: Collection[Ref] = ()) -> dict[Ref, Array]:
+        """Run one step line by line, unfused; see ``Executable.check``."""
+        kept: dict[Ref, Array] = {}
         with self._working():
             apart = self._unfused_views()
 
@@ -242,8 +243,13 @@ class CpuExecutable:
                 found = {ref: bad_numbers(apart.any(ref)) for ref in refs}
                 return {ref: bad for ref, bad in found.items() if bad is not None}
 
+            def read(ref: Ref) -> Array:
+                return np.array(apart.any(ref), order="C")
+
             for entry in unfused(self._program):
-                run_checked(self._program, entry, assemble(entry, apart), look)
+                run_checked(self._program, entry, assemble(entry, apart), look, read)
+                kept.update((ref, read(ref)) for ref in written(self._program, entry, keep))
+        return kept
 
     def _unfused_views(self) -> Views:
         """Views where every register has memory of its own."""

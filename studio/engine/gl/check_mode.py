@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,12 +24,14 @@ from studio.engine.gl.source import assemble, kernel_text
 from studio.engine.gl.storages import Storages
 from studio.engine.gl.transfer import from_device
 from studio.engine.runtime.entries import Entry, unfused
-from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked
+from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked, written
 
 if TYPE_CHECKING:
     from studio.engine.gl.device_work import DeviceWork
     from studio.engine.gl.session import GlSession
     from studio.engine.isa.program import Program
+
+Array = npt.NDArray[np.generic]
 
 _LOCAL = (64, 1, 1)
 _FLOATS = (DType.float32, DType.float16)
@@ -42,7 +44,8 @@ def check_step(
     batch: int,
     rows: int,
     fed: Storages,
-) -> None:
+    keep: Collection[Ref] = (),
+) -> dict[Ref, Array]:
     """Run one step unfused, in storage of its own, and stop at the first bad number.
 
     Parameters and other persistent tensors change as in any step.
@@ -54,6 +57,7 @@ def check_step(
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         fed: storages of the executable, whose inputs are used.
+        keep: storages wanted as they are behind the last line that writes them.
 
     Raises:
         NumericError: names the instruction, its line, its layer and the operands.
@@ -72,8 +76,11 @@ def check_step(
             plain, batch, rows, work.traits, storages.place, wanted=work.wanted_variants
         )
         line = _Lines(work, planner, storages)
+        kept: dict[Ref, Array] = {}
         for entry in unfused(plain):
-            run_checked(plain, entry, partial(line.run, entry), line.look)
+            run_checked(plain, entry, partial(line.run, entry), line.look, line.read)
+            kept.update((ref, line.read(ref)) for ref in written(plain, entry, keep))
+        return kept
     finally:
         work.gl.finish()
         storages.release()
@@ -99,11 +106,15 @@ class _Lines:
         with self._issued([self._counting(ref) for ref in floats]) as recording:
             for ref in floats:
                 if self._read(recording.table(_words(ref))).view(np.uint32)[0]:
-                    raw = self._read(self._storages.where(ref))
-                    bad = bad_numbers(from_device(raw, self._storages.descriptor(ref)))
+                    bad = bad_numbers(self.read(ref))
                     if bad is not None:
                         found[ref] = bad
         return found
+
+    def read(self, ref: Ref) -> Array:
+        """A storage as it is now, on the host."""
+        raw = self._read(self._storages.where(ref))
+        return from_device(raw, self._storages.descriptor(ref))
 
     @contextmanager
     def _issued(self, planned: Sequence[Planned]) -> Iterator[Recording]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
@@ -164,13 +164,9 @@ class GlExecutable:
         """Run instrumented steps and say what each kernel took; see ``Executable.profile``."""
         return self._call(self._profile, steps, amid_work)
 
-    def check(self) -> None:
-        """Run one step instruction by instruction, unfused.
-
-        Raises:
-            NumericError: at the first NaN or infinity, naming instruction, layer and operands.
-        """
-        self._call(self._check)
+    def check(self, keep: Collection[Ref] = ()) -> dict[Ref, Array]:
+        """Run one step instruction by instruction, unfused; see ``Executable.check``."""
+        return self._call(self._check, keep)
 
     def close(self) -> None:
         """Give the arena back; more than once does nothing."""
@@ -298,10 +294,10 @@ class GlExecutable:
         return profile_steps(self._work, self.planned, self._costs, recording.dispatches, steps,
                              amid_work=amid_work)  # fmt: skip
 
-    def _check(self) -> None:
+    def _check(self, keep: Collection[Ref]) -> dict[Ref, Array]:
         self._drain()
-        check_step(self._work, self._program, self._session, self._batch, self._rows,
-                   self._storages)  # fmt: skip
+        return check_step(self._work, self._program, self._session, self._batch, self._rows,
+                          self._storages, keep)  # fmt: skip
 
     def _release(self) -> None:
         self._board.drop_pending()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -156,10 +156,15 @@ class Executable(Protocol):
         """
         ...
 
-    def check(self) -> None:
+    def check(self, keep: Collection[Ref] = ()) -> Mapping[Ref, Array]:
         """Run one step instruction by instruction, unfused, from its start.
 
-        Raises NumericError at the first NaN or infinity, naming instruction, layer and operands.
+        Args:
+            keep: storages wanted as they are behind the last instruction that writes them.
+
+        Raises:
+            NumericError: at the first NaN or infinity; names instruction, layer and operands, and
+                holds copies of what was written and read.
         """
         ...
 

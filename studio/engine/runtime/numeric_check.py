@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import NumericError
+from studio.engine.core.errors import NumericError, TensorCopy
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line, number_text
@@ -48,8 +48,14 @@ class BadNumbers:
     value: float
 
 
+COPIED_BYTES = 256 << 20
+"""Operands of the line that broke are copied up to this size in all; its result always is."""
+
 Look = Callable[[Iterable[Ref]], Mapping[Ref, BadNumbers]]
 """Searches storages as they are now; what it returns has only those with bad numbers."""
+
+Read = Callable[[Ref], Array]
+"""Copies a storage as it is now to the host, dense and without its halo."""
 
 
 def bad_numbers(array: Array) -> BadNumbers | None:
@@ -64,7 +70,9 @@ def bad_numbers(array: Array) -> BadNumbers | None:
     return BadNumbers(count, array.size, place, float(np.asarray(array[place], np.float64)))
 
 
-def run_checked(program: Program, entry: Entry, run: Callable[[], object], look: Look) -> None:
+def run_checked(
+    program: Program, entry: Entry, run: Callable[[], object], look: Look, read: Read
+) -> None:
     """Run one unfused entry and search everything it wrote.
 
     Args:
@@ -72,6 +80,7 @@ def run_checked(program: Program, entry: Entry, run: Callable[[], object], look:
         entry: the line, a part of its own.
         run: runs it.
         look: searches storages.
+        read: copies storages of a line that broke.
 
     Raises:
         NumericError: something written holds a NaN or an infinity. Names the line, its layer, the
@@ -87,7 +96,28 @@ def run_checked(program: Program, entry: Entry, run: Callable[[], object], look:
     found = look(sorted(effects.writes))
     if found:
         rest = effects.reads.difference(in_place)
-        raise _error(program, entry, min(found), found[min(found)], before | dict(look(rest)))
+        error = _error(program, entry, min(found), found[min(found)], before | dict(look(rest)))
+        error.tensors = _copies(program, [min(found), *sorted(effects.reads)], read)
+        raise error
+
+
+def written(program: Program, entry: Entry, keep: Iterable[Ref]) -> list[Ref]:
+    """Which of the storages an entry writes, perhaps through a view."""
+    changed = {program.storage(ref) for ref in entry.writes()}
+    return [ref for ref in keep if program.storage(ref) in changed]
+
+
+def _copies(program: Program, refs: Iterable[Ref], read: Read) -> tuple[TensorCopy, ...]:
+    """The storages as they are now, the first whatever its size."""
+    found: list[TensorCopy] = []
+    left = COPIED_BYTES
+    for ref in dict.fromkeys(refs):
+        if not found or left > 0:
+            values = read(ref)
+            if not found or values.nbytes <= left:
+                found.append(TensorCopy(program.tensor(ref).name, ref.grad, values))
+                left -= values.nbytes
+    return tuple(found)
 
 
 def _error(

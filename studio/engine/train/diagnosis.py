@@ -56,18 +56,19 @@ class Diagnosis:
     def find(self, epoch: int, shuffle: bool, bad_step: int) -> StudioError:
         """The error to raise: what check mode finds, or that it found nothing."""
         self._clear_ring()
-        try:
-            if self._snapshot is None:
-                self._check_at(epoch, shuffle, bad_step)
-            else:
-                self._network.write(self._snapshot, STATE_ROLES)
-                # A broken update shows in the loss of the next step only: look at both.
-                self._replay(epoch, shuffle, self._first, max(self._first, bad_step - 1))
-                for step in range(max(self._first, bad_step - 1), bad_step + 1):
-                    self._check_at(epoch, shuffle, step)
-        except NumericError as error:
-            error.origin = error.origin or f"epoch {epoch + 1}, step {bad_step + 1}"
-            return error
+        # A broken update shows in the loss of the next step only: look at both.
+        first = bad_step if self._snapshot is None else max(self._first, bad_step - 1)
+        if self._snapshot is not None:
+            self._network.write(self._snapshot, STATE_ROLES)
+            self._replay(epoch, shuffle, self._first, first)
+        for step in range(first, bad_step + 1):
+            try:
+                self._check_at(epoch, shuffle, step)
+            except NumericError as error:
+                where = f"epoch {epoch + 1}, step {step + 1}"
+                error.origin = f"{error.origin}, {where}" if error.origin else where
+                error.step = self._total + step - self._first
+                return error
         return NumericError(
             f"the loss is no finite number in epoch {epoch + 1}, step {bad_step + 1}",
             who=self._network.task.name,

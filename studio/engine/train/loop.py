@@ -16,6 +16,7 @@ from studio.engine.train.meter import Meter
 from studio.engine.train.network import Network
 from studio.engine.train.rates import RateTable
 from studio.engine.train.step_sampling import Part, StepSampler
+from studio.engine.train.verdict import LossTrace
 
 REPORT_SECONDS = 0.1
 CHUNK_SECONDS = 0.03
@@ -43,6 +44,7 @@ class EpochLoop:
         program = network.program("train")
         self.meter = Meter(network.session, program, "train", self._heard)
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
+        self.trace = LossTrace(feed.batch_size)
         self.feed = feed
         self.step = 0
         self.total_step = 0
@@ -68,6 +70,8 @@ class EpochLoop:
         """Stand at a step of an epoch whose earlier steps counted ``rows`` and ``sums``."""
         self.step = self._first_step = step
         self.bad_step = None
+        if step == 0:
+            self.trace.begin_epoch()
         self.meter.begin(self.total_step, rows, sums)
 
     def run(self, epoch: int, shuffle: bool) -> bool:
@@ -112,6 +116,7 @@ class EpochLoop:
         self.rates.fix(self._control.learning_rate)
         steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.meter.room)
         self.rates.prepare(self.total_step, steps)
+        self.trace.highest_rate = max(self.trace.highest_rate, self.rates.rate(self.total_step))
         self._lap("transfers")
         done = self._run(executable, batch, steps, counted=counted)
         now = time.perf_counter()
@@ -157,6 +162,7 @@ class EpochLoop:
 
     def _heard(self, index: int, values: npt.NDArray[np.float32]) -> None:
         step = self._first_step + index
+        self.trace.add(float(values[0]))
         if self.bad_step is None and not math.isfinite(float(values[0])):
             self.bad_step = step
         if self.step_heard is not None:

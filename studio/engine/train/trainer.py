@@ -35,6 +35,8 @@ from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
+from studio.engine.train.verdict import Verdict, judge
+from studio.engine.train.weights import initial_weights
 from studio.engine.train.weights_origin import origin_in_memory
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -56,6 +58,7 @@ class TrainingResult:
         seconds: time this part took, compiling and pauses left out.
         unsaved: why its last checkpoint could not be written, None when it was.
         total_seconds: the same of all its parts, those before a resume included.
+        verdict: why it has not learned, None where nothing says so.
     """
 
     outcome: Outcome
@@ -66,6 +69,7 @@ class TrainingResult:
     seconds: float
     unsaved: StudioError | None = None
     total_seconds: float = 0.0
+    verdict: Verdict | None = None
 
     @property
     def last(self) -> dict[str, float]:
@@ -124,7 +128,7 @@ class Trainer:
         self._writer = RunWriter(run, self.warned.emit)
         self._owns_network = network is None
         self.network = network or Network(task, backend, self.compiling.emit)
-        self.callbacks = self._all_callbacks(callbacks)
+        self.callbacks = _all_callbacks(task, callbacks, recorded=run is not None)
         self._initial_epoch = initial_epoch
         self._resumed: Checkpoint | None = None
         self._weights: dict[str, Array] | None = None
@@ -333,17 +337,6 @@ class Trainer:
 
     # -- the training ---------------------------------------------------------------------------
 
-    def _all_callbacks(self, own: Sequence[Callback]) -> list[Callback]:
-        """Those given, then those of the settings; checkpoints last, behind what they record."""
-        settings = self.task.settings
-        found: list[Callback] = list(own)
-        if settings.early_stopping is not None:
-            found.append(settings.early_stopping)
-        found.extend(settings.callbacks)
-        if self.run_folder is not None:
-            found.append(settings.checkpoints)
-        return found
-
     def _train(self) -> TrainingResult:
         backend = self.network.backend
         self._writer.begin(backend.device, self.task.data_hash, backend.choices)
@@ -374,9 +367,17 @@ class Trainer:
             self._reporter.watch.seconds,
             self._writer.unsaved,
             self._reporter.seconds,
+            self._verdict(),
         )
-        self._summarise(outcome, place.stop_reason)
+        self._summarise(outcome, place.stop_reason, result.verdict)
         return result
+
+    def _verdict(self) -> Verdict | None:
+        """Why nothing was learned; None where that cannot be said, as before an epoch is done."""
+        before = self._weights
+        if before is None and self._owns_network:
+            before = initial_weights(self.task.graph, self.task.settings.seed)
+        return judge(self.network, self.loop, self.history, before)
 
     def _prepare(self) -> None:
         settings, samples = self.task.settings, self.task.training_samples()
@@ -449,6 +450,7 @@ class Trainer:
             logs |= {f"val_{name}": value for name, value in measured.items()}
         logs["learning_rate"] = loop.rates.rate(max(0, loop.total_step - 1))
         place.epoch, place.in_epoch = epoch + 1, False
+        self.history.note_start(loop.trace.start)
         self._writer.add_metrics(epoch, logs)
         for callback in (self.history, *self.callbacks):
             callback.on_epoch_end(epoch, logs)
@@ -472,7 +474,7 @@ class Trainer:
         place, report = self._place, self._reporter.report
         self.progress.emit(report(self.loop, place.epoch, in_epoch=place.in_epoch, logs=logs))
 
-    def _summarise(self, state: str, reason: str) -> None:
+    def _summarise(self, state: str, reason: str, verdict: Verdict | None = None) -> None:
         steps = 0 if self._loop is None else self._loop.total_step
         found = summary_of(
             state,
@@ -482,4 +484,19 @@ class Trainer:
             steps,
             self._reporter.seconds,
         )
+        if self._loop is not None and self._loop.trace.end_steps:
+            # Where nothing was left to train, what was said before still holds.
+            found = {**found, "verdict": None if verdict is None else verdict.to_json()}
         self._writer.end(found)
+
+
+def _all_callbacks(task: Task, own: Sequence[Callback], *, recorded: bool) -> list[Callback]:
+    """Those given, then those of the settings; checkpoints last, behind what they record."""
+    settings = task.settings
+    found: list[Callback] = list(own)
+    if settings.early_stopping is not None:
+        found.append(settings.early_stopping)
+    found.extend(settings.callbacks)
+    if recorded:
+        found.append(settings.checkpoints)
+    return found

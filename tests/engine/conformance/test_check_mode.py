@@ -7,7 +7,7 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import NumericError
-from studio.engine.core.tensor import BATCH, Role
+from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.arithmetic import Scale
@@ -16,6 +16,7 @@ from studio.engine.isa.ops.function import Log
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.ops.update import UpdateSGD
 from studio.engine.isa.program import Program
+from studio.engine.runtime import numeric_check
 from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.numeric_check import bad_numbers
 
@@ -181,3 +182,55 @@ def test_bad_numbers_are_counted_and_placed() -> None:
     found = bad_numbers(np.array(np.nan, np.float32))
     assert found is not None
     assert (found.count, found.numel, found.place) == (1, 1, ())
+
+
+def test_what_broke_and_its_operands_are_copied(backend: Backend) -> None:
+    program = picture()
+    session = backend.open_session()
+    executable = backend.compile(program, session, 2)
+    x = np.ones((2, 2, 3, 1), np.float32)
+    x[1, 0, 2] = 1e30
+    w = np.array([1.0, 1e30], np.float32).reshape(1, 1, 1, 2)
+    executable.feed(program.tensors.named("x").id, x)
+    session.write("conv/kernel", w)
+    with pytest.raises(NumericError) as caught:
+        executable.check()
+    executable.close()
+    session.close()
+    result, *operands = caught.value.tensors
+    assert (result.name, result.grad) == ("conv/linear", False)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(result.values, x * w[0, 0, 0])
+    assert np.isinf(result.values[1, 0, 2, 1])
+    copied = {tensor.name: tensor.values for tensor in operands}
+    assert copied.keys() == {"relu/output", "conv/kernel"}
+    assert np.array_equal(copied["relu/output"], x)
+    assert np.array_equal(copied["conv/kernel"], w)
+
+
+def test_operands_too_large_to_copy_are_left_out(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numeric_check, "COPIED_BYTES", 60)
+    program = logarithm()
+    session = backend.open_session()
+    executable = backend.compile(program, session, 9)
+    executable.feed(program.tensors.named("x").id, np.zeros((9, 2), np.float32))
+    with pytest.raises(NumericError) as caught:
+        executable.check()
+    executable.close()
+    session.close()
+    assert [tensor.name for tensor in caught.value.tensors] == ["y"]
+
+
+def test_storages_asked_for_are_given_as_they_were_last_written(backend: Backend) -> None:
+    program = logarithm()
+    session = backend.open_session()
+    executable = backend.compile(program, session, 2)
+    executable.feed(program.tensors.named("x").id, np.full((2, 2), 0.5, np.float32))
+    hidden = Ref(program.tensors.named("hidden").id)
+    kept = executable.check({hidden})
+    executable.close()
+    session.close()
+    assert kept.keys() == {hidden}
+    assert np.array_equal(kept[hidden], np.ones((2, 2), np.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from studio.engine.core.options import Plain
@@ -14,15 +15,22 @@ class History(Callback):
     Attributes:
         epoch: numbers of the epochs.
         history: for each metric one number per epoch.
+        start: loss of the first steps of all, NaN before they are done.
     """
 
     def __init__(self) -> None:
+        self.start = math.nan
         self.epoch: list[int] = []
         self.history: dict[str, list[float]] = {}
 
     def on_train_begin(self) -> None:
         """Begin an empty record."""
-        self.epoch, self.history = [], {}
+        self.start, self.epoch, self.history = math.nan, [], {}
+
+    def note_start(self, loss: float) -> None:
+        """Remember the loss a training began with; that of a continued one is known already."""
+        if math.isnan(self.start):
+            self.start = loss
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         """Add an epoch."""
@@ -33,15 +41,17 @@ class History(Callback):
     def state(self) -> dict[str, Plain]:
         """The whole record; numbers that are not finite as text, since JSON has none."""
         return {
+            "start": repr(self.start),
             "epoch": list(self.epoch),
             "history": {name: [repr(v) for v in values] for name, values in self.history.items()},
         }
 
     def restore(self, state: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
         """Take the record of the epochs before."""
-        epochs, history = state.get("epoch"), state.get("history")
+        epochs, history, start = state.get("epoch"), state.get("history"), state.get("start")
         if not isinstance(epochs, list) or not isinstance(history, Mapping):
             return
+        self.start = float(start) if isinstance(start, str) else math.nan
         self.epoch = [e for e in epochs if isinstance(e, int)]
         self.history = {
             str(name): [float(v) for v in values if isinstance(v, str)]
