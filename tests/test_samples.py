@@ -13,7 +13,14 @@ import pytest
 
 import studio.samples
 from studio.engine.core.errors import DataError
-from studio.samples import open_copy, sample_names, sample_root
+from studio.samples import (
+    changed_copies,
+    open_copy,
+    pristine_copy,
+    sample_names,
+    sample_of,
+    sample_root,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -66,6 +73,51 @@ def test_folder_that_cannot_hold_the_copy_is_named(installed: Path, tmp_path: Pa
     in_the_way.touch()
     with pytest.raises(DataError, match="cannot be copied there"):
         open_copy("tiny", in_the_way)
+    with pytest.raises(DataError, match="cannot be copied there"):
+        pristine_copy("tiny", in_the_way)
+
+
+def test_a_changed_copy_is_left_alone_and_the_sample_is_at_hand(
+    installed: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    first = pristine_copy("tiny", mine)
+    assert first == mine / "tiny" / "tiny.glassbox"
+    assert pristine_copy("tiny", mine) == first, "as it came: it is used again"
+    (first.parent / "tiny.runs").mkdir()
+    assert pristine_copy("tiny", mine) == first, "training it does not change it"
+    assert changed_copies("tiny", mine) == []
+    first.write_text('{"changed": true}', encoding="utf-8")
+    second = pristine_copy("tiny", mine)
+    assert second == mine / "tiny-2" / "tiny-2.glassbox"
+    assert second.read_text(encoding="utf-8") == "{}"
+    assert first.read_text(encoding="utf-8") == '{"changed": true}'
+    assert not (second.parent / "tiny.runs").exists()
+    assert changed_copies("tiny", mine) == [first]
+    # A file that came with it is part of it, and so is one that is gone.
+    (second.parent / "README.md").unlink()
+    assert pristine_copy("tiny", mine) == mine / "tiny-3" / "tiny-3.glassbox"
+    assert sorted(path.name for path in mine.iterdir()) == ["tiny", "tiny-2", "tiny-3"]
+
+
+def test_a_folder_of_ones_own_is_never_copied_into(installed: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "tiny" / "tiny.runs"
+    runs.mkdir(parents=True)
+    assert pristine_copy("tiny", tmp_path) == tmp_path / "tiny-2" / "tiny-2.glassbox"
+    assert sorted(path.name for path in runs.parent.iterdir()) == ["tiny.runs"]
+
+
+def test_a_copy_is_told_from_a_project_of_ones_own(installed: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    first = pristine_copy("tiny", mine)
+    first.write_text('{"changed": true}', encoding="utf-8")
+    second = pristine_copy("tiny", mine)
+    other = mine / "other" / "other.glassbox"
+    other.parent.mkdir()
+    other.touch()
+    own = open_copy("tiny", tmp_path)
+    found = [sample_of(path, mine) for path in (first, second, other, own, None)]
+    assert found == ["tiny", "tiny", "", "", ""]
 
 
 @pytest.fixture(scope="module")

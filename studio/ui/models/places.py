@@ -26,6 +26,11 @@ class Places:
     cache: Path
     data: Path
 
+    @property
+    def examples(self) -> Path:
+        """The user's copies of the example projects."""
+        return self.data / "projects"
+
     @classmethod
     def below(cls, root: Path) -> Places:
         """All of them in one folder."""

@@ -13,7 +13,7 @@ from studio.engine.train.importing import IMPORT_FORMATS, import_weights
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
-from studio.samples import open_copy
+from studio.samples import changed_copies, pristine_copy, sample_of
 from studio.ui.kit import binding
 from studio.ui.models.recent import RecentFile
 from studio.ui.models.recovery_sessions import RecoverableSession, described
@@ -50,6 +50,7 @@ class Documents:
         self._leave = leave
         self._stamp: _Stamp | None = None
         self._heard: binding.Delivery | None = None
+        self._example: tuple[Path | None, str] | None = None
         binding.connect(window, studio.document_replaced, self._follow)
         self._follow(studio.document)
 
@@ -74,8 +75,17 @@ class Documents:
         self.leaving(lambda: self._open(path))
 
     def open_sample(self, name: str) -> None:
-        """Open a sample project as a copy of the user's own."""
-        self.leaving(lambda: self._guarded(lambda: self._take(self._sample(name))))
+        """Open a sample project as it came, as a copy of the user's own.
+
+        Copies that the user has changed stay as they are; the last one is offered.
+        """
+        self.leaving(lambda: self._guarded(lambda: self._take_sample(name)))
+
+    def example_of(self, path: Path | None) -> str:
+        """Name of the example that a project of the user's is a copy of; empty for any other."""
+        if self._example is None or self._example[0] != path:
+            self._example = (path, sample_of(path, self._studio.places.examples))
+        return self._example[1]
 
     def open_recovered(self, session: RecoverableSession) -> None:
         """Open the unsaved work of a window that crashed."""
@@ -304,8 +314,18 @@ class Documents:
         self._studio.recent.add(path, document.title, thumbnail(document.state))
         self.opened.emit(document)
 
-    def _sample(self, name: str) -> Path:
-        return open_copy(name, self._studio.places.data / "projects")
+    def _take_sample(self, name: str) -> None:
+        folder = self._studio.places.examples
+        self._take(pristine_copy(name, folder))
+        changed = changed_copies(name, folder)
+        if changed:
+            last = changed[0]
+            self._studio.notify(
+                f"This is the example {name} as it came; the copy you changed is {last.name}",
+                "info",
+                ("Open my copy", lambda: self.open_path(last)),
+                f"Your copies are in {folder}.",
+            )
 
     def _restore(self, session: RecoverableSession) -> None:
         document = self._studio.recovery.restore(session)

@@ -229,7 +229,10 @@ class WelcomePage(QScrollArea):
             lambda: self._documents.open_sample(name), parent,
         )  # fmt: skip
         card.setObjectName(f"sample.{name}")
-        card.setToolTip(f"{line}\n{numbers.counted(layers, 'layer')}, {_parameters(document)}")
+        card.setToolTip(
+            f"{line}\n{numbers.counted(layers, 'layer')}, {_parameters(document)}\n"
+            "Opens as a copy of yours; the example stays as it came."
+        )
         return card
 
     def _recent(self, file: RecentFile, parent: QWidget) -> QWidget:
@@ -244,6 +247,8 @@ class WelcomePage(QScrollArea):
         missing = file.is_missing
         row.add(picture)
         where = f"{_short(file.path)} \u00b7 {_day(file.when)}"
+        if self._documents.example_of(file.path):
+            where = f"Copy of the example \u00b7 {where}"
         row.add_words(file.title, f"Missing: {where}" if missing else where, faint=missing)
         if missing:
             row.add_button("Locate…", lambda: self._documents.locate(file))

@@ -361,5 +361,8 @@ class MainWindow(QMainWindow):
             return
         name = document.title if document.path is None else document.path.name
         kind = " (read-only)" if document.read_only else ""
+        example = self.documents.example_of(document.path)
+        if example:
+            kind += f" (copy of the example {example})"
         self.setWindowTitle(f"{name}[*]{kind} \u2013 Glassbox")
         self.setWindowModified(document.dirty)

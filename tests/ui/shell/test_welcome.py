@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import sample_names
 from studio.ui.shell.graph_picture import GraphPicture
 from studio.ui.shell.welcome import Card
@@ -82,6 +83,45 @@ def test_a_sample_opens_as_a_copy_of_ones_own(qtbot: QtBot, window: MainWindow) 
     path = window.studio.document.path
     assert path.is_relative_to(window.studio.places.data)
     assert window.studio.document.title == "iris"
+
+
+def test_an_example_is_as_it_came_whatever_became_of_earlier_copies(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    def click() -> None:
+        window.show_welcome()
+        card = window.welcome.findChild(Card, "sample.iris")
+        qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
+        assert not window.is_welcoming
+
+    click()
+    studio = window.studio
+    first, came = studio.document.path, studio.document.state
+    assert "(copy of the example iris)" in window.windowTitle()
+    assert studio.notices.all == ()
+    studio.document.apply("epochs", set_training(studio.document.state, {"epochs": 3}))
+    changed = studio.document.state
+    studio.actions.trigger("file.save")
+    assert not studio.document.dirty
+    click()
+    second = studio.document.path
+    assert second != first
+    assert studio.document.state == came
+    assert window.windowTitle().startswith(f"{second.name}")
+    assert "(copy of the example iris)" in window.windowTitle()
+    click()
+    assert studio.document.path == second, "it is as it came: no third one is made"
+    # The changed copy is kept, says what it is, and is one click away.
+    label, act = studio.notices.all[-1].action
+    assert first.name in studio.notices.all[-1].text
+    window.show_welcome()
+    rows = [r.accessibleName() for r in window.welcome.findChildren(QFrame, "recent.iris")]
+    assert len(rows) == 2
+    assert all("Copy of the example" in name for name in rows)
+    assert label == "Open my copy"
+    act()
+    assert studio.document.path == first
+    assert studio.document.state == changed
 
 
 def test_a_sample_opens_by_keyboard(qtbot: QtBot, window: MainWindow) -> None:
