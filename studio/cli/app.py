@@ -139,7 +139,7 @@ def _refuse_strangers(words: list[str]) -> None:
 
     from studio import __version__
     from studio.cli import console
-    from studio.engine.core.errors import ParameterError
+    from studio.engine.core.errors import ParameterError, quoted
 
     first = words[0] if words else "--help"
     if first == "--version":
@@ -148,7 +148,7 @@ def _refuse_strangers(words: list[str]) -> None:
     if first not in COMMANDS and not first.startswith("-"):
         near = difflib.get_close_matches(first, COMMANDS, 1)
         raise ParameterError(
-            f"there is no command {first[:40]!r}",
+            f"there is no command {quoted(first)}",
             hint=f"glassbox {near[0]}" if near else "glassbox --help lists all commands",
         )
 

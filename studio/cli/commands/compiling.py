@@ -14,7 +14,7 @@ from studio.cli.options import JsonOption, ProjectArgument, open_project
 from studio.engine.compiler.pipeline import diff_programs
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
 from studio.engine.compiler.target import CPU, GL, Target
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import Tensor, shape_text
 from studio.engine.formats.gbasm import save_gbasm
 from studio.engine.formats.gbi import save_gbi
@@ -148,7 +148,7 @@ class Memory:
 def _check(value: str, allowed: tuple[str, ...], option: str) -> None:
     if value not in allowed:
         raise ParameterError(
-            f"expected {option} out of {', '.join(allowed)}, got {value[:40]!r}", who="compile"
+            f"expected {option} out of {', '.join(allowed)}, got {quoted(value)}", who="compile"
         )
 
 
@@ -159,7 +159,7 @@ def _writer(output: Path) -> Callable[[Path, Program], None]:
     }
     if output.suffix.lower() not in writers:
         raise ParameterError(
-            f"the file's ending says the form: expected .gbasm or .gbi, got {output.name!r}",
+            f"the file's ending says the form: expected .gbasm or .gbi, got {quoted(output.name)}",
             who="compile",
         )
     return writers[output.suffix.lower()]

@@ -10,7 +10,7 @@ import typer
 from studio.cli import console
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.options import JsonOption, ProjectArgument, find_project, open_project
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import EXPORT_FORMATS, export_file
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
@@ -30,7 +30,8 @@ def export_project(
     """Write a trained project to a file, reload it, and say how far the answers differ."""
     if form not in EXPORT_FORMATS:
         raise ParameterError(
-            f"expected --format out of {', '.join(EXPORT_FORMATS)}, got {form!r}", who="export"
+            f"expected --format out of {', '.join(EXPORT_FORMATS)}, got {quoted(form)}",
+            who="export",
         )
     opened = open_project(project)
     data = None if opened.data is None else opened.data.reference

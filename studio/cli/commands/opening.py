@@ -8,7 +8,7 @@ import typer
 
 from studio.cli.options import find_project
 from studio.cli.window import need_window
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 
 THEMES = ("dark", "light", "system")
 SCALES = (75, 300)
@@ -38,7 +38,7 @@ def open_studio(
 ) -> None:
     """Open the studio; without a project, at the welcome page."""
     if theme and theme not in THEMES:
-        raise ParameterError(f"expected --theme out of {', '.join(THEMES)}, got {theme!r}")
+        raise ParameterError(f"expected --theme out of {', '.join(THEMES)}, got {quoted(theme)}")
     low, high = SCALES
     if scale and not low <= scale <= high:
         raise ParameterError(f"expected --scale from {low} to {high}, got {scale}")

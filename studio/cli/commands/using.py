@@ -12,7 +12,7 @@ import typer
 
 from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project, word_for
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
@@ -71,7 +71,8 @@ def predict(
     """Run a trained project on inputs of your own."""
     if output is not None and output.suffix.lower() not in _ENDINGS:
         raise DataError(
-            f"the file's ending says the form: expected {', '.join(_ENDINGS)}, got {output.name!r}",
+            f"the file's ending says the form: expected {', '.join(_ENDINGS)}, "
+            f"got {quoted(output.name)}",
             who="predict",
         )
     opened = open_project(project)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Option, Plain
 
 
@@ -68,7 +68,7 @@ class Configured:
         for name in given:
             if name not in known:
                 raise ParameterError(
-                    f"unknown option {name[:60]!r}",
+                    f"unknown option {quoted(name)}",
                     who=self.who,
                     hint=f"known options: {', '.join(sorted(known)) or 'none'}",
                 )
@@ -108,7 +108,7 @@ class Configured:
         """The member of this family that `to_json` described; ParameterError for anything else."""
         if not isinstance(data, Mapping) or not set(data) <= {"type", "config"}:
             raise ParameterError(
-                f"a {cls.family_name} is described by type and config: got {str(data)[:60]!r}",
+                f"a {cls.family_name} is described by type and config: got {quoted(data)}",
                 who=cls.family_name,
             )
         config = data.get("config", {})
@@ -122,7 +122,7 @@ class Configured:
         found = cls.aliases.get(name) if isinstance(name, str) else None
         if found is None or not issubclass(found, cls):
             raise ParameterError(
-                f"unknown {cls.family_name} {str(name)[:60]!r}",
+                f"unknown {cls.family_name} {quoted(name)}",
                 who=cls.family_name,
                 hint=f"known: {', '.join(sorted(cls.members))}",
             )

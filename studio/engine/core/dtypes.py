@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 
 NumpyDType: TypeAlias = "np.dtype[np.generic]"
 """A NumPy dtype of any scalar type."""
@@ -62,7 +62,7 @@ class DType(Enum):
         member = cls.__members__.get(name)
         if member is None:
             raise ParameterError(
-                f"unknown dtype: expected one of {_NAMES}, got {name!r}", who="dtype"
+                f"unknown dtype: expected one of {_NAMES}, got {quoted(name)}", who="dtype"
             )
         return member
 

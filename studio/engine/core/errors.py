@@ -12,6 +12,43 @@ import numpy.typing as npt
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LONGEST = 200
+_LONGEST_MESSAGE = 4000
+_SHOWN = 60
+
+
+def quoted(value: object, most: int = _SHOWN) -> str:
+    """A value that came from outside, fit for a sentence: short, without control codes.
+
+    Text stands in quotes, anything else as Python writes it.
+
+    Args:
+        value: what is shown.
+        most: characters of it; a longer one is cut and ends with ``...``.
+    """
+    # repr() escapes what a terminal would obey, and halves of surrogate pairs.
+    if isinstance(value, str):
+        return repr(value if len(value) <= most else f"{value[: most - 3]}...")
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python writes no integer of more than 4300 digits.
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def cleaned(text: str, keep: str = "") -> str:
+    """The text with control codes, direction marks and lone surrogates written as escapes.
+
+    Args:
+        text: what is to be shown.
+        keep: characters that stay although they are not printable, such as line breaks.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
 
 
 def in_one_line(error: BaseException) -> str:
@@ -40,11 +77,15 @@ class StudioError(Exception):
     code: ClassVar[str] = "studio"
 
     def __init__(self, message: str, *, who: str = "", hint: str = "", origin: str = "") -> None:
+        # Names of files, columns and tensors end up here, and a terminal obeys what they hold.
+        message = cleaned(message, "\n\t")
+        if len(message) > _LONGEST_MESSAGE:
+            message = f"{message[: _LONGEST_MESSAGE - 1]}…"
         super().__init__(message)
         self.message = message
-        self.who = who
-        self.hint = hint
-        self.origin = origin
+        self.who = cleaned(who)
+        self.hint = cleaned(hint, "\n\t")
+        self.origin = cleaned(origin)
 
     def __str__(self) -> str:
         text = f"[{self.who}] {self.message}" if self.who else self.message

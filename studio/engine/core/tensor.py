@@ -14,7 +14,7 @@ import numpy as np
 
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import ShapeError
+from studio.engine.core.errors import ShapeError, quoted
 
 BATCH = -1
 """Stands in dimension 0 for the number of rows in a batch; printed ``N``."""
@@ -210,7 +210,7 @@ class TensorMap(Mapping[int, Tensor]):
             counts = Counter(t.name for t in self._by_id.values())
             twice = counts.most_common(1)[0][0]
             raise ShapeError(
-                f"tensor names must be unique: {twice!r} occurs twice", who="tensor map"
+                f"tensor names must be unique: {quoted(twice)} occurs twice", who="tensor map"
             )
 
     def __getitem__(self, key: int) -> Tensor:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.descriptor import ShapeDescriptor
-from studio.engine.core.errors import BackendError
+from studio.engine.core.errors import BackendError, quoted
 from studio.engine.core.tensor import Shape, Tensor
 from studio.engine.cpu.live import CpuTap
 from studio.engine.cpu.memory import MemoryCount
@@ -121,7 +121,7 @@ class CpuSession:
         found = self._held.get(name)
         if found is None:
             raise BackendError(
-                f"the session holds no tensor {name!r}",
+                f"the session holds no tensor {quoted(name)}",
                 who="session",
                 hint="compile the program first, or make room with ensure",
             )

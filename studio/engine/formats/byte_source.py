@@ -7,13 +7,14 @@ import stat
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.errors import FormatError, StudioError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,6 +137,22 @@ def open_regular(
     return file, size
 
 
+def read_lines(path: Path | str, kind: str, limits: Limits) -> Iterator[tuple[bytes, bool]]:
+    """The lines of a file without their breaks, one at a time, and whether each had a break.
+
+    Raises FormatError if the file is missing, unreadable, no regular file, above the cap on files,
+    or holds a line above the cap on JSON texts.
+    """
+    with open_source(path, limits, kind) as opened:
+        while line := opened.file.readline(limits.json_bytes + 1):
+            if len(line) > limits.json_bytes:
+                raise FormatError(
+                    f"a line is too long: expected at most {limits.json_bytes} bytes",
+                    who=opened.who,
+                )
+            yield line.removesuffix(b"\n"), line.endswith(b"\n")
+
+
 def _check_size(size: int, limits: Limits, who: str) -> None:
     if size > limits.file_bytes:
         raise FormatError(
@@ -167,6 +184,17 @@ def read_array(reader: Reader, dtype: np.dtype[np.generic], count: int, label: s
     if dtype.kind == "U" and raw.size and not _is_unicode(raw.view(np.uint32)):
         raise FormatError(f"{label} holds text that is not Unicode", who=reader.who)
     return array
+
+
+def check_axes(shape: tuple[int, ...], itemsize: int, label: str, who: str, limits: Limits) -> None:
+    """FormatError for an array without elements whose other axes no memory could hold.
+
+    It declares no bytes, so no cap on bytes stops it, and NumPy cannot make it.
+    """
+    if 0 in shape and prod(n for n in shape if n) * itemsize > limits.total_bytes:
+        raise FormatError(
+            f"{label} has no elements and an impossible shape {quoted(list(shape))}", who=who
+        )
 
 
 def _is_unicode(codes: npt.NDArray[np.uint32]) -> bool:

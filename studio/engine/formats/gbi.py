@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.tensor import Role, Tensor
 from studio.engine.formats import safetensors
 from studio.engine.formats.atomic import write_atomic
@@ -56,7 +56,7 @@ def gbi_bytes(program: Program, weights: Mapping[str, Array] | None = None) -> b
         chosen = {t.name: weights.get(t.name) for t in program.of_role(*_WEIGHT_ROLES)}
         missing = next((name for name, found in chosen.items() if found is None), None)
         if missing is not None:
-            raise FormatError(f"no weights were given for {missing!r}", who=program.name)
+            raise FormatError(f"no weights were given for {quoted(missing)}", who=program.name)
         arrays = {name: np.asarray(found) for name, found in chosen.items()}
         check_weights(program, arrays, program.name)
         chunks.append((b"WGHT", safetensors.to_bytes(arrays)))
@@ -100,23 +100,25 @@ def check_weights(program: Program, weights: Mapping[str, Array], who: str) -> N
     wanted = {t.name: t for t in program.of_role(*_WEIGHT_ROLES)}
     for name, tensor in wanted.items():
         if name not in weights:
-            raise FormatError(f"weights for {name!r} are missing", who=who)
+            raise FormatError(f"weights for {quoted(name)} are missing", who=who)
         _check_one(tensor, weights[name], who)
     extra = sorted(set(weights) - set(wanted))
     if extra:
-        raise FormatError(f"weights for {extra[0]!r} belong to no tensor of the program", who=who)
+        raise FormatError(
+            f"weights for {quoted(extra[0])} belong to no tensor of the program", who=who
+        )
 
 
 def _check_one(tensor: Tensor, found: Array, who: str) -> None:
     if found.shape != tensor.shape or found.dtype != tensor.dtype.np:
         raise FormatError(
-            f"weights of {tensor.name!r} must be {tensor.type}: "
+            f"weights of {quoted(tensor.name)} must be {tensor.type}: "
             f"got {found.dtype}{list(found.shape)}",
             who=who,
         )
     if prod(found.shape) and not np.isfinite(found).all():
         raise FormatError(
-            f"weights of {tensor.name!r} hold NaN or infinity",
+            f"weights of {quoted(tensor.name)} hold NaN or infinity",
             who=who,
             hint="the training that made them went astray; export an earlier checkpoint",
         )
@@ -146,13 +148,13 @@ def _read_chunks(data: bytes, who: str) -> dict[bytes, bytes]:
         tag, size = _CHUNK.unpack_from(data, at)
         at += _CHUNK.size
         if size > len(data) - at:
-            raise FormatError(f"chunk {tag!r} reaches past the end of the file", who=who)
+            raise FormatError(f"chunk {quoted(tag)} reaches past the end of the file", who=who)
         if tag in chunks:
-            raise FormatError(f"chunk {tag!r} is given twice", who=who)
+            raise FormatError(f"chunk {quoted(tag)} is given twice", who=who)
         if tag in (b"PROG", b"WGHT"):
             chunks[tag] = data[at : at + size]
         elif not tag[:1].islower():
-            raise FormatError(f"chunk {tag!r} is not known", who=who, hint="update Glassbox")
+            raise FormatError(f"chunk {quoted(tag)} is not known", who=who, hint="update Glassbox")
         at += size
     if b"PROG" not in chunks:
         raise FormatError("the file holds no program", who=who)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import (
     Array,
     ByteSource,
     FileOrBytes,
     Reader,
+    check_axes,
     open_source,
     read_array,
 )
@@ -126,10 +127,11 @@ def _read_header(reader: Reader, limits: Limits) -> NpyHeader:
         fortran["flag"] == "True",
         _shape(sizes["sizes"], reader.who, limits),
     )
+    check_axes(header.shape, header.dtype.itemsize, "the array", reader.who, limits)
     if header.data_bytes != reader.remaining:
         raise FormatError(
-            f"the data does not match the shape {list(header.shape)[:8]} of {header.dtype.name}: "
-            f"expected {header.data_bytes} bytes, got {reader.remaining}",
+            f"the data does not match the shape {quoted(list(header.shape))} of "
+            f"{header.dtype.name}: expected {header.data_bytes} bytes, got {reader.remaining}",
             who=reader.who,
         )
     return header
@@ -167,7 +169,8 @@ def _dtype(descr: str, who: str, limits: Limits) -> np.dtype[np.generic]:
     is_short_text = text is not None and int(text[1]) <= limits.text_chars
     if not is_short_text and not _PLAIN.fullmatch(descr):
         raise FormatError(
-            f"unsupported dtype: expected bool, integers or floats up to 64 bits, got {descr!a}",
+            f"unsupported dtype: expected bool, integers or floats up to 64 bits, "
+            f"got {quoted(descr)}",
             who=who,
         )
     return np.dtype(descr)

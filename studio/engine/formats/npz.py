@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from typing import TYPE_CHECKING, BinaryIO
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import Array, ByteSource, FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
@@ -41,7 +41,7 @@ class ArrayArchive:
         for member in list_members(opened, limits):
             if not member.name.endswith(".npy"):
                 raise FormatError(
-                    f"an npz file holds .npy members only, got {member.name[:80]!a}",
+                    f"an npz file holds .npy members only, got {quoted(member.name)}",
                     who=opened.who,
                 )
             self._members[member.name.removesuffix(".npy")] = member
@@ -54,9 +54,9 @@ class ArrayArchive:
     def read(self, key: str) -> Array:
         """The array called ``key`` in native byte order; FormatError if missing or damaged."""
         if key not in self._members:
-            shown = ", ".join(ascii(name[:80]) for name in self.keys[:12])
+            shown = ", ".join(quoted(name) for name in self.keys[:12])
             raise FormatError(
-                f"there is no array {key[:80]!a}: it holds {shown}", who=self._opened.who
+                f"there is no array {quoted(key)}: it holds {shown}", who=self._opened.who
             )
         reader = MemberReader(self._opened, self._members[key])
         array = read_npy(reader, self._limits)
@@ -83,7 +83,7 @@ def save_npz(path: Path | str, arrays: Mapping[str, Array], *, compress: bool = 
     for name in arrays:
         if not safe_name(f"{name}.npy", DEFAULT_LIMITS):
             raise FormatError(
-                f"array name {name[:80]!a} cannot be written: expected a plain relative name "
+                f"array name {quoted(name)} cannot be written: expected a plain relative name "
                 f"of at most {DEFAULT_LIMITS.name_chars - 4} characters",
                 who=str(path),
             )

@@ -7,7 +7,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.byte_source import FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 
@@ -120,7 +120,7 @@ def _object(pairs: Sequence[tuple[str, JsonValue]], who: str) -> dict[str, JsonV
         for key, _ in pairs:
             if key in seen:
                 raise FormatError(
-                    f"JSON must not repeat a key: {_short(key)} occurs twice in one object", who=who
+                    f"JSON must not repeat a key: {quoted(key)} occurs twice in one object", who=who
                 )
             seen.add(key)
     return result
@@ -133,14 +133,14 @@ def _refuse_constant(name: str, who: str) -> NoReturn:
 def _float(digits: str, who: str) -> float:
     value = float(digits)
     if not isfinite(value):
-        raise FormatError(f"number too large: {_short(digits)}", who=who)
+        raise FormatError(f"number too large: {quoted(digits)}", who=who)
     return value
 
 
 def _int(digits: str, who: str, limits: Limits) -> int:
     if len(digits.lstrip("-")) > limits.int_digits:
         raise FormatError(
-            f"integer too large: expected at most {limits.int_digits} digits, got {_short(digits)}",
+            f"integer too large: expected at most {limits.int_digits} digits, got {quoted(digits)}",
             who=who,
         )
     return int(digits)
@@ -154,15 +154,10 @@ def _check_strings(value: JsonValue, who: str) -> None:
         if isinstance(part, str):
             if _SURROGATE.search(part):
                 raise FormatError(
-                    f"JSON string holds half of a surrogate pair: {_short(part)}", who=who
+                    f"JSON string holds half of a surrogate pair: {quoted(part)}", who=who
                 )
         elif isinstance(part, list):
             todo.extend(part)
         elif isinstance(part, dict):
             todo.extend(part)
             todo.extend(part.values())
-
-
-def _short(text: str) -> str:
-    """The text quoted in ASCII, cut to what fits a message."""
-    return ascii(text if len(text) <= 40 else f"{text[:37]}...")

@@ -14,7 +14,7 @@ import zlib
 from struct import unpack_from
 from typing import TYPE_CHECKING, NamedTuple
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.byte_source import Reader
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _directory_entry(data: bytes, at: int, who: str, limits: Limits) -> tuple[Me
         name = raw.decode("utf-8" if flags & _UTF8 else "cp437")
     except UnicodeDecodeError as error:
         raise FormatError("a zip member's name is not valid UTF-8", who=who) from error
-    label = ascii(name[:80])
+    label = quoted(name)
     if not safe_name(name, limits):
         raise FormatError(
             f"unsafe member name {label}: expected a plain relative name of at most "
@@ -148,7 +148,7 @@ def _check_names(members: list[Member], who: str) -> None:
     seen: set[str] = set()
     for member in members:
         if member.name in seen:
-            raise FormatError(f"member {member.name[:80]!a} occurs twice", who=who)
+            raise FormatError(f"member {quoted(member.name)} occurs twice", who=who)
         seen.add(member.name)
 
 
@@ -163,7 +163,7 @@ def _check_sizes(members: list[Member], who: str, limits: Limits) -> None:
     for member in members:
         if member.size > max(limits.ratio_floor, limits.ratio * member.packed):
             raise FormatError(
-                f"member {member.name[:80]!a} unpacks to {member.size} bytes from "
+                f"member {quoted(member.name)} unpacks to {member.size} bytes from "
                 f"{member.packed}: expected at most {limits.ratio} times as much",
                 who=who,
                 hint="if you trust the file, save it again without compression",
@@ -181,7 +181,7 @@ def _check_places(members: list[Member], opened: ByteSource, limit: int) -> None
         end = _data_start(member, opened) + member.packed
         if end > limit:
             raise FormatError(
-                f"member {member.name[:80]!a} reaches into the zip directory", who=opened.who
+                f"member {quoted(member.name)} reaches into the zip directory", who=opened.who
             )
 
 
@@ -190,14 +190,14 @@ def _data_start(member: Member, opened: ByteSource) -> int:
     opened.seek(member.start)
     header = opened.read(_LOCAL_BYTES) if opened.remaining >= _LOCAL_BYTES else b""
     if not header.startswith(_LOCAL):
-        raise FormatError(f"member {member.name[:80]!a} is missing", who=opened.who)
+        raise FormatError(f"member {quoted(member.name)} is missing", who=opened.who)
     fields: tuple[int, int, int, int] = unpack_from("<6xHH16xHH", header)
     flags, method, names, extra = fields
     if names != len(member.raw_name) or opened.remaining < names + extra:
-        raise FormatError(f"member {member.name[:80]!a} is damaged", who=opened.who)
+        raise FormatError(f"member {quoted(member.name)} is damaged", who=opened.who)
     if opened.read(names) != member.raw_name or method != member.method or flags & _ENCRYPTED:
         raise FormatError(
-            f"member {member.name[:80]!a} contradicts the zip directory", who=opened.who
+            f"member {quoted(member.name)} contradicts the zip directory", who=opened.who
         )
     return member.start + _LOCAL_BYTES + names + extra
 

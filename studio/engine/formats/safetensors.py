@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import (
     Array,
     ByteSource,
     FileOrBytes,
+    check_axes,
     open_source,
     read_array,
 )
@@ -130,7 +131,7 @@ def _metadata(value: JsonValue, who: str) -> dict[str, str]:
     result: dict[str, str] = {}
     for key, text in value.items():
         if not isinstance(text, str):
-            raise FormatError(f"{_METADATA} must hold strings only, key {_label(key)}", who=who)
+            raise FormatError(f"{_METADATA} must hold strings only, key {quoted(key)}", who=who)
         result[key] = text
     return result
 
@@ -142,7 +143,7 @@ def _entry(name: str, value: JsonValue, who: str, limits: Limits) -> _Entry:
             f"got {len(name)}",
             who=who,
         )
-    label = _label(name)
+    label = quoted(name)
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise FormatError(
             f"tensor {label} must state exactly dtype, shape and data_offsets", who=who
@@ -151,7 +152,7 @@ def _entry(name: str, value: JsonValue, who: str, limits: Limits) -> _Entry:
     if not isinstance(dtype, str) or dtype not in _NUMPY:
         raise FormatError(
             f"tensor {label} has a dtype that is not supported: expected one of "
-            f"{', '.join(_RANKED)}, got {ascii(dtype)[:40]}",
+            f"{', '.join(_RANKED)}, got {quoted(dtype)}",
             who=who,
         )
     shape = _naturals(value["shape"], f"the shape of {label}", who)
@@ -163,7 +164,10 @@ def _entry(name: str, value: JsonValue, who: str, limits: Limits) -> _Entry:
             who=who,
         )
     begin, end = offsets
-    size = prod(shape) * np.dtype(_NUMPY[dtype]).itemsize
+    itemsize = np.dtype(_NUMPY[dtype]).itemsize
+    # bfloat16 doubles when it is loaded.
+    check_axes(shape, 2 * itemsize, f"tensor {label}", who, limits)
+    size = prod(shape) * itemsize
     if end - begin != size:
         raise FormatError(
             f"tensor {label} has a shape that contradicts its data_offsets: "
@@ -180,7 +184,7 @@ def _naturals(value: JsonValue, what: str, who: str) -> tuple[int, ...]:
     for each in value:
         if not isinstance(each, int) or isinstance(each, bool) or each < 0:
             raise FormatError(
-                f"{what} must hold whole numbers from 0 up, got {ascii(each)[:40]}", who=who
+                f"{what} must hold whole numbers from 0 up, got {quoted(each)}", who=who
             )
         numbers.append(each)
     return tuple(numbers)
@@ -195,7 +199,7 @@ def _check_tiling(entries: list[_Entry], opened: ByteSource, limits: Limits) -> 
                 "overlaps the one before" if entry.begin < position else "leaves a gap before it"
             )
             raise FormatError(
-                f"tensor {_label(entry.name)} {fault}: expected offset {position}, "
+                f"tensor {quoted(entry.name)} {fault}: expected offset {position}, "
                 f"got {entry.begin}",
                 who=opened.who,
             )
@@ -216,7 +220,7 @@ def _check_tiling(entries: list[_Entry], opened: ByteSource, limits: Limits) -> 
 
 def _read_tensor(entry: _Entry, opened: ByteSource) -> Array:
     flat = read_array(
-        opened, np.dtype(_NUMPY[entry.dtype]), prod(entry.shape), f"tensor {_label(entry.name)}"
+        opened, np.dtype(_NUMPY[entry.dtype]), prod(entry.shape), f"tensor {quoted(entry.name)}"
     )
     if entry.dtype == "BF16":
         flat = (flat.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -251,7 +255,7 @@ def _plan(
         kind = _NAMES.get(array.dtype.newbyteorder("="))
         if kind is None or name == _METADATA:
             raise FormatError(
-                f"tensor {_label(name)} cannot be written: expected a bool, integer or float dtype "
+                f"tensor {quoted(name)} cannot be written: expected a bool, integer or float dtype "
                 f"and a name other than {_METADATA}, got {array.dtype}",
                 who=who,
             )
@@ -283,8 +287,3 @@ def _write(file: BinaryIO, header: bytes, arrays: list[Array]) -> None:
     for array in arrays:
         little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
         file.write(np.ascontiguousarray(little).tobytes() if little.ndim == 0 else little.data)
-
-
-def _label(name: str) -> str:
-    """The name quoted in ASCII and cut, fit for a message."""
-    return ascii(name if len(name) <= 60 else f"{name[:57]}...")

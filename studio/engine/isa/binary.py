@@ -21,7 +21,7 @@ import struct
 from typing import Any
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import FormatError, ParameterError, StudioError
+from studio.engine.core.errors import FormatError, ParameterError, StudioError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, Role, Tensor, TensorMap
 from studio.engine.isa.fields import Attr, AttrKind, Operand
 from studio.engine.isa.instruction import Instruction, by_code
@@ -162,7 +162,7 @@ def decode_instruction(reader: Reader, *, skip_unknown: bool = False) -> Instruc
         name = body.text()
         if name not in known or name in fields:
             raise FormatError(
-                f"tail entry {name[:40]!r} is unknown or given twice", who=cls.mnemonic
+                f"tail entry {quoted(name)} is unknown or given twice", who=cls.mnemonic
             )
         fields[name] = _read_value(body, known[name], cls.mnemonic)
     owners = tuple(body.text() for _ in range(body.unpack("B")))
@@ -210,7 +210,7 @@ def decode_program(data: bytes, *, skip_unknown: bool = False) -> Program:
 def _decode_program(reader: Reader, skip_unknown: bool) -> Program:
     name, mode = reader.text(), reader.text()
     if mode not in ("train", "evaluate", "infer"):
-        raise FormatError(f"unknown mode {mode[:40]!r}")
+        raise FormatError(f"unknown mode {quoted(mode)}")
     meta = {}
     for _ in range(reader.count("I", 8)):
         key = reader.text()
@@ -231,7 +231,7 @@ def _decode_program(reader: Reader, skip_unknown: bool) -> Program:
     for _ in range(reader.unpack("B")):
         section = reader.text()
         if section not in SECTIONS or section in sections:
-            raise FormatError(f"section {section[:40]!r} is unknown or given twice")
+            raise FormatError(f"section {quoted(section)} is unknown or given twice")
         decoded = [
             decode_instruction(reader, skip_unknown=skip_unknown)
             for _ in range(reader.count("I", 8))

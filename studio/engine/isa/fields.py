@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import Ref
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def float32_round(value: float) -> float:
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
-        raise ParameterError(f"a float attribute must fit float32: got {value!r}") from None
+        raise ParameterError(f"a float attribute must fit float32: got {quoted(value)}") from None
 
 
 @dataclass
@@ -152,7 +152,7 @@ class Attr(Generic[T]):
 
 def _check_int(attr: Attr[Any], value: Any, who: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ParameterError(f"a whole number is expected: got {value!r}", who=who)
+        raise ParameterError(f"a whole number is expected: got {quoted(value)}", who=who)
     if not max(attr.low, -(2**31)) <= value <= min(attr.high, 2**32 - 1):
         raise ParameterError(f"expected {attr.low:g} to {attr.high:g}, got {value}", who=who)
     return value
@@ -160,7 +160,7 @@ def _check_int(attr: Attr[Any], value: Any, who: str) -> int:
 
 def _check_float(attr: Attr[Any], value: Any, who: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"a number is expected: got {value!r}", who=who)
+        raise ParameterError(f"a number is expected: got {quoted(value)}", who=who)
     if not (attr.low <= value <= attr.high or math.isnan(value)):
         raise ParameterError(f"expected {attr.low:g} to {attr.high:g}, got {value}", who=who)
     return float32_round(float(value))
@@ -168,29 +168,31 @@ def _check_float(attr: Attr[Any], value: Any, who: str) -> float:
 
 def _check_flag(_attr: Attr[Any], value: Any, who: str) -> bool:
     if value not in (0, 1, False, True):
-        raise ParameterError(f"expected 0 or 1, got {value!r}", who=who)
+        raise ParameterError(f"expected 0 or 1, got {quoted(value)}", who=who)
     return bool(value)
 
 
 def _check_choice(attr: Attr[Any], value: Any, who: str) -> str:
     if value not in attr.choices:
-        raise ParameterError(f"expected one of {', '.join(attr.choices)}, got {value!r}", who=who)
+        raise ParameterError(
+            f"expected one of {', '.join(attr.choices)}, got {quoted(value)}", who=who
+        )
     return str(value)
 
 
 def _check_ints(attr: Attr[Any], value: Any, who: str) -> tuple[int, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ParameterError(f"a list of whole numbers is expected: got {value!r}", who=who)
+        raise ParameterError(f"a list of whole numbers is expected: got {quoted(value)}", who=who)
     return tuple(_check_int(attr, v, who) for v in value)
 
 
 def _check_names(attr: Attr[Any], value: Any, who: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ParameterError(f"a list of operand names is expected: got {value!r}", who=who)
+        raise ParameterError(f"a list of operand names is expected: got {quoted(value)}", who=who)
     unknown = [v for v in value if v not in attr.choices]
     if unknown:
         raise ParameterError(
-            f"expected names out of {', '.join(attr.choices)}, got {unknown[0]!r}", who=who
+            f"expected names out of {', '.join(attr.choices)}, got {quoted(unknown[0])}", who=who
         )
     return tuple(n for n in attr.choices if n in value)
 

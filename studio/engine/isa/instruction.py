@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.fields import Access, Attr, Operand, names
 
@@ -93,11 +93,32 @@ class Instruction:
             a.name: a.check(fields.pop(a.name, a.default), self.mnemonic) for a in self.attr_fields
         }
         if fields:
-            raise ParameterError(f"unknown field {next(iter(fields))!r}", who=self.mnemonic)
+            raise ParameterError(f"unknown field {quoted(next(iter(fields)))}", who=self.mnemonic)
         self._settle(operands, attrs, owners)
 
+    @classmethod
+    def settled(
+        cls,
+        operands: dict[str, tuple[Ref, ...]],
+        attrs: Mapping[str, Any],
+        owners: tuple[str, ...] = (),
+    ) -> Instruction:
+        """An instruction of operands and attributes that were checked already.
+
+        Args:
+            operands: all operand fields in declared order.
+            attrs: all attributes in declared order, in their stored form; may be shared.
+            owners: the layers it came from.
+        """
+        made = object.__new__(cls)
+        made._settle(operands, attrs, owners)
+        return made
+
     def _settle(
-        self, operands: dict[str, tuple[Ref, ...]], attrs: dict[str, Any], owners: tuple[str, ...]
+        self,
+        operands: dict[str, tuple[Ref, ...]],
+        attrs: Mapping[str, Any],
+        owners: tuple[str, ...],
     ) -> None:
         self._operands = operands
         self._attrs = attrs
@@ -153,9 +174,7 @@ class Instruction:
         }
         if operands == self._operands:
             return self
-        made = object.__new__(type(self))
-        made._settle(operands, self._attrs, self.owners)
-        return made
+        return self.settled(operands, self._attrs, self.owners)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.tensor import ABSENT, Ref
-from studio.engine.isa.fields import Attr, AttrKind, Operand
+from studio.engine.isa.fields import Attr, AttrKind
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 
+_SHORT = 200
+_LONGEST_REF = len("0xffffffff.grad")
 _REF = re.compile(r"0x(-|[0-9a-f]{1,8})(\.grad)?\Z")
 _LINE = re.compile(r"([A-Z][A-Z0-9_]*)((?: +[^\s{}]+)*) *(?:\{([^{}]*)\})?\Z")
 
@@ -29,14 +33,21 @@ def number_text(value: float) -> str:
 
 def parse_ref(word: str) -> Ref:
     """The operand a word stands for; FormatError when it is none."""
+    return _known_ref(word) if len(word) <= _LONGEST_REF else _ref(word)
+
+
+def _ref(word: str) -> Ref:
     match = _REF.match(word)
     if match is None:
-        raise FormatError(f"an operand is expected, such as 0xa or 0xa.grad: got {word[:40]!r}")
+        raise FormatError(f"an operand is expected, such as 0xa or 0xa.grad: got {quoted(word)}")
     if match[1] == "-":
         if match[2]:
             raise FormatError("an absent operand has no gradient")
         return ABSENT
     return Ref(int(match[1], 16), bool(match[2]))
+
+
+_known_ref = lru_cache(maxsize=4096)(_ref)
 
 
 def value_text(attr: Attr[Any], value: Any) -> str:
@@ -55,7 +66,7 @@ def parse_value(attr: Attr[Any], word: str, who: str) -> Any:
     try:
         return attr.check(_READERS[attr.kind](word), who)
     except ValueError:
-        raise FormatError(f"{attr.name} cannot be {word[:40]!r}", who=who) from None
+        raise FormatError(f"{attr.name} cannot be {quoted(word)}", who=who) from None
 
 
 _READERS: dict[AttrKind, Any] = {
@@ -92,56 +103,81 @@ def parse_line(text: str, owners: tuple[str, ...] = ()) -> Instruction:
     """The instruction a line stands for; FormatError or ParameterError when it is none."""
     match = _LINE.match(text.strip())
     if match is None:
-        raise FormatError(f"not an instruction: {text[:60]!r}")
+        raise FormatError(f"not an instruction: {quoted(text)}")
     cls = by_mnemonic(match[1])
     if cls is None:
-        raise FormatError(f"unknown instruction {match[1][:40]!r}")
+        raise FormatError(f"unknown instruction {quoted(match[1])}")
     words = match[2].split()
-    fields: dict[str, Any] = {"owners": owners}
-    words = _take_operands(cls, words, fields)
+    count = next((i for i, w in enumerate(words) if not w.startswith("0x")), len(words))
+    tail = match[3] or ""
+    # Lines of a program repeat few attributes: they are read once, and kept once.
+    read = _rest_of_line if len(text) > _SHORT else _known_rest_of_line
+    # The operands are looked at first, since a missing one shifts the scalars.
+    given = _operands(cls, words[:count])
+    rest = read(match[1], tuple(words[count:]), tail)
+    operands = {f.name: rest.operands[f.name] if f.tail else given[f.name]
+                for f in cls.operand_fields}  # fmt: skip
+    return cls.settled(operands, rest.attrs, owners)
+
+
+class _Rest(NamedTuple):
+    """What stands behind the operands of a line: tail operands and all attributes, checked."""
+
+    operands: Mapping[str, tuple[Ref, ...]]
+    attrs: Mapping[str, Any]
+
+
+def _operands(cls: type[Instruction], words: list[str]) -> dict[str, tuple[Ref, ...]]:
+    specs = [f for f in cls.operand_fields if not f.tail]
+    spare = len(words) - len(specs)
+    if spare < 0 or (spare > 0 and not any(f.variadic for f in specs)):
+        raise FormatError(f"{len(specs)} operands are expected, got {len(words)}", who=cls.mnemonic)
+    found: dict[str, tuple[Ref, ...]] = {}
+    position = 0
+    for spec in specs:
+        take = spare + 1 if spec.variadic else 1
+        refs = tuple([parse_ref(w) for w in words[position : position + take]])
+        if not spec.optional and ABSENT in refs:
+            raise FormatError(f"operand {spec.name!r} may not be absent", who=cls.mnemonic)
+        if not refs:
+            raise FormatError(f"operand list {spec.name!r} is empty", who=cls.mnemonic)
+        found[spec.name] = refs
+        position += take
+    return found
+
+
+def _rest_of_line(mnemonic: str, words: tuple[str, ...], tail: str) -> _Rest:
+    cls = by_mnemonic(mnemonic) or Instruction
     scalars = [a for a in cls.attr_fields if not a.tail]
     if len(words) != len(scalars):
         raise FormatError(
             f"{len(scalars)} scalars are expected behind the operands, got {len(words)}",
             who=cls.mnemonic,
         )
-    for attr, word in zip(scalars, words, strict=True):
-        fields[attr.name] = parse_value(attr, word, cls.mnemonic)
-    _take_tail(cls, match[3] or "", fields)
-    return cls(**fields)
-
-
-def _take_operands(cls: type[Instruction], words: list[str], fields: dict[str, Any]) -> list[str]:
-    specs = [f for f in cls.operand_fields if not f.tail]
-    count = next((i for i, w in enumerate(words) if not w.startswith("0x")), len(words))
-    spare = count - len(specs)
-    if spare < 0 or (spare > 0 and not any(f.variadic for f in specs)):
-        raise FormatError(f"{len(specs)} operands are expected, got {count}", who=cls.mnemonic)
-    position = 0
-    for spec in specs:
-        take = spare + 1 if spec.variadic else 1
-        refs = tuple(parse_ref(w) for w in words[position : position + take])
-        _check_presence(spec, refs, cls.mnemonic)
-        fields[spec.name] = refs if spec.variadic else refs[0]
-        position += take
-    return words[position:]
-
-
-def _check_presence(spec: Operand, refs: tuple[Ref, ...], who: str) -> None:
-    if not spec.optional and not all(r.present for r in refs):
-        raise FormatError(f"operand {spec.name!r} may not be absent", who=who)
-
-
-def _take_tail(cls: type[Instruction], tail: str, fields: dict[str, Any]) -> None:
-    operands = {f.name: f for f in cls.operand_fields if f.tail}
+    values = {
+        attr.name: parse_value(attr, word, cls.mnemonic)
+        for attr, word in zip(scalars, words, strict=True)
+    }
+    operands: dict[str, tuple[Ref, ...]] = {}
+    sides = {f.name for f in cls.operand_fields if f.tail}
     attrs = {a.name: a for a in cls.attr_fields if a.tail}
     for entry in tail.split():
         key, _, word = entry.partition("=")
-        if key in fields:
-            raise FormatError(f"{key!r} is given twice", who=cls.mnemonic)
-        if key in operands:
-            fields[key] = parse_ref(word)
+        if key in values or key in operands:
+            raise FormatError(f"{quoted(key)} is given twice", who=cls.mnemonic)
+        if key in sides:
+            operands[key] = (parse_ref(word),)
         elif key in attrs:
-            fields[key] = parse_value(attrs[key], word, cls.mnemonic)
+            values[key] = parse_value(attrs[key], word, cls.mnemonic)
         else:
-            raise FormatError(f"unknown tail entry {key[:40]!r}", who=cls.mnemonic)
+            raise FormatError(f"unknown tail entry {quoted(key)}", who=cls.mnemonic)
+    return _Rest(
+        {name: operands.get(name, (ABSENT,)) for name in sides},
+        {
+            a.name: values[a.name] if a.name in values else a.check(a.default, cls.mnemonic)
+            for a in cls.attr_fields
+        },
+    )
+
+
+_known_rest_of_line = lru_cache(maxsize=1024)(_rest_of_line)

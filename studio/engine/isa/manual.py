@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.isa.fields import Attr, AttrKind
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
 from studio.engine.isa.line import value_text
@@ -57,7 +57,7 @@ def entry(mnemonic: str) -> ManualEntry:
     if cls is None:
         near = [c.mnemonic for c in all_instructions() if mnemonic.upper() in c.mnemonic]
         raise ParameterError(
-            f"there is no instruction {mnemonic!r}",
+            f"there is no instruction {quoted(mnemonic)}",
             who="isa",
             hint=f"did you mean {', '.join(near[:5])}?" if near else "`glassbox isa` lists all",
         )

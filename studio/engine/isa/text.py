@@ -9,24 +9,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.errors import FormatError, StudioError, quoted
 from studio.engine.core.tensor import BATCH, ROWS, Pads, Role, Shape, Tensor, TensorMap, shape_text
+from studio.engine.isa.fields import float32_round
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line, number_text, parse_line, parse_ref
 from studio.engine.isa.program import SECTIONS, Program
 
 VERSION = 1
 
-_STRING = r'"(?:[^"\\]|\\.)*"'
+# Possessive: without it every character of a string keeps a place to go back to.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_CODE = re.compile(rf'(?:[^";]++|{_STRING})*+')
 _TENSOR = re.compile(
     rf"\.tensor (0x[0-9a-f]{{1,8}}) ({_STRING}) (\w+) (\[[^\]]*\]) (\w+)"
-    rf'((?: [a-z]+(?:=(?:{_STRING}|[^ "]+))?)*)\Z'
+    rf'((?: [a-z]++(?:=(?:{_STRING}|[^ "]++))?)*+)\Z'
 )
 _OPTION = re.compile(rf"([a-z]+)(?:=({_STRING}|[^ ]+))?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMENT_COLUMN = 48
 
 
@@ -82,7 +87,7 @@ def parse_program(text: str, who: str = "program") -> Program:
     Raises FormatError naming the line number for anything that is not exactly the form.
     """
     reader = _Reader(who)
-    for number, raw in enumerate(text.split("\n"), start=1):
+    for number, raw in enumerate(_lines(text), start=1):
         try:
             reader.take(raw)
         except (StudioError, ValueError, OverflowError, RecursionError) as error:
@@ -90,6 +95,15 @@ def parse_program(text: str, who: str = "program") -> Program:
             inner = f"{error.who}: " if isinstance(error, StudioError) and error.who else ""
             raise FormatError(f"{inner}{message}", who=who, origin=f"line {number}") from None
     return reader.program()
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines one by one: a list of all of them would take more than the text."""
+    begin = 0
+    while (end := text.find("\n", begin)) >= 0:
+        yield text[begin:end]
+        begin = end + 1
+    yield text[begin:]
 
 
 class _Reader:
@@ -107,6 +121,17 @@ class _Reader:
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self.sections: dict[str, list[Instruction]] = {}
+        self._owners: dict[str, tuple[str, ...]] = {}
+        self._handlers = {
+            ".glassbox": self._version,
+            ".program": self._program,
+            ".meta": self._meta,
+            ".tensor": self._tensor,
+            ".input": self._port,
+            ".output": self._port,
+            ".section": self._section,
+            ".end": self._end,
+        }
 
     def take(self, raw: str) -> None:
         """Read one line."""
@@ -119,21 +144,11 @@ class _Reader:
             self._instruction(code, comment)
             return
         word, _, rest = code.partition(" ")
-        handlers = {
-            ".glassbox": self._version,
-            ".program": self._program,
-            ".meta": self._meta,
-            ".tensor": self._tensor,
-            ".input": self._port,
-            ".output": self._port,
-            ".section": self._section,
-            ".end": self._end,
-        }
-        if word not in handlers:
-            raise FormatError(f"unknown directive {word[:40]!r}")
+        if word not in self._handlers:
+            raise FormatError(f"unknown directive {quoted(word)}")
         if self.state == "start" and word != ".glassbox":
             raise FormatError("the first directive must be .glassbox")
-        handlers[word](code, rest)
+        self._handlers[word](code, rest)
 
     def program(self) -> Program:
         """What was read, once ``.end`` has been seen."""
@@ -173,7 +188,7 @@ class _Reader:
             raise FormatError('.meta "key" "value" is expected')
         key = _unquoted(match[1])
         if key in self.meta:
-            raise FormatError(f"meta {key[:40]!r} is given twice")
+            raise FormatError(f"meta {quoted(key)} is given twice")
         self.meta[key] = _unquoted(match[2])
 
     def _tensor(self, code: str, rest: str) -> None:
@@ -181,7 +196,7 @@ class _Reader:
         if tensor.id in self.tensors:
             raise FormatError(f"tensor {tensor.id:#x} is declared twice")
         if tensor.name in self.names:
-            raise FormatError(f"two tensors are called {tensor.name[:60]!r}")
+            raise FormatError(f"two tensors are called {quoted(tensor.name)}")
         self.names.add(tensor.name)
         if tensor.view_of is not None and tensor.view_of not in self.tensors:
             raise FormatError(f"a view stands after its base: {tensor.view_of:#x} is not known")
@@ -204,8 +219,12 @@ class _Reader:
     def _instruction(self, code: str, comment: str) -> None:
         if not self.section:
             raise FormatError("an instruction stands before the first .section")
-        owners = tuple(unquote(w[1:]) for w in comment.split() if w.startswith("@"))
-        ins = parse_line(code, owners)
+        if "@" not in comment:
+            comment = ""
+        if comment not in self._owners:
+            named = [w[1:] for w in comment.split() if w.startswith("@")]
+            self._owners[comment] = tuple(unquote(name) for name in named)
+        ins = parse_line(code, self._owners[comment])
         for ref in ins.operands:
             if ref.present and ref.id not in self.tensors:
                 raise FormatError(f"{ref} is not declared", who=ins.mnemonic)
@@ -227,7 +246,7 @@ def parse_tensor(code: str) -> Tensor:
     known = flags | {"init", "stream", "pad", "view", "value", "layer", "port"}
     unknown = set(options) - known
     if unknown:
-        raise FormatError(f"unknown tensor option {min(unknown)[:40]!r}")
+        raise FormatError(f"unknown tensor option {quoted(min(unknown))}")
     if any((options[o] is not None) == (o in flags) for o in options):
         raise FormatError("a tensor option has a value it should not have, or lacks one")
     fields: dict[str, Any] = {flag: True for flag in flags if flag in options}
@@ -248,7 +267,7 @@ def parse_tensor(code: str) -> Tensor:
     try:
         role = Role(match[5])
     except ValueError:
-        raise FormatError(f"unknown role {match[5][:40]!r}") from None
+        raise FormatError(f"unknown role {quoted(match[5])}") from None
     return Tensor(
         int(match[1], 16), _unquoted(match[2]), shape, DType.parse(match[3]), role, **fields
     )
@@ -258,11 +277,12 @@ def _options(text: str) -> Iterator[tuple[str, str | None]]:
     seen = set()
     for match in _OPTION.finditer(text):
         if match[1] in seen:
-            raise FormatError(f"tensor option {match[1][:40]!r} is given twice")
+            raise FormatError(f"tensor option {quoted(match[1])} is given twice")
         seen.add(match[1])
         yield match[1], match[2]
 
 
+@lru_cache(maxsize=1024)
 def _shape(text: str) -> Shape:
     inner = text[1:-1]
     if not inner:
@@ -274,7 +294,7 @@ def _shape(text: str) -> Shape:
 
 def _count(word: str) -> int:
     if not word.isdecimal() or len(word) > 12:
-        raise FormatError(f"a dimension is a whole number: got {word[:40]!r}")
+        raise FormatError(f"a dimension is a whole number: got {quoted(word)}")
     return int(word)
 
 
@@ -287,7 +307,7 @@ def _pads(text: str) -> Pads:
 
 
 def _values(text: str) -> tuple[float, ...]:
-    return () if text == "-" else tuple(float(w) for w in text.split(","))
+    return () if text == "-" else tuple(float32_round(float(w)) for w in text.split(","))
 
 
 def _with_owners(ins: Instruction) -> str:
@@ -299,18 +319,11 @@ def _with_owners(ins: Instruction) -> str:
 
 
 def _split_comment(raw: str) -> tuple[str, str]:
-    inside = False
-    skip = False
-    for i, char in enumerate(raw):
-        if skip:
-            skip = False
-        elif inside and char == "\\":
-            skip = True
-        elif char == '"':
-            inside = not inside
-        elif char == ";" and not inside:
-            return raw[:i].strip(), raw[i + 1 :]
-    return raw.strip(), ""
+    end = raw.find(";")
+    if end >= 0 and raw.find('"', 0, end) >= 0:
+        found = _CODE.match(raw)
+        end = -1 if found is None or raw[found.end() :][:1] != ";" else found.end()
+    return (raw.strip(), "") if end < 0 else (raw[:end].strip(), raw[end + 1 :])
 
 
 def _quoted(text: str) -> str:
@@ -321,4 +334,6 @@ def _unquoted(text: str) -> str:
     value = json.loads(text)
     if not isinstance(value, str):
         raise FormatError("a quoted text is expected")
+    if _SURROGATE.search(value):
+        raise FormatError(f"half of a surrogate pair is no text: {quoted(value)}")
     return value

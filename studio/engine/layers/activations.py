@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Option, Plain, spec
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.instruction import Instruction
@@ -97,7 +97,7 @@ def parse_activation(given: object, who: str = "activation") -> str:
     name = ALIASES.get(name, name) if isinstance(name, str) else name
     if not isinstance(name, str) or name not in FUNCTIONS:
         raise ParameterError(
-            f"expected an activation, got {str(given)[:60]!r}",
+            f"expected an activation, got {quoted(given)}",
             who=who,
             hint=f"known: {', '.join(FUNCTIONS)}",
         )

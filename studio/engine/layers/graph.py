@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from studio.engine.core.errors import GraphError
+from studio.engine.core.errors import GraphError, quoted
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.inputs import MAX_ELEMENTS, Input
 from studio.engine.layers.layer import Layer, check_name, shape_text
@@ -55,7 +55,7 @@ class LayerGraph:
             layer.name = self.free_name(layer.default_name())
         chosen = check_name(node_id, "graph") if node_id else self.free_id(layer.name)
         if chosen in self.nodes:
-            raise GraphError(f"node id {chosen!r} is taken", who=self.name)
+            raise GraphError(f"node id {quoted(chosen)} is taken", who=self.name)
         ports = tuple(p if isinstance(p, Port) else Port(p) for p in inputs)
         self.nodes[chosen] = Node(chosen, layer, ports)
         return Port(chosen)
@@ -79,7 +79,7 @@ class LayerGraph:
         """The node of that id; GraphError when there is none."""
         found = self.nodes.get(node_id)
         if found is None:
-            raise GraphError(f"there is no node {node_id[:60]!r}", who=self.name)
+            raise GraphError(f"there is no node {quoted(node_id)}", who=self.name)
         return found
 
     @property
@@ -96,7 +96,7 @@ class LayerGraph:
         for found in self.layers():
             if found.name == name:
                 return found
-        raise GraphError(f"there is no layer {name[:60]!r}", who=self.name)
+        raise GraphError(f"there is no layer {quoted(name)}", who=self.name)
 
     def order(self) -> tuple[Node, ...]:
         """Nodes so that each stands behind those that feed it; otherwise as they were added.
@@ -147,7 +147,7 @@ class LayerGraph:
         for layer in self.layers():
             if layer.name in seen:
                 raise GraphError(
-                    f"layer names must be unique: {layer.name!r} occurs twice", who=self.name,
+                    f"layer names must be unique: {quoted(layer.name)} occurs twice", who=self.name,
                     hint="rename one of them",
                 )  # fmt: skip
             seen.add(layer.name)
@@ -155,7 +155,7 @@ class LayerGraph:
         self._check_shared(shapes)
         for port in self.outputs:
             if port.node not in self.nodes or port.output != 0:
-                raise GraphError(f"output {port.node[:60]!r} does not exist", who=self.name)
+                raise GraphError(f"output {quoted(port.node)} does not exist", who=self.name)
 
     def parameter_shapes(self) -> dict[str, tuple[Shape, ...]]:
         """Input shapes of each layer at its first node, by layer name."""
@@ -181,12 +181,12 @@ class LayerGraph:
         for port in node.inputs:
             if port.node not in self.nodes:
                 raise GraphError(
-                    f"its input {port.node[:60]!r} does not exist", who=node.layer.name,
+                    f"its input {quoted(port.node)} does not exist", who=node.layer.name,
                     hint="connect it to a layer that is there",
                 )  # fmt: skip
             if port.output != 0:
                 raise GraphError(
-                    f"{port.node!r} has one output, number 0: got {port.output}",
+                    f"{quoted(port.node)} has one output, number 0: got {port.output}",
                     who=node.layer.name,
                 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from studio.engine.core.errors import GraphError, StudioError
+from studio.engine.core.errors import GraphError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph, Port
@@ -75,18 +75,20 @@ def _links(ports: Sequence[Port]) -> Plain:
 
 def _object(value: object, who: str, known: set[str] | None = None) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
-        raise GraphError(f"an object is expected: got {str(value)[:60]!r}", who=who)
+        raise GraphError(f"an object is expected: got {quoted(value)}", who=who)
     unknown = [] if known is None else [k for k in value if k not in known]
     if unknown and known is not None:
         raise GraphError(
-            f"unknown field {unknown[0][:60]!r}", who=who, hint=f"known: {', '.join(sorted(known))}"
+            f"unknown field {quoted(unknown[0])}",
+            who=who,
+            hint=f"known: {', '.join(sorted(known))}",
         )
     return value
 
 
 def _list(value: object, who: str) -> Sequence[object]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise GraphError(f"a list is expected: got {str(value)[:60]!r}", who=who)
+        raise GraphError(f"a list is expected: got {quoted(value)}", who=who)
     return value
 
 
@@ -99,7 +101,7 @@ def _ports(value: object, who: str) -> tuple[Port, ...]:
         node, output = link if isinstance(link, list | tuple) and len(link) == 2 else (link, 0)
         if not isinstance(node, str) or isinstance(output, bool) or not isinstance(output, int):
             raise GraphError(
-                f"a link is a node id, or [node id, output]: got {str(link)[:60]!r}", who=who
+                f"a link is a node id, or [node id, output]: got {quoted(link)}", who=who
             )
         ports.append(Port(node, output))
     return tuple(ports)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core import philox
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Option, Plain, spec
 from studio.engine.core.tensor import Shape, Tensor, shape_text
 
@@ -127,7 +127,7 @@ def parse_initializer(given: object, who: str = "initializer") -> Initializer:
     match = _TEXT.match(given.replace(" ", "")) if isinstance(given, str) else None
     if match is None or match[1] not in KINDS:
         raise ParameterError(
-            f"expected an initialiser, got {str(given)[:60]!r}",
+            f"expected an initialiser, got {quoted(given)}",
             who=who,
             hint=f"known: {', '.join(KINDS)}; with numbers as in constant(0.5)",
         )
@@ -162,7 +162,7 @@ def _parse_number(word: str, kind: str, who: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ParameterError(f"{kind}: a number is expected, got {word[:40]!r}", who=who)
+        raise ParameterError(f"{kind}: a number is expected, got {quoted(word)}", who=who)
     return number
 
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from studio.engine.core.configured import Configured
-from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.layers.initializers import Initializer
@@ -32,7 +32,7 @@ def check_name(name: object, what: str = "layer") -> str:
     if not isinstance(name, str) or not _NAME.match(name) or name in RESERVED_NAMES:
         raise ParameterError(
             f"expected a name of 1 to 64 letters, digits, dots, dashes and underscores, got "
-            f"{str(name)[:60]!r}",
+            f"{quoted(name)}",
             who=what,
             hint=f"reserved: {', '.join(sorted(RESERVED_NAMES))}",
         )

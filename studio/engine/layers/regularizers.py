@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Option, Plain, spec
 
 _TEXT = re.compile(r"(l1|l2|l1_l2)(?:\(([^()]*)\))?\Z")
@@ -38,7 +38,7 @@ def parse_regularizer(given: object, who: str = "regularizer") -> Regularizer:
     factors = _factors(match[2]) if match else []
     if match is None or len(factors) > (2 if match[1] == "l1_l2" else 1):
         raise ParameterError(
-            f"expected a weight penalty, got {str(given)[:60]!r}",
+            f"expected a weight penalty, got {quoted(given)}",
             who=who,
             hint="write l1(0.01), l2(0.01) or l1_l2(0.01,0.01), with factors of at least 0",
         )

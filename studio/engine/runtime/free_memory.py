@@ -11,6 +11,7 @@ from studio.engine.core.sizes import format_bytes
 
 _TOLD_BY = Path("/proc/meminfo")
 _SYSCONF: Callable[[str], int] | None = getattr(os, "sysconf", None)
+_LARGEST_RESERVE = 1 << 30
 _SMALL = 64 << 20
 """Less than this is never refused: asking what is free would take longer than it is worth."""
 
@@ -36,8 +37,24 @@ def free_memory(
         return None
 
 
+def reserve_of(free: int) -> int:
+    """How much of the free memory stays free: an eighth, at most 1 GiB.
+
+    Results are copied, libraries take room of their own, and other programs grow meanwhile.
+    """
+    return min(free // 8, _LARGEST_RESERVE)
+
+
+def shortage_text(nbytes: int, free: int) -> str:
+    """The end of a sentence that says how much is needed, and how much there is."""
+    return (
+        f"needs {format_bytes(nbytes)} of memory, and {format_bytes(free)} are free, "
+        f"{format_bytes(reserve_of(free))} of which are kept in reserve"
+    )
+
+
 def require_memory(nbytes: int, purpose: str) -> None:
-    """BackendError where the machine has not as much memory left.
+    """BackendError where the machine has not as much memory left, less a reserve.
 
     A system hands over more than it has and ends the program that touches it, so that nobody could
     be told afterwards.
@@ -45,9 +62,9 @@ def require_memory(nbytes: int, purpose: str) -> None:
     if nbytes < _SMALL:
         return
     free = free_memory()
-    if free is not None and nbytes > free:
+    if free is not None and nbytes > free - reserve_of(free):
         raise BackendError(
-            f"{purpose} needs {format_bytes(nbytes)} of memory, and {format_bytes(free)} are free",
+            f"{purpose} {shortage_text(nbytes, free)}",
             who="cpu",
             hint="use a smaller batch or smaller layers, or close other programs",
         )

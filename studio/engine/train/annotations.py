@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from studio.engine.core.errors import FormatError, ParameterError
+from studio.engine.core.errors import FormatError, ParameterError, quoted
 from studio.engine.core.options import Plain
 
 MAX_ALIAS = 60
@@ -60,15 +60,15 @@ def annotations_from_json(value: object) -> Annotations:
         ParameterError: a name or a comment that is not allowed.
     """
     if not isinstance(value, Mapping):
-        raise FormatError(f"expected an object, got {str(value)[:60]!r}", who="annotations")
+        raise FormatError(f"expected an object, got {quoted(value)}", who="annotations")
     unknown = sorted(str(key) for key in value if key not in _FIELDS)
     if unknown:
-        raise FormatError(f"unknown field {unknown[0][:60]!r}", who="annotations")
+        raise FormatError(f"unknown field {quoted(unknown[0])}", who="annotations")
     aliases = {k: check_alias(v) for k, v in _texts(value, "aliases").items()}
     taken: dict[str, str] = {}
     for key, alias in aliases.items():
         if taken.setdefault(alias, key) != key:
-            raise FormatError(f"two tensors are called {alias!r}", who="annotations")
+            raise FormatError(f"two tensors are called {quoted(alias)}", who="annotations")
     return Annotations(aliases, {k: check_comment(v) for k, v in _texts(value, "comments").items()})
 
 
@@ -101,6 +101,6 @@ def _texts(value: Mapping[str, object], name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, text in part.items():
         if not isinstance(key, str) or len(key) > MAX_KEY or not isinstance(text, str):
-            raise FormatError(f"expected a text, got {str(text)[:60]!r}", who=name)
+            raise FormatError(f"expected a text, got {quoted(text)}", who=name)
         found[key] = text
     return found

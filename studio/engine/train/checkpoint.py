@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError, StudioError
+from studio.engine.core.errors import CheckpointError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.formats import safetensors
 from studio.engine.formats.byte_source import FileOrBytes
@@ -30,6 +30,8 @@ Array: TypeAlias = npt.NDArray[np.generic]
 FORMAT = "glassbox-checkpoint"
 VERSION = 1
 LIMITS = Limits(json_bytes=16 * MIB)
+MAX_STEPS = 1 << 30
+"""Steps of a training; the device counts them in 32 bits."""
 _TENSOR, _CALLBACK = "tensor/", "callback/"
 
 
@@ -185,7 +187,7 @@ def _fields_of(metadata: Mapping[str, str], source: FileOrBytes) -> _Fields:
     version = metadata.get("version", "")
     if not version.isdecimal() or len(version) > 6 or int(version) > VERSION:
         raise CheckpointError(
-            f"written by version {version[:12]!r} of the format, this reads up to {VERSION}",
+            f"written by version {quoted(version)} of the format, this reads up to {VERSION}",
             who=who,
             hint="update Glassbox",
         )
@@ -195,6 +197,16 @@ def _fields_of(metadata: Mapping[str, str], source: FileOrBytes) -> _Fields:
 def _of_callback(stored: Mapping[str, Array], index: int) -> dict[str, Array]:
     prefix = f"{_CALLBACK}{index}/"
     return {n.removeprefix(prefix): a for n, a in stored.items() if n.startswith(prefix)}
+
+
+def numbers_of_texts(values: Iterable[object]) -> list[float]:
+    """The numbers a checkpoint holds as texts; TypeError or ValueError for anything else."""
+    found = []
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError("a number is expected as text")
+        found.append(float(value))
+    return found
 
 
 class _Fields:
@@ -210,10 +222,10 @@ class _Fields:
         """The error about one field."""
         return CheckpointError(f"{name} is missing or of the wrong kind", who=self._who)
 
-    def whole(self, name: str) -> int:
-        """A whole number from 0 up."""
+    def whole(self, name: str, most: int = (1 << 64) - 1) -> int:
+        """A whole number from 0 to ``most``."""
         value = self._fields.get(name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
             raise self.wrong(name)
         return value
 
@@ -256,13 +268,13 @@ class _Fields:
         if not isinstance(sums, list):
             raise self.wrong("sums")
         try:
-            numbers = tuple(float(value) for value in sums if isinstance(value, str))
-        except ValueError:
+            numbers = tuple(numbers_of_texts(sums))
+        except (TypeError, ValueError):
             raise self.wrong("sums") from None
         return Position(
-            inner.whole("epoch"),
-            inner.whole("step"),
-            inner.whole("total_step"),
+            inner.whole("epoch", MAX_STEPS),
+            inner.whole("step", MAX_STEPS),
+            inner.whole("total_step", MAX_STEPS),
             inner.whole("rows"),
             numbers,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from studio.engine.compiler.lower_augment import Augmentation
-from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.normalization import NormalizationKind, parse_kind
@@ -58,14 +58,14 @@ class DataSettings:
         source = reference.get("source")
         if not isinstance(source, str) or source not in OPTIONS:
             raise DataError(
-                f"source: expected one of {', '.join(OPTIONS)}, got {str(source)[:60]!r}",
+                f"source: expected one of {', '.join(OPTIONS)}, got {quoted(source)}",
                 who="data",
             )
         for key in reference:
             if key != "source" and key not in OPTIONS[source]:
                 known = ", ".join(sorted((*OPTIONS[source], *OWN_FIELDS)))
                 raise DataError(
-                    f"unknown field {key[:60]!r} for source {source}",
+                    f"unknown field {quoted(key)} for source {source}",
                     who="data",
                     hint=f"known: {known}",
                 )
@@ -100,4 +100,4 @@ def _plain(value: object) -> Plain:
         return [_plain(inner) for inner in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise DataError(f"a data reference holds plain values only: got {value!r}"[:120], who="data")
+    raise DataError(f"a data reference holds plain values only: got {quoted(value)}", who="data")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 
-from studio.engine.core.errors import BackendError, ParameterError
+from studio.engine.core.errors import BackendError, ParameterError, quoted
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.runtime.backend import Backend
 
@@ -55,7 +55,7 @@ def open_backend(choice: str = "auto", provider: ContextProvider | None = None) 
     """
     if choice not in CHOICES:
         raise ParameterError(
-            f"expected one of {', '.join(CHOICES)}, got {choice[:40]!r}", who="backend"
+            f"expected one of {', '.join(CHOICES)}, got {quoted(choice)}", who="backend"
         )
     if choice == "cpu":
         return _cpu("as asked")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.verify import verify
-from studio.engine.core.errors import DataError, FormatError
+from studio.engine.core.errors import DataError, FormatError, quoted
 from studio.engine.core.tensor import Role
 from studio.engine.formats.gbasm import load_program_file
 from studio.engine.isa.program import Program
@@ -75,14 +75,14 @@ def run_program(
 def _check_runnable(program: Program, weights: Mapping[str, Array], who: str) -> None:
     if program.mode != "infer":
         raise DataError(
-            f"expected an inference program, got one of mode {program.mode!r}",
+            f"expected an inference program, got one of mode {quoted(program.mode)}",
             who=who,
             hint="write one with: glassbox export PROJECT --format gbi -o FILE.gbi",
         )
     missing = [t.name for t in program.of_role(*_NEEDS_WEIGHTS) if t.name not in weights]
     if missing:
         raise FormatError(
-            f"the file carries no weights for {missing[0]!r}",
+            f"the file carries no weights for {quoted(missing[0])}",
             who=who,
             hint="export a trained project with --format gbi",
         )

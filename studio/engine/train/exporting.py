@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
-from studio.engine.core.errors import DataError, FormatError, ParameterError
+from studio.engine.core.errors import DataError, FormatError, ParameterError, quoted
 from studio.engine.core.tensor import Role, bind_shape
 from studio.engine.formats import safetensors
 from studio.engine.formats.gbasm import load_gbasm, save_gbasm
@@ -80,7 +80,7 @@ def export_file(trained: Trained, form: str, path: Path | str) -> Export:
     """
     if form not in _WRITERS:
         raise ParameterError(
-            f"expected a format out of {', '.join(EXPORT_FORMATS)}, got {form[:40]!r}",
+            f"expected a format out of {', '.join(EXPORT_FORMATS)}, got {quoted(form)}",
             who="export",
         )
     target, rows = Path(path), sample_rows(trained)

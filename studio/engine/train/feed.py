@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import ROWS, Role
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
 from studio.engine.train.data.batches import batch_count, epoch_order
@@ -134,7 +134,7 @@ class Feed:
         for name, tensor in resident.items():
             array = self._arrays.get(name)
             if array is None and not name.endswith("/order"):
-                raise DataError(f"nothing was given for {name!r}", who=self.network.task.name)
+                raise DataError(f"nothing was given for {quoted(name)}", who=self.network.task.name)
             if array is not None and (
                 array.shape[1:] != tensor.shape[1:] or array.dtype != tensor.dtype.np
             ):

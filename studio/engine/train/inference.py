@@ -9,14 +9,22 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError
+from studio.engine.compiler.plan_memory import plan_memory
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import Ref, Tensor, shape_text
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.runtime.free_memory import require_memory
+from studio.engine.runtime.peaks import is_gpu
+from studio.engine.runtime.requirements import persistent_tensors
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
 LARGEST_BATCH = 256
+_COPIES = 3
+"""A result is held as fetched, without the rows that filled the batch up, and joined."""
+_WORTH_A_PLAN = 32 << 20
+"""Bytes of all tensors; with fewer no plan is made only to ask whether there is room."""
 
 
 class Inference:
@@ -62,6 +70,8 @@ class Inference:
         if len(inputs) == len(tensors):
             inputs = [_fitted(t, each) for t, each in zip(tensors, inputs, strict=True)]
         count = self._checked_count(tensors, inputs)
+        if count:
+            self._require_room(count)
         parts: list[list[Array]] = []
         done = 0
         while done < count:
@@ -82,6 +92,19 @@ class Inference:
         for executable in self._executables.values():
             executable.close()
         self._executables.clear()
+
+    def _require_room(self, count: int) -> None:
+        """BackendError, before anything is allocated, where step and results need too much."""
+        program, batch = self.program, _batch_length(count)
+        results = sum(_bytes_of(program.tensors[i], count) for i in program.outputs)
+        needed = _COPIES * results
+        if not is_gpu(self._backend):
+            kept = [t for t in persistent_tensors(program) if not self._session.has(t.name)]
+            most = sum(_bytes_of(tensor, batch) for tensor in program.tensors.values())
+            if most >= _WORTH_A_PLAN:
+                needed += plan_memory(program, batch, 0, self._backend.target).total_bytes
+                needed += sum(_bytes_of(tensor, batch) for tensor in kept)
+        require_memory(needed, f"running {quoted(program.name)} on {count} rows")
 
     def _run_batch(
         self, tensors: list[Tensor], inputs: list[Array], start: int, rows: int, batch: int
@@ -144,6 +167,10 @@ def _fitted(tensor: Tensor, values: Array) -> Array:
     ):
         return values.reshape(len(values), *long)
     return values
+
+
+def _bytes_of(tensor: Tensor, rows: int) -> int:
+    return tensor.numel(rows, 1) * tensor.dtype.itemsize
 
 
 def _batch_length(rows: int) -> int:

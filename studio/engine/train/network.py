@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError
+from studio.engine.core.errors import CheckpointError, quoted
 from studio.engine.core.tensor import Role, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.layers.initializers import initial_values, starts_at_zero
@@ -142,13 +142,14 @@ def check_fit(tensors: tuple[Tensor, ...], values: Mapping[str, Array], who: str
         found = values.get(tensor.name)
         if found is None:
             raise CheckpointError(
-                f"there is nothing for {tensor.name!r}",
+                f"there is nothing for {quoted(tensor.name)}",
                 who=who,
                 hint="it was made for another network or optimiser",
             )
         if tuple(found.shape) != tensor.shape or found.dtype != tensor.dtype.np:
             raise CheckpointError(
-                f"{tensor.name!r}: expected {tensor.type}, got {found.dtype}{list(found.shape)}",
+                f"{quoted(tensor.name)}: expected {tensor.type}, "
+                f"got {found.dtype}{list(found.shape)}",
                 who=who,
                 hint="it was made for another network",
             )

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
-from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.errors import FormatError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import FileOrBytes
@@ -192,7 +192,7 @@ def _checked(document: object, who: str) -> Mapping[str, object]:
     unknown = sorted(str(key) for key in document if key not in FIELDS)
     if unknown:
         raise FormatError(
-            f"unknown field {unknown[0][:60]!r}", who=who, hint=f"known: {', '.join(FIELDS)}"
+            f"unknown field {quoted(unknown[0])}", who=who, hint=f"known: {', '.join(FIELDS)}"
         )
     return document
 
@@ -209,7 +209,7 @@ def _section(who: str, name: str, read: Callable[[], T]) -> T:
 
 def _mapping(value: object, name: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise FormatError(f"expected an object, got {str(value)[:60]!r}", who=name)
+        raise FormatError(f"expected an object, got {quoted(value)}", who=name)
     return value
 
 
@@ -227,7 +227,7 @@ def _layout(value: object) -> Layout:
             isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= MAX_COORDINATE
             for v in numbers
         ):
-            raise FormatError(f"expected two numbers for {node[:60]!r}", who="layout")
+            raise FormatError(f"expected two numbers for {quoted(node)}", who="layout")
         found[node] = (numbers[0], numbers[1])
     return found
 
@@ -267,10 +267,10 @@ class _Room:
             return value
         if isinstance(value, float) and isfinite(value):
             return value
-        raise FormatError(f"expected plain values, got {str(value)[:60]!r}", who="canvas")
+        raise FormatError(f"expected plain values, got {quoted(value)}", who="canvas")
 
     def _key(self, key: object) -> str:
         if not isinstance(key, str):
-            raise FormatError(f"expected text as key, got {str(key)[:60]!r}", who="canvas")
+            raise FormatError(f"expected text as key, got {quoted(key)}", who="canvas")
         self.characters -= len(key)
         return key

@@ -43,7 +43,9 @@ class RateTable:
         if step + count <= self._filled:
             return
         table = np.empty(self.slots, np.float32)
-        for ahead in range(self.slots):
-            table[(step + ahead) % self.slots] = self.rate(step + ahead)
+        # A rate beyond float32 is infinite there; the loss that follows is told as no number.
+        with np.errstate(over="ignore"):
+            for ahead in range(self.slots):
+                table[(step + ahead) % self.slots] = self.rate(step + ahead)
         self._session.write(RATES, table)
         self._filled = step + self.slots

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.core.errors import MemoryShortageError
-from studio.engine.core.sizes import format_bytes
 from studio.engine.core.tensor import Ref
-from studio.engine.runtime.free_memory import free_memory
+from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.network import STATE_ROLES, Network
 
@@ -32,14 +31,15 @@ def require_room(network: Network) -> None:
     batch = task.batch_rows
     plan = _plan(network, batch)
     needed = kept + plan.total_bytes
-    if needed <= free:
+    usable = free - reserve_of(free)
+    if needed <= usable:
         return
     sizes = _halves(batch)
-    fitting = next((n for n in sizes if kept + _plan(network, n).total_bytes <= free), 0)
+    fitting = next((n for n in sizes if kept + _plan(network, n).total_bytes <= usable), 0)
     largest = ", ".join(str(ref) for ref in _largest(plan))
     raise MemoryShortageError(
-        f"training in batches of {batch} needs {format_bytes(needed)} of memory, and "
-        f"{format_bytes(free)} are free; the largest tensors of a step: {largest}",
+        f"training in batches of {batch} {shortage_text(needed, free)}; "
+        f"the largest tensors of a step: {largest}",
         who=task.name,
         hint=f"a batch size of {fitting} fits" if fitting else "make its layers smaller",
         fitting=fitting,

@@ -18,16 +18,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.byte_source import read_lines
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json, parse_json
 from studio.engine.train.checkpoint import CheckpointHead
 from studio.engine.train.project import Project
 from studio.engine.train.project_text import project_text
+from studio.engine.train.settings import MAX_EPOCHS
 
 LIMITS = Limits(file_bytes=256 * MIB, json_bytes=16 * MIB)
+METRICS_LIMITS = Limits(file_bytes=64 * MIB, json_bytes=1 << 16)
+"""Caps of the metrics: of the file, and of the line of one epoch."""
 STALE_SECONDS = 3600.0
 
 _CHECKPOINT = re.compile(r"(?:epoch-\d{4,7}|best|last|final)\Z")
@@ -121,15 +125,14 @@ class RunFolder:
         if not path.is_file():
             return []
         found: dict[int, dict[str, float]] = {}
-        lines = path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, 1):
+        for number, (line, is_whole) in enumerate(read_lines(path, "metrics", METRICS_LIMITS), 1):
             if not line:
                 continue
             try:
                 record = _metrics_record(line, f"{path}:{number}")
             except FormatError:
                 # What stands behind the last line break was being written when the run ended.
-                if number == len(lines):
+                if not is_whole:
                     continue
                 raise
             found[int(record["epoch"])] = record
@@ -145,14 +148,22 @@ class RunFolder:
         path = self.path / "metrics.jsonl"
         if not path.is_file():
             return
-        data = path.read_bytes()
-        if data and not data.endswith(b"\n"):
-            write_atomic(path, data[: data.rfind(b"\n") + 1])
+        longest = METRICS_LIMITS.json_bytes
+        try:
+            with path.open("r+b") as file:
+                size = file.seek(0, os.SEEK_END)
+                start = file.seek(max(0, size - longest))
+                end = file.read(longest)
+                whole = end.rfind(b"\n") + 1
+                if whole < len(end) and (whole or not start):
+                    file.truncate(start + whole)
+        except OSError as error:
+            raise DataError(f"cannot be written: {error.strerror}", who=str(path)) from error
 
     def checkpoint_path(self, name: str) -> Path:
         """Where the checkpoint of that name lies; DataError for a name that is none."""
         if not _CHECKPOINT.match(name):
-            raise DataError(f"there is no checkpoint {name[:60]!r}", who=self.name)
+            raise DataError(f"there is no checkpoint {quoted(name)}", who=self.name)
         return self.checkpoints / f"{name}.safetensors"
 
     def remove_checkpoint(self, name: str) -> None:
@@ -252,11 +263,16 @@ def _furthest_first(
 
 def _metrics_record(line: bytes, who: str) -> dict[str, float]:
     try:
-        record = parse_json(line, who, LIMITS)
+        record = parse_json(line, who, METRICS_LIMITS)
     except StudioError as error:
         raise FormatError(error.message, who=who) from None
     epoch = record.get("epoch") if isinstance(record, dict) else None
-    if not isinstance(record, dict) or isinstance(epoch, bool) or not isinstance(epoch, int):
+    if (
+        not isinstance(record, dict)
+        or isinstance(epoch, bool)
+        or not isinstance(epoch, int)
+        or not 0 <= epoch < MAX_EPOCHS
+    ):
         raise FormatError("expected the numbers of one epoch", who=who)
     values: dict[str, float] = {}
     for name, value in record.items():
@@ -265,5 +281,5 @@ def _metrics_record(line: bytes, who: str) -> dict[str, float]:
         elif isinstance(value, int | float) and not isinstance(value, bool):
             values[name] = float(value)
         else:
-            raise FormatError(f"{name[:40]!r} must be a number", who=who)
+            raise FormatError(f"{quoted(name)} must be a number", who=who)
     return values

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias, cast
 
 from studio.engine.core.configured import Configured
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Option, Plain, choice, flag, integer, number, spec
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
@@ -100,7 +100,7 @@ def _write_checkpoints(value: ModelCheckpoint) -> Plain:
 
 def _mapping(value: object, name: str, who: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ParameterError(f"{name}: expected an object, got {str(value)[:60]!r}", who=who)
+        raise ParameterError(f"{name}: expected an object, got {quoted(value)}", who=who)
     return value
 
 
@@ -112,7 +112,7 @@ def _read_class_weights(value: object, who: str) -> ClassWeights:
     if not table or not numbers or not all(isinstance(k, str | int) for k in table):
         raise ParameterError(
             "class_weights: expected 'balanced', or an object of class names and weights, got "
-            f"{str(value)[:60]!r}",
+            f"{quoted(value)}",
             who=who,
         )
     return {cast("str | int", key): float(v) for key, v in table.items()}

@@ -21,7 +21,7 @@ from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, listens_to_steps
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.control import Control
 from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
 from studio.engine.train.evaluation import Evaluator
@@ -418,6 +418,7 @@ class Trainer:
         if self.run_folder is not None:
             self.run_folder.reopen()
         position = found.position
+        _check_place(position, loop)
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)
         self._place.epoch = position.epoch
@@ -500,3 +501,19 @@ def _all_callbacks(task: Task, own: Sequence[Callback], *, recorded: bool) -> li
     if recorded:
         found.append(settings.checkpoints)
     return found
+
+
+def _check_place(position: Position, loop: EpochLoop) -> None:
+    """CheckpointError where a checkpoint stands at a step that an epoch here does not have."""
+    feed, columns = loop.feed, len(loop.meter.labels)
+    if (
+        position.step > feed.steps
+        or position.rows > len(feed.samples)
+        or len(position.sums) not in (0, columns)
+    ):
+        raise CheckpointError(
+            f"step {position.step} of an epoch and {position.rows} rows do not fit its "
+            f"{feed.steps} steps and {len(feed.samples)} rows",
+            who="checkpoint",
+            hint="it was made with other data or metrics; train without --resume",
+        )

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError, FormatError
+from studio.engine.core.errors import CheckpointError, FormatError, quoted
 from studio.engine.formats import safetensors
 from studio.engine.formats.byte_source import open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS
@@ -58,7 +58,7 @@ def _finite(weights: dict[str, Array], who: str) -> dict[str, Array]:
     for name, values in weights.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise CheckpointError(
-                f"{name!r} holds a value that is no finite number",
+                f"{quoted(name)} holds a value that is no finite number",
                 who=who,
                 hint="the training that made it went astray; use an earlier checkpoint",
             )

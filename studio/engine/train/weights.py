@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError
+from studio.engine.core.errors import CheckpointError, quoted
 from studio.engine.core.philox import stream_of
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph
@@ -91,7 +91,11 @@ def stored_weights(graph: LayerGraph, public: Mapping[str, Array], who: str) -> 
     missing = next((each.name for each in wanted if each.name not in public), None)
     extra = next((name for name in public if name not in names), None)
     if missing is not None or extra is not None:
-        found = f"there is nothing for {missing!r}" if missing else f"{extra!r} fits no layer"
+        found = (
+            f"there is nothing for {quoted(missing)}"
+            if missing
+            else f"{quoted(extra)} fits no layer"
+        )
         raise CheckpointError(found, who=who, hint="it was made for another network")
     return {
         each.name: to_stored(

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.formats.byte_source import read_lines
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.runs import RunFolder
@@ -41,16 +42,19 @@ def append_mark(folder: Path, mark: Mark) -> None:
 def read_marks(folder: Path) -> list[Mark]:
     """The marks of a run; lines that are none are left out and logged."""
     path = folder / MARKS
-    if not path.is_file() or path.stat().st_size > _LIMITS.file_bytes:
+    if not path.is_file():
         return []
     found: list[Mark] = []
-    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
-        if not line:
-            continue
-        try:
-            found.append(_mark(line, f"{path}:{number}"))
-        except StudioError as error:
-            _LOG.warning("a mark is left out: %s", error)
+    try:
+        for number, (line, _) in enumerate(read_lines(path, "marks", _LIMITS), 1):
+            if not line:
+                continue
+            try:
+                found.append(_mark(line, f"{path}:{number}"))
+            except StudioError as error:
+                _LOG.warning("a mark is left out: %s", error)
+    except FormatError as error:
+        _LOG.warning("marks are left out: %s", error)
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import DataError, StudioError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.train.data.csv_numbers import NumberColumns, check_width
 from studio.engine.train.data.csv_rows import (
@@ -21,7 +21,7 @@ from studio.engine.train.data.csv_rows import (
     read_rows,
 )
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES, decode_image
-from studio.engine.train.data.source_files import quoted, resolve_source
+from studio.engine.train.data.source_files import resolve_source
 
 MOST = 500
 """Problems collected before looking on stops."""

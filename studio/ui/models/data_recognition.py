@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.train.data.array_files import map_npy, open_npz, read_npy
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
-from studio.engine.train.data.source_files import open_regular, quoted
+from studio.engine.train.data.source_files import open_regular
 from studio.ui.models.data_columns import ColumnPeek, TablePeek, peek_table
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")

@@ -273,7 +273,7 @@ def _state(value: object, active: bool) -> RunState:
     found: dict[object, RunState] = {
         "finished": "finished", "early": "early", "stopped": "stopped", "failed": "failed",
     }  # fmt: skip
-    return found.get(value, "unfinished")
+    return found.get(value, "unfinished") if isinstance(value, str) else "unfinished"
 
 
 def _numbers(value: object) -> dict[str, float]:

@@ -106,6 +106,7 @@ def test_early_stopping_goes_on_from_its_state() -> None:
     play(first, values[:3])
     second = EarlyStopping(patience=3, restore_best_weights=True)
     again = Stage()
+    again.weights = {"w": np.array([0.0])}
     second.set_training(again)
     second.on_train_begin()
     second.restore(first.state(), first.arrays())

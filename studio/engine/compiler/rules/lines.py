@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from studio.engine.compiler.rules.breach import Breach
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import StudioError, quoted
 from studio.engine.core.tensor import TensorType
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
@@ -17,7 +17,7 @@ def check_references(program: Program) -> Iterator[Breach]:
     """Sections that do not exist, and operands that are not in the map."""
     for name in program.sections:
         if name not in SECTIONS:
-            yield Breach(f"sections are {', '.join(SECTIONS)}", f"a section {name!r}")
+            yield Breach(f"sections are {', '.join(SECTIONS)}", f"a section {quoted(name)}")
     for _, index, ins in program.located():
         for spec, ref in ins.named_operands():
             if ref.present and ref.id not in program.tensors:

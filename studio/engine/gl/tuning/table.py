@@ -19,7 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from studio.engine.core.errors import BackendError
+from studio.engine.core.errors import BackendError, quoted
 from studio.engine.gl.binary_cache import default_folder
 from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.products import Product
@@ -261,12 +261,12 @@ def _rows(found: dict[str, Any]) -> dict[str, Measured]:
     rows: dict[str, Measured] = {}
     for sign, row in found.items():
         if not isinstance(row, dict) or set(row) != set(Measured.__annotations__):
-            raise ValueError(f"the choice of {sign[:60]!r} is incomplete")
+            raise ValueError(f"the choice of {quoted(sign)} is incomplete")
         parts = row["parts"]
         whole = isinstance(parts, int) and not isinstance(parts, bool) and 0 <= parts <= _MAX_PARTS
         numbers = _is_positive(row["median_us"]) and _is_positive(row["gain"])
         if not (isinstance(row["variant"], str) and whole and numbers):
-            raise ValueError(f"the choice of {sign[:60]!r} is out of range")
+            raise ValueError(f"the choice of {quoted(sign)} is out of range")
         rows[sign] = Measured(row["variant"], parts, float(row["median_us"]), float(row["gain"]))
     return rows
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.configured import Configured
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Plain
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -124,7 +124,7 @@ def monitored(logs: Logs, monitor: str, who: str) -> float:
     value = logs.get(monitor)
     if value is None:
         raise ParameterError(
-            f"monitor: expected one of {', '.join(sorted(logs))}, got {monitor!r}",
+            f"monitor: expected one of {', '.join(sorted(logs))}, got {quoted(monitor)}",
             who=who,
             hint="give validation data, or watch 'loss'" if monitor.startswith("val_") else "",
         )

@@ -6,8 +6,10 @@ import csv
 from io import StringIO
 from pathlib import Path
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, cleaned
 from studio.engine.train.callbacks.callback import Callback, Logs
+
+_LONGEST_HEAD = 1 << 20
 
 
 class CSVLogger(Callback):
@@ -29,8 +31,16 @@ class CSVLogger(Callback):
         """Begin the file; DataError when it cannot be written."""
         self._columns = []
         if self.append and self.path.is_file():
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-            self._columns = next(csv.reader(lines[:1], delimiter=self.separator), [])[1:]
+            try:
+                with self.path.open(encoding="utf-8", newline="") as file:
+                    head = file.readline(_LONGEST_HEAD)
+                self._columns = next(csv.reader([head], delimiter=self.separator), [])[1:]
+            except (OSError, ValueError, csv.Error) as error:
+                raise DataError(
+                    f"the log cannot be appended to: {cleaned(str(error))}",
+                    who=str(self.path),
+                    hint="name another file, or begin a new one with append=False",
+                ) from error
             return
         self._write("w", "")
 

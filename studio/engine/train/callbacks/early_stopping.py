@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from studio.engine.core.errors import CheckpointError, quoted
 from studio.engine.core.options import (
     Plain,
     choice,
@@ -102,6 +103,14 @@ class EarlyStopping(ProjectCallback):
         self.wait = int(number_in(state, "wait", 0))
         self.best_epoch = int(number_in(state, "best_epoch", -1))
         self._weights = dict(arrays)
+        own = self.training.read_weights() if arrays else {}
+        for name in sorted({*own, *arrays}):
+            if name not in own or name not in arrays or own[name].shape != arrays[name].shape:
+                raise CheckpointError(
+                    f"the best weights of EarlyStopping do not fit at {quoted(name)}",
+                    who="checkpoint",
+                    hint="it was made for another network",
+                )
 
     def _better(self, value: float, than: float) -> bool:
         return self._sign * value < self._sign * than - self.min_delta

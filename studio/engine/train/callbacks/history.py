@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from studio.engine.core.errors import CheckpointError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.train.callbacks.callback import Array, Callback, Logs
+from studio.engine.train.checkpoint import numbers_of_texts
 
 
 class History(Callback):
@@ -47,14 +49,19 @@ class History(Callback):
         }
 
     def restore(self, state: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
-        """Take the record of the epochs before."""
+        """Take the record of the epochs before; CheckpointError where it is damaged."""
         epochs, history, start = state.get("epoch"), state.get("history"), state.get("start")
         if not isinstance(epochs, list) or not isinstance(history, Mapping):
             return
-        self.start = float(start) if isinstance(start, str) else math.nan
+        self.start = math.nan if start is None else _numbers("start", [start])[0]
         self.epoch = [e for e in epochs if isinstance(e, int)]
-        self.history = {
-            str(name): [float(v) for v in values if isinstance(v, str)]
-            for name, values in history.items()
-            if isinstance(values, list)
-        }
+        self.history = {str(name): _numbers(str(name), values) for name, values in history.items()}
+
+
+def _numbers(name: str, values: object) -> list[float]:
+    try:
+        return numbers_of_texts(values if isinstance(values, list) else [values])
+    except (TypeError, ValueError):
+        raise CheckpointError(
+            f"the history of {quoted(name)} holds something other than numbers", who="checkpoint"
+        ) from None

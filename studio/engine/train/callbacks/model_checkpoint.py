@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 from studio.engine.core.options import Plain, choice, flag, integer, spec
@@ -16,6 +17,8 @@ from studio.engine.train.callbacks.callback import (
     number_in,
 )
 from studio.engine.train.callbacks.names import read_monitor
+
+_OWN = re.compile(r"epoch-[0-9]{4,7}")
 
 
 class ModelCheckpoint(ProjectCallback):
@@ -65,4 +68,6 @@ class ModelCheckpoint(ProjectCallback):
         """Go on with the files the checkpoint knew."""
         self._value = number_in(state, "value", math.inf * self._sign)
         kept = state.get("kept")
-        self._kept = [k for k in kept if isinstance(k, str)] if isinstance(kept, list) else []
+        found = kept if isinstance(kept, list) else []
+        # Names it would not have written are not its own to delete.
+        self._kept = [k for k in found if isinstance(k, str) and _OWN.fullmatch(k)]

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.philox import permutation, stream_of
 
 Indices: TypeAlias = npt.NDArray[np.int32]
@@ -63,7 +63,8 @@ def class_weights(
     if isinstance(choice, str):
         if choice != "balanced":
             raise ParameterError(
-                f"class weights must be 'balanced' or a table: got {choice!r}", who="class weights"
+                f"class weights must be 'balanced' or a table: got {quoted(choice)}",
+                who="class weights",
             )
         present = np.count_nonzero(counts)
         per_class = len(labels) / (present * np.maximum(counts, 1).astype(np.float64))
@@ -78,7 +79,7 @@ def class_weights(
             seen.add(index)
             if not (np.isfinite(weight) and weight >= 0):
                 raise ParameterError(
-                    f"the weight of class {key!r} must be a finite number of at least 0: "
+                    f"the weight of class {quoted(key)} must be a finite number of at least 0: "
                     f"got {weight}",
                     who="class weights",
                 )
@@ -94,7 +95,7 @@ def _class_index(key: str | int, class_names: Sequence[str]) -> int:
     if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(class_names):
         return key
     raise ParameterError(
-        f"there is no class {key!r}: the classes are {', '.join(class_names[:12])}"
+        f"there is no class {quoted(key)}: the classes are {', '.join(class_names[:12])}"
         f"{', …' if len(class_names) > 12 else ''}",
         who="class weights",
     )

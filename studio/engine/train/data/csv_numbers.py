@@ -7,9 +7,8 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.csv_rows import Row, looks_like_number
-from studio.engine.train.data.source_files import quoted
 
 _BLOCK_CELLS = 1 << 18
 _MISSING = ("?", "-", "na", "n/a", "nan", "null", "none", "missing")

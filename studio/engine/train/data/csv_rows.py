@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.interruption import go_on
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular, quoted
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 """The separators a table may have, by name; each is also accepted as itself."""
@@ -47,7 +47,8 @@ def parse_delimiter(value: str) -> str:
     found = DELIMITERS.get(value, value)
     if found not in DELIMITERS.values():
         raise ParameterError(
-            f"unknown delimiter: expected one of {', '.join(DELIMITERS)}, got {value!r}", who="csv"
+            f"unknown delimiter: expected one of {', '.join(DELIMITERS)}, got {quoted(value)}",
+            who="csv",
         )
     return found
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, EmptyDataError
+from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.train.data.csv_numbers import NumberColumns, check_width
 from studio.engine.train.data.csv_rows import (
     Row,
@@ -22,7 +22,7 @@ from studio.engine.train.data.csv_rows import (
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES, Labels, Task, index_classes
 from studio.engine.train.data.normalization import Array, Floats
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
 Column = str | int
 """A column by name or by position, from 0; negative positions count from the end."""

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, EmptyDataError
+from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.image_decode import (
@@ -19,7 +19,7 @@ from studio.engine.train.data.image_decode import (
     decode_image,
     peek_image,
 )
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted, size_text
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, size_text
 
 ColorMode: TypeAlias = Literal["auto", "grayscale", "rgb"]
 

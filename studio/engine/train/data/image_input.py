@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.array_files import open_npz, read_npy
 from studio.engine.train.data.array_storage import refuse_where, to_float32
 from studio.engine.train.data.csv_numbers import NumberColumns, check_width
@@ -20,7 +20,6 @@ from studio.engine.train.data.source_files import (
     DEFAULT_LIMITS,
     DataLimits,
     open_regular,
-    quoted,
     size_text,
 )
 

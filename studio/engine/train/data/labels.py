@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.normalization import Array
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
 _BLOCK = 1 << 16
 
@@ -32,7 +32,8 @@ def parse_task(value: object) -> Task:
     """``value`` if it names a task, else ParameterError listing the names."""
     if value not in get_args(Task):
         raise ParameterError(
-            f"unknown task: expected one of {', '.join(get_args(Task))}, got {value!r}", who="data"
+            f"unknown task: expected one of {', '.join(get_args(Task))}, got {quoted(value)}",
+            who="data",
         )
     return cast(Task, value)
 

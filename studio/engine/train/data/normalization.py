@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.core.errors import DataError, ParameterError, quoted
 
 Array: TypeAlias = npt.NDArray[np.generic]
 """A NumPy array of any element type."""
@@ -125,7 +125,7 @@ def parse_kind(value: object) -> NormalizationKind:
     """``value`` if it names a normalisation, else ParameterError listing the names."""
     if value not in KINDS:
         raise ParameterError(
-            f"unknown normalisation: expected one of {', '.join(KINDS)}, got {value!r}",
+            f"unknown normalisation: expected one of {', '.join(KINDS)}, got {quoted(value)}",
             who="normalization",
         )
     return cast(NormalizationKind, value)

@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, EmptyDataError
+from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.train.data.array_files import DataArchive, open_npz, read_npy
 from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import Labels, Task, check_counts, labels_from_array
 from studio.engine.train.data.normalization import Array
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, quoted
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
 _WHOLE = (("x", "y"), ("X", "y"), ("images", "labels"), ("data", "target"), ("data", "labels"))
 _PARTS = (("x_train", "y_train"), ("X_train", "y_train"), ("train_images", "train_labels"))

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.csv_table import Column
 from studio.engine.train.data.labels import Task, parse_task
-from studio.engine.train.data.source_files import quoted, resolve_source
+from studio.engine.train.data.source_files import resolve_source
 
 Reference: TypeAlias = Mapping[str, object]
 """A data reference as the project file holds it: JSON values under ``source`` and option names."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast, get_args
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.bundled import load_digits, load_iris
 from studio.engine.train.data.csv_rows import parse_delimiter
 from studio.engine.train.data.csv_table import CsvOptions, load_csv
@@ -13,7 +13,6 @@ from studio.engine.train.data.idx import load_idx
 from studio.engine.train.data.image_folder import ColorMode, FolderOptions, load_image_folder
 from studio.engine.train.data.numpy_files import ArrayOptions, load_npy_pair, load_npz
 from studio.engine.train.data.reference_options import Reference, ReferenceOptions
-from studio.engine.train.data.source_files import quoted
 from studio.engine.train.data.toy import circles, moons, spirals
 
 OPTIONS: dict[str, tuple[str, ...]] = {

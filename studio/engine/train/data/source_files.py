@@ -7,7 +7,7 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, EmptyDataError, StudioError
+from studio.engine.core.errors import DataError, EmptyDataError, StudioError, quoted
 from studio.engine.formats import byte_source
 from studio.engine.formats.limits import Limits
 from studio.engine.train.data.normalization import Array
@@ -67,12 +67,6 @@ class ReadsInto(Protocol):
     def read(self, size: int, /) -> bytes:
         """At most ``size`` bytes; empty at the end."""
         ...
-
-
-def quoted(value: object) -> str:
-    """A value from a file, safe to show: ASCII, at most 40 characters, in quotes."""
-    text = value if isinstance(value, str) else str(value)
-    return ascii(text if len(text) <= 40 else text[:37] + "...")
 
 
 def reason_of(error: BaseException) -> str:
