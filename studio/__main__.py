@@ -6,6 +6,7 @@ Qt is loaded only when a window is opened, and after a look at whether that can 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,6 +39,9 @@ class _Window:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, or open the window without one; returns the exit code."""
+    if not sys.warnoptions:
+        # They name lines of our source; what is wrong with the user's work is said in errors.
+        warnings.simplefilter("ignore")
     return run_command(arguments, _Window())
 
 

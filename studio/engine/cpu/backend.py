@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 from weakref import WeakSet
 
 import numpy as np
 
 from studio.engine.compiler.target import CPU, Target
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.executable import CpuExecutable
@@ -102,8 +104,11 @@ class CpuBackend:
                     )
                 values = np.asarray(tensor.value, np.float32).astype(tensor.dtype.np)
                 session.write(tensor.name, values.reshape(layout.shape))
+        # Compiled loops are made for float32.
+        narrow = any(t.dtype is DType.float16 for t in program.tensors.values())
+        means = replace(self._means, compiled=False) if narrow else self._means
         made = CpuExecutable(
-            program, session, batch, self._target, self._count, self.device, self._means,
+            program, session, batch, self._target, self._count, self.device, means,
             progress,
         )  # fmt: skip
         self._executables.add(made)

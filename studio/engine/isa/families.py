@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
-from studio.engine.core.tensor import Shape, TensorType, shape_text
+from studio.engine.core.tensor import Ref, Shape, TensorType, shape_text
 from studio.engine.isa.fields import reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
@@ -65,6 +66,17 @@ def require_equal(who: str, what: str, found: Shape, expected: Shape) -> None:
     """Raise ShapeError unless two shapes are equal."""
     if found != expected:
         raise ShapeError(f"{what} must be {shape_text(expected)}: got {shape_text(found)}", who=who)
+
+
+def require_products(who: str, of: TypeOf, *refs: Ref) -> None:
+    """Raise ShapeError unless all operands present are of one floating-point type."""
+    found = {of(ref).dtype for ref in refs if ref.present}
+    if len(found) > 1 or not found <= {DType.float16, DType.float32}:
+        raise ShapeError(
+            "operands must be of one floating-point type: got "
+            f"{', '.join(sorted(dtype.name for dtype in found))}",
+            who=who,
+        )
 
 
 def rest(shape: Shape) -> int:

@@ -205,7 +205,7 @@ class _Reader:
     def _port(self, code: str, rest: str) -> None:
         ref = parse_ref(rest)
         if ref.id not in self.tensors or ref.grad:
-            raise FormatError(f"{rest[:40]} is not a declared tensor")
+            raise FormatError(f"{quoted(rest)} is not a declared tensor")
         (self.inputs if code.startswith(".input") else self.outputs).append(ref.id)
 
     def _section(self, code: str, rest: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.options import Plain, choice, integers, spec
 from studio.engine.core.tensor import BATCH, MAX_RANK, Ref, Shape
 from studio.engine.isa.ops import move
@@ -76,7 +76,7 @@ def _read_border(value: object, who: str) -> Border:
     if len(sides) != 2 or any(not 0 <= c <= MAX_BORDER for side in sides for c in side):
         raise ParameterError(
             f"padding: expected a count up to {MAX_BORDER}, (rows, columns), or "
-            f"((top, bottom), (left, right)), got {str(value)[:60]}",
+            f"((top, bottom), (left, right)), got {quoted(value)}",
             who=who,
         )
     return sides[0], sides[1]

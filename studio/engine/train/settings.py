@@ -67,7 +67,7 @@ def _write_callbacks(value: tuple[ProjectCallback, ...]) -> Plain:
 def _listed(value: object, name: str, who: str, most: int) -> list[object]:
     if not isinstance(value, list | tuple) or len(value) > most:
         raise ParameterError(
-            f"{name}: expected a list of at most {most}, got {str(value)[:60]}", who=who
+            f"{name}: expected a list of at most {most}, got {quoted(value)}", who=who
         )
     return list(value)
 

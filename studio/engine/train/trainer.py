@@ -14,7 +14,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError, DataError, StudioError
+from studio.engine.core.errors import CheckpointError, DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Role
 from studio.engine.profiler.events import Profile
@@ -173,7 +173,7 @@ class Trainer:
         ):
             if here != there:
                 raise CheckpointError(
-                    f"the {what} is {here}, the checkpoint was made with {there}",
+                    f"the {what} is {here}, the checkpoint was made with {cleaned(str(there))}",
                     who=self.task.name,
                     hint="train anew, or set it back",
                 )

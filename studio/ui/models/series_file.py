@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
@@ -231,7 +231,7 @@ def _header(line: bytes, who: str) -> StepsHeader:
     if not isinstance(fields, Mapping) or fields.get("format") != FORMAT:
         raise FormatError("not a file of steps of Glassbox", who=who)
     if fields.get("version") != VERSION:
-        raise FormatError(f"version {str(fields.get('version'))[:12]} is not known here", who=who)
+        raise FormatError(f"version {quoted(fields.get('version'))} is not known here", who=who)
     metrics = fields.get("metrics")
     names = tuple(n for n in metrics if isinstance(n, str)) if isinstance(metrics, list) else ()
     numbers = [fields.get(n) for n in ("epoch_steps", "batch", "epoch_items", "stride")]

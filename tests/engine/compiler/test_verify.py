@@ -95,7 +95,8 @@ def replaced(section: str, old: str, *new: str) -> dict[str, tuple[str, ...]]:
 def with_attribute(name: str, value: object) -> Program:
     """A program with a CLIP_VALUE whose attribute no constructor would let pass."""
     made = program({"update": ("CLIP_VALUE 0x1.grad 1", *LINES["update"])})
-    made.section("update")[0].attrs[name] = value
+    line = made.section("update")[0]
+    line._attrs = {**line.attrs, name: value}
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import TensorType, shape_text
-from studio.engine.isa.families import require_equal, require_rank
+from studio.engine.isa.families import require_equal, require_products, require_rank
 from studio.engine.isa.fields import integer, integers, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
@@ -75,6 +75,7 @@ class Conv2D(Windowed, code=3, mnemonic="CONV2D", twin=("w", "x")):
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """[N,H',W',out]."""
+        require_products(self.mnemonic, of, self.w, self.b, self.x)
         w, x = of(self.w), of(self.x)
         require_rank(self.mnemonic, "w", w, 4)
         require_rank(self.mnemonic, "x", x, 4)
@@ -111,6 +112,7 @@ class DepthwiseConv2D(Windowed, code=241, mnemonic="DEPTHWISE_CONV2D", twin=("w"
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """[N,H',W',in·multiplier]."""
+        require_products(self.mnemonic, of, self.w, self.b, self.x)
         w, x = of(self.w), of(self.x)
         require_rank(self.mnemonic, "w", w, 4)
         require_rank(self.mnemonic, "x", x, 4)

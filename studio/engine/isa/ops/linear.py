@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import TensorType, shape_text
-from studio.engine.isa.families import broadcast_shapes, require_equal, require_rank
+from studio.engine.isa.families import (
+    broadcast_shapes,
+    require_equal,
+    require_products,
+    require_rank,
+)
 from studio.engine.isa.fields import flag, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
@@ -24,6 +29,7 @@ class Linear(Instruction, code=2, mnemonic="LINEAR", category="linear", twin=("w
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The shape of x with the last dimension replaced by out."""
+        require_products(self.mnemonic, of, self.w, self.b, self.x)
         w, x = of(self.w), of(self.x)
         require_rank(self.mnemonic, "w", w, 2)
         if len(x.shape) < 2 or x.shape[-1] != w.shape[1]:
@@ -59,6 +65,7 @@ class MatMul(Instruction, code=240, mnemonic="MATMUL", category="linear", twin=(
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """Rows of a by columns of b under the broadcast leading dimensions."""
+        require_products(self.mnemonic, of, self.a, self.b)
         a, b = of(self.a), of(self.b)
         if len(a.shape) < 2 or len(b.shape) < 2:
             raise ShapeError(
