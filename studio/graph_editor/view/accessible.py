@@ -98,7 +98,7 @@ class AccessibleThing(QAccessibleInterface):
         made = QAccessible.State()
         made.selectable = True
         made.focusable = True
-        selection = self._canvas.bus.selection
+        selection = self._canvas.bus.drawn
         made.selected = self.entity in selection
         made.focused = self.entity == selection.primary and self._canvas.hasFocus()
         return made
@@ -214,7 +214,7 @@ class AccessibleCanvas(QAccessibleObject):
         return spoken.index(child.entity)
 
     def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]
-        primary, graph = self._canvas.bus.selection.primary, self._canvas.graph
+        primary, graph = self._canvas.bus.drawn.primary, self._canvas.graph
         if primary is None:
             return None
         if primary.kind == "wire":

@@ -35,7 +35,7 @@ def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
         StudioError: it cannot go there.
     """
     document = studio.document
-    place = place_of(studio.bus.selection, document.state)
+    place = place_of(studio.bus.drawn, document.state)
     made = add_at_place(document.state, [layer], place)
     studio.quick_add.took(document.state, layer.type_name, place)
     document.apply(f"Add {made.ids[-1]}", made.state)

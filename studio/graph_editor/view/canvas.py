@@ -122,7 +122,7 @@ class CanvasView(GraphView):
     def selected_ids(self) -> list[str]:
         """The selected layers, dots, notes and frames that exist, in the order of selection."""
         nodes = self.document.state.nodes
-        return [key for key in self.bus.selection.of_kind("node") if key in nodes]
+        return [key for key in self.bus.drawn.of_kind("node") if key in nodes]
 
     def apply(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
         """Make an edit as one step; tells the user why where it is refused. Whether it was made."""

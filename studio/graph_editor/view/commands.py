@@ -188,7 +188,7 @@ class CanvasCommands:
         return [i for i in self._canvas.selected_ids() if nodes[i].is_layer]
 
     def _wires(self) -> list[Wire]:
-        chosen = self._canvas.bus.selection.entities
+        chosen = self._canvas.bus.drawn.entities
         found = [Wire(*entities.wire_ends(e)) for e in chosen if e.kind == "wire"]
         return [wire for wire in found if wire in self._canvas.graph.wires]
 
@@ -255,7 +255,7 @@ class CanvasCommands:
     def walk(self, side: Direction, *, extend: bool = False) -> None:
         """Select the next thing that way."""
         canvas, state = self._canvas, self._canvas.document.state
-        primary = canvas.bus.selection.primary
+        primary = canvas.bus.drawn.primary
         at = primary.key if primary is not None and primary.key in state.nodes else ""
         found = walk(state, at, side) if at else first_layer(state)
         if found:
@@ -266,7 +266,7 @@ class CanvasCommands:
     def next_match(self, step: int) -> None:
         """Go to the next layer found; without a search, to the next of those selected."""
         canvas, bar = self._canvas, self._canvas.chrome.find_bar
-        selection = canvas.bus.selection
+        selection = canvas.bus.drawn
         chosen = self._canvas.selected_ids()
         if bar.found and (bar.isVisible() or len(chosen) < 2):
             bar.step(step)
@@ -319,7 +319,7 @@ class CanvasCommands:
 
     def next_repair(self) -> None:
         """Show on the canvas what the next repair would do; Enter makes it, Esc does not."""
-        canvas, primary = self._canvas, self._canvas.bus.selection.primary
+        canvas, primary = self._canvas, self._canvas.bus.drawn.primary
         chip = canvas.fixes.step("" if primary is None else primary.key)
         if chip is not None:
             # Enter and Esc are the canvas's, wherever the keyboard was.

@@ -46,14 +46,14 @@ class Linking:
 
     def refresh(self) -> None:
         """Mark everything anew, after the drawing or the program changed."""
-        self._marks.show_selection(self._on_canvas(self._bus.selection))
+        self._marks.show_selection(self._bus.drawn)
         self._hovered(self._bus.hover_entity, CANVAS)
 
     def _hovered(self, entity: Entity | None, _source: str) -> None:
         self._marks.show_hover(entity, roles_of(entity, self._provenance()))
 
-    def _selected(self, selection: Selection, source: str) -> None:
-        found = self._on_canvas(selection)
+    def _selected(self, _selection: Selection, source: str) -> None:
+        found = self._bus.drawn
         self._marks.show_selection(found)
         primary = found.primary
         if source != CANVAS and primary is not None and primary.kind == "node":
@@ -62,30 +62,10 @@ class Linking:
                 self._navigation.reveal(area, remember=True)
 
     def _revealed(self, entity: Entity, _source: str) -> None:
-        found = self._on_canvas(Selection((entity,), entity))
+        found = self._bus.as_drawn(Selection((entity,), entity))
         area = self._graph.area_of(found.of_kind("node"))
         if not area.isEmpty():
             self._navigation.reveal(area, remember=True)
-
-    def _on_canvas(self, selection: Selection) -> Selection:
-        """The selection as layers and wires; the first of those a thing maps to is primary."""
-        chosen: dict[Entity, None] = {}
-        primary = None
-        for entity in selection.entities:
-            found = self._drawn(entity)
-            chosen.update(dict.fromkeys(found))
-            if entity == selection.primary and found:
-                primary = found[0]
-        return Selection(tuple(chosen), primary)
-
-    def _drawn(self, entity: Entity) -> tuple[Entity, ...]:
-        if entity.kind in ("node", "wire"):
-            return (entity,)
-        provenance = self._provenance()
-        if provenance is None or entity.kind not in ("instruction", "tensor", "kernel"):
-            return ()
-        related = provenance.related(entity, "node")
-        return tuple(each for each in related if each.key in self._graph.nodes)
 
 
 def roles_of(entity: Entity | None, provenance: Provenance | None) -> dict[str, str]:

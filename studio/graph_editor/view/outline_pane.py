@@ -197,10 +197,11 @@ class OutlinePane(PaneFrame):
 
     # -- the selection --------------------------------------------------------------------------
 
-    def _selected(self, selection: Selection, source: str) -> None:
+    def _selected(self, _selection: Selection, source: str) -> None:
         if source == OUTLINE or self.pinned:
             return
         self._following = True
+        selection = self._studio.bus.drawn
         chosen = set(selection.of_kind("node"))
         for node_id, item in self._rows.items():
             item.setSelected(node_id in chosen)

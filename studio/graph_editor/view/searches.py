@@ -44,7 +44,7 @@ class Searches:
     def add_by_keys(self) -> None:
         """Add after the selected layer, on the selected wire, or at the pointer."""
         canvas = self._canvas
-        place = place_of(canvas.bus.selection, canvas.document.state)
+        place = place_of(canvas.bus.drawn, canvas.document.state)
         if place == NOWHERE:
             at = canvas.pointer_or_middle()
             self._open(place, canvas.navigation.scene_at(at), at)

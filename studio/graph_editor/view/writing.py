@@ -31,7 +31,7 @@ class Writing:
 
     def rename_selected(self) -> None:
         """Rename the primary layer, or write in the primary note or frame."""
-        primary = self._canvas.bus.selection.primary
+        primary = self._canvas.bus.drawn.primary
         if primary is not None:
             self.write(primary.key)
 

@@ -265,6 +265,8 @@ class LineTable(QTableView):
         """Home and End lead to the first and last line, not along one; the caret begins above."""
         is_end = action is QAbstractItemView.CursorAction.MoveEnd
         if self._listing.caret < 0 and self._shown and not is_end:
+            # The focus makes the first line current, and a key that leads there would do nothing.
+            self.selectionModel().clearCurrentIndex()
             return self._table.index(0, max(self.currentIndex().column(), 0))
         ends = {
             QAbstractItemView.CursorAction.MoveHome: 0,

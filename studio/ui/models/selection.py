@@ -55,6 +55,14 @@ class SelectionBus:
         return self._selection
 
     @property
+    def drawn(self) -> Selection:
+        """The selection as layers and wires: what the canvas marks, and actions on layers act on.
+
+        Layers that an instruction, tensor or kernel belongs to are selected with it.
+        """
+        return self.as_drawn(self._selection)
+
+    @property
     def path(self) -> EntityPath:
         """The primary thing seen as layer, instruction, tensor and kernel."""
         return self._path
@@ -121,6 +129,24 @@ class SelectionBus:
         """Follow a newly compiled program; the selection stays, its path is found anew."""
         self._provenance = provenance
         self._follow(self._selection.primary)
+
+    def as_drawn(self, selection: Selection) -> Selection:
+        """Things as layers and wires; the first layer that the primary one maps to is primary."""
+        chosen: dict[Entity, None] = {}
+        primary = None
+        for entity in selection.entities:
+            found = self._layers_of(entity)
+            chosen.update(dict.fromkeys(found))
+            if entity == selection.primary and found:
+                primary = found[0]
+        return Selection(tuple(chosen), primary)
+
+    def _layers_of(self, entity: Entity) -> tuple[Entity, ...]:
+        if entity.kind in ("node", "wire"):
+            return (entity,)
+        if self._provenance is None or entity.kind not in ("instruction", "tensor", "kernel"):
+            return ()
+        return self._provenance.related(entity, "node")
 
     def _follow(self, entity: Entity | None) -> None:
         if entity is None:

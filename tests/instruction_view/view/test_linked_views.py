@@ -6,16 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.edits.chains import NewLayer
+from studio.graph_editor.view.adding import add_after_selection
 from studio.graph_editor.view.canvas import CanvasView
+from studio.graph_editor.view.outline_pane import OutlinePane
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.instruction_view.view.path_bar import PathBar
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.studio import Studio
+from tests.instruction_view.view.listing_hands import place_of
 
 Open = Callable[[str], Document]
 
@@ -133,3 +138,57 @@ def test_hovering_anything_scrolls_and_selects_nothing(views: Views) -> None:
     views.studio.bus.hover(None, "canvas")
     assert views.listing.links.light.rows == {}
     assert views.tensors.links.glow == {}
+
+
+ON_A_LAYER = (
+    "graph.freeze", "graph.bypass", "graph.duplicate", "graph.delete", "graph.delete_only",
+    "graph.rename", "graph.switch_type", "graph.collapse", "graph.pin", "graph.mark_output",
+    "graph.frame", "graph.drop_wires", "edit.copy", "edit.cut", "canvas.frame_selection",
+)  # fmt: skip
+
+
+def walk_to(views: Views, qtbot: QtBot, mnemonic: str) -> str:
+    """Take the caret of the listing to an instruction by keys; the layer it is of."""
+    view = views.listing.view
+    views.listing.activateWindow()
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus, timeout=60_000)
+    qtbot.keyClick(view, Qt.Key.Key_Down)
+    wanted = place_of(views.listing, mnemonic)
+    while views.listing.listing.caret < wanted:
+        before = views.listing.listing.caret
+        qtbot.keyClick(view, Qt.Key.Key_Down)
+        assert views.listing.listing.caret > before
+    primary = views.studio.bus.selection.primary
+    assert primary is not None
+    assert primary.kind == "instruction"
+    node = views.studio.bus.path.node
+    assert node is not None
+    return node.key
+
+
+def test_the_caret_of_the_listing_selects_for_every_action(views: Views, qtbot: QtBot) -> None:
+    actions, document = views.studio.actions, views.studio.document
+    node = walk_to(views, qtbot, "CONV2D")
+    assert views.canvas.marks.of(node).selected == "primary"
+    assert {i: actions.why_not(i) for i in ON_A_LAYER} == dict.fromkeys(ON_A_LAYER, "")
+    assert views.canvas.selected_ids() == [node]
+    assert actions.trigger("graph.freeze")
+    assert document.state.nodes[node].frozen
+    assert document.history.undo_text == f"Freeze {document.state.nodes[node].name}"
+    document.undo()
+    assert actions.trigger("graph.delete")
+    assert node not in document.state.nodes
+
+
+def test_the_outline_and_what_comes_next_go_by_the_caret_too(views: Views, qtbot: QtBot) -> None:
+    outline = OutlinePane(views.studio)
+    qtbot.addWidget(outline)
+    outline.resize(400, 500)
+    outline.show()
+    qtbot.waitExposed(outline)
+    node = walk_to(views, qtbot, "CONV2D")
+    chosen = [item.text(0) for item in outline.tree.selectedItems()]
+    assert chosen == [views.studio.document.state.nodes[node].name]
+    made = add_after_selection(views.studio, NewLayer("ReLU", {}), "palette")
+    assert node in views.studio.document.state.nodes[made].inputs
