@@ -28,7 +28,6 @@ from studio.ui.models.data_opening import (
 )
 from studio.ui.models.data_problems import Problems, copy_without, find_problems
 from studio.ui.models.data_recognition import (
-    Recognised,
     moved_reference,
     stored_path,
 )
@@ -272,7 +271,7 @@ class DataModel:
     def attach_path(
         self,
         path: Path,
-        done: Callable[[Recognised], object] | None = None,
+        done: Callable[[Attachment], object] | None = None,
         failed: Callable[[StudioError], object] | None = None,
         beside: Sequence[Path] = (),
     ) -> None:
@@ -283,7 +282,7 @@ class DataModel:
 
         Args:
             path: the file or folder.
-            done: told on the window's thread what it was taken for.
+            done: told on the window's thread what it was taken for, and whether it was read.
             failed: told why it was not recognised; without, the list of tasks tells.
             beside: what was chosen together with it: the labels of samples.
         """
@@ -292,7 +291,7 @@ class DataModel:
         def attached(made: Attachment) -> None:
             self._apply(f"Attach {path.name}", made.section(self.data))
             if done is not None:
-                done(made.found)
+                done(made)
 
         self._tasks.start(
             f"Attach {path.name}",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import numbers
+from studio.ui.kit import binding, numbers
+from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import BUSY, State
 from studio.ui.shell.questions import Answer, ask
@@ -31,6 +32,9 @@ class Leaving:
         self._asking = False
         self._waiting: Then | None = None
         self._after_export: Then | None = None
+        self._question: QMessageBox | None = None
+        self._tick = tick_of(studio.training)
+        binding.connect(window, self._tick.ticked, self._show_progress)
         studio.exporting.changed.connect(self._export_changed)
         studio.training.state_changed.connect(self._state_changed)
 
@@ -47,25 +51,46 @@ class Leaving:
             Answer("pause", "Pause and save"),
             Answer("stop", "Stop the training", "destroy"),
         )
-        standing = self._studio.training.standing
-        epoch, epochs = numbers.count(standing.epoch), numbers.count(standing.epochs)
-        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epoch else ""
 
         def answered(name: str) -> None:
-            self._asking = False
+            self._asking, self._question = False, None
             if name == "pause":
                 self._pause_and_save(then)
             elif name == "stop":
                 self._end(then)
 
-        ask(
-            self._window,
-            "A training is under way",
-            f"{where}Pause and save ends it after the step that runs now, with a checkpoint to go "
-            "on from, and saves the project. What was trained is kept in either case.",
-            answers,
-            answered,
+        self._question = ask(
+            self._window, "A training is under way", self._where_it_is(), answers, answered
         )
+
+    def _where_it_is(self) -> str:
+        standing = self._tick.standing
+        epoch, epochs = numbers.count(standing.epoch), numbers.count(standing.epochs)
+        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epoch else ""
+        return (
+            f"{where}Pause and save ends it after the step that runs now, with a checkpoint to go "
+            "on from, and saves the project. What was trained is kept in either case."
+        )
+
+    def _show_progress(self) -> None:
+        """The question says how the training stands now; once it has ended, that it has."""
+        box = self._question
+        if box is None:
+            return
+        if self._studio.training.is_busy:
+            if box.informativeText() != self._where_it_is():
+                box.setInformativeText(self._where_it_is())
+            return
+        self._question = None
+        word = self._studio.training.word.lower()
+        box.setText(f"The training has {word}")
+        box.setWindowTitle(box.text())
+        box.setInformativeText("What was trained is kept.")
+        for name, text in (("pause", ""), ("stop", "Go on"), ("keep", "Stay here")):
+            button = box.findChild(QPushButton, f"answer.{name}")
+            if button is not None:
+                button.setText(text)
+                button.setVisible(bool(text))
 
     def ask_about_export(self, then: Then) -> None:
         """Call back when no export stands in the way of the end, now or after it was written."""

@@ -21,7 +21,7 @@ from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models.data import DataModel
 from studio.ui.models.data_cache import DatasetCache
-from studio.ui.models.data_recognition import Recognised
+from studio.ui.models.data_opening import Attachment
 from studio.ui.models.data_samples import SampleBrowser, picture
 from studio.ui.models.data_sources import FORMS
 from studio.ui.models.tasks import CancelledError
@@ -123,10 +123,10 @@ def test_statistics_are_those_of_the_training_part_before_and_after(desk: DataDe
 def test_attaching_a_path_fits_the_normalisation_and_is_one_step(
     desk: DataDesk, tmp_path: Path
 ) -> None:
-    told: list[Recognised] = []
+    told: list[Attachment] = []
     desk.data.attach_path(write_pictures(tmp_path / "pets"), told.append)
     desk.settle(lambda: desk.data.status == "ready")
-    assert told[0].kind == "folder of pictures"
+    assert told[0].found.kind == "folder of pictures"
     assert desk.data.data["normalization"] == "unit"
     assert desk.document.history.position == 1
     desk.data.attach_path(write_table(tmp_path), told.append)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.runs import RunFolder
@@ -60,6 +61,42 @@ def test_keeping_on_closes_nothing_and_is_asked_once(qtbot: QtBot, training: Mai
     answer(qtbot, training, "keep")
     assert training.isVisible()
     assert training.studio.training.state == "running"
+
+
+def epoch_said(window: MainWindow, box: QMessageBox) -> int:
+    """The epoch that the question names; none before the first."""
+    found = re.search(r"epoch (\S+) of", box.informativeText())
+    return 0 if found is None else int(re.sub(r"\D", "", found.group(1)))
+
+
+def test_the_question_says_how_far_the_training_is_now(qtbot: QtBot, training: MainWindow) -> None:
+    training.close()
+    box = question(qtbot, training)
+    first = epoch_said(training, box)
+    for _ in range(3):
+        qtbot.waitUntil(lambda: epoch_said(training, box) > first, timeout=60_000)
+        first = epoch_said(training, box)
+        assert first <= training.studio.training.standing.epoch
+    answer(qtbot, training, "keep")
+    assert training.studio.training.is_busy
+
+
+@pytest.mark.parametrize("then", ["keep", "stop"])
+def test_a_question_about_a_training_that_ends_meanwhile_says_so(
+    qtbot: QtBot, training: MainWindow, then: str
+) -> None:
+    training.close()
+    box = question(qtbot, training)
+    training.studio.training.stop()
+    qtbot.waitUntil(lambda: "under way" not in box.text(), timeout=60_000)
+    assert box.text() == "The training has stopped"
+    shown = [b.text() for b in box.findChildren(QPushButton) if b.isVisible()]
+    assert sorted(shown) == ["Go on", "Stay here"]
+    answer(qtbot, training, then)
+    if then == "stop":
+        qtbot.waitUntil(lambda: not training.isVisible(), timeout=60_000)
+    else:
+        assert training.isVisible()
 
 
 def test_stopping_ends_the_training_and_then_closes(qtbot: QtBot, training: MainWindow) -> None:

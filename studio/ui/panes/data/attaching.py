@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.ui.models.data_recognition import Recognised
+from studio.ui.models.data_opening import Attachment
 from studio.ui.models.studio import Studio
 
 FILTER = (
@@ -58,7 +58,12 @@ class Attaching:
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
-    def _attached(self, found: Recognised) -> None:
+    def _attached(self, made: Attachment) -> None:
+        found = made.found
+        if made.dataset is None:
+            # The Data pane says what is wrong: a success beside that would deny it.
+            self._notify(f"Attached as {found.kind}, which cannot be read yet", "warning")
+            return
         details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
         self._notify(f"Attached as {found.kind}", "ok", details=details)
 

@@ -341,6 +341,27 @@ def test_a_folder_is_chosen_by_a_dialog(
     assert studio.notices.all[-1].text == "Attached as folder of pictures"
 
 
+def test_a_table_that_cannot_be_read_is_attached_without_a_success(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    rows = [f"{n}.5,{n},{'ab'[n % 2]}" for n in range(20)]
+    rows[7] = "1,y,b"
+    table.write_text("\n".join(["one,two,label", *rows]) + "\n")
+    pane.attaching.attach(table)
+    qtbot.waitUntil(lambda: studio.data.status == "failed", timeout=60_000)
+    qtbot.waitUntil(pane.head.refusal.isVisible, timeout=60_000)
+    (said,) = studio.notices.all
+    assert (said.text, said.severity) == (
+        "Attached as table, which cannot be read yet", "warning",
+    )  # fmt: skip
+    rows[7] = rows[8]
+    table.write_text("\n".join(["one,two,label", *rows]) + "\n")
+    pane.attaching.attach(table)
+    qtbot.waitUntil(lambda: studio.notices.all[-1].severity == "ok", timeout=60_000)
+    assert studio.notices.all[-1].text == "Attached as table"
+
+
 @pytest.mark.parametrize("name", ["digits", "iris", "spirals"])
 def test_nothing_is_wider_than_a_narrow_pane(
     studio: Studio, pane: DataPane, qtbot: QtBot, name: str
