@@ -63,7 +63,7 @@ def test_keeping_on_closes_nothing_and_is_asked_once(qtbot: QtBot, training: Mai
     assert training.studio.training.state == "running"
 
 
-def epoch_said(window: MainWindow, box: QMessageBox) -> int:
+def epoch_said(box: QMessageBox) -> int:
     """The epoch that the question names; none before the first."""
     found = re.search(r"epoch (\S+) of", box.informativeText())
     return 0 if found is None else int(re.sub(r"\D", "", found.group(1)))
@@ -72,10 +72,10 @@ def epoch_said(window: MainWindow, box: QMessageBox) -> int:
 def test_the_question_says_how_far_the_training_is_now(qtbot: QtBot, training: MainWindow) -> None:
     training.close()
     box = question(qtbot, training)
-    first = epoch_said(training, box)
+    first = epoch_said(box)
     for _ in range(3):
-        qtbot.waitUntil(lambda: epoch_said(training, box) > first, timeout=60_000)
-        first = epoch_said(training, box)
+        qtbot.waitUntil(lambda first=first: epoch_said(box) > first, timeout=60_000)
+        first = epoch_said(box)
         assert first <= training.studio.training.standing.epoch
     answer(qtbot, training, "keep")
     assert training.studio.training.is_busy
