@@ -107,9 +107,13 @@ def run(*, share: bool, software_too: bool, platform: str = "xcb") -> dict[str, 
     if platform == "offscreen":
         server = []
     options = json.dumps({"share": share, "software_too": software_too})
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {
-        **os.environ, "QT_QPA_PLATFORM": platform, "PYTHONPATH": str(ROOT), "LP_NUM_THREADS": "2",
-    }  # fmt: skip
+        **os.environ,
+        "QT_QPA_PLATFORM": platform,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "LP_NUM_THREADS": "2",
+    }
     if platform == "offscreen":
         environment.pop("DISPLAY", None)
     answer = subprocess.run(
