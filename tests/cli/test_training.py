@@ -98,8 +98,58 @@ def test_resumed_training_keeps_the_seed_of_its_first_part(
 
 
 def test_resumed_training_that_is_over_says_so(glassbox: Callable[..., Answer], here: Path) -> None:
-    answer = glassbox("train", "iris", *SHORT, "--resume")
-    assert "nothing left to train: all 1 epochs are done" in answer.err
+    run = next((here / "iris" / "iris.runs").iterdir())
+    glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--resume")
+    before = {path: path.read_bytes() for path in run.rglob("*.*")}
+    words = ("train", "iris", "--backend", "cpu", "--resume", "--epochs")
+    same = glassbox(*words, 3)
+    assert "nothing left to train: all 3 epochs are done; ask for more with --epochs" in same.err
+    fewer = glassbox(*words, 2)
+    assert "nothing left to train: 3 epochs are done, 2 asked for; ask for more" in fewer.err
+    assert "trained 24 steps in all, 0.0 s now" in same.out
+    assert {path: path.read_bytes() for path in run.rglob("*.*")} == before
+    found = glassbox(*words, 3, "--json").json
+    assert (found["outcome"], found["epochs"], found["seconds"]) == ("finished", 3, 0.0)
+    assert len(found["history"]["loss"]) == 3
+    assert found["weights"]["checkpoint"].endswith("final.safetensors")
+    measured = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    assert measured["test"] == found["test"]
+    assert measured["weights"] == found["weights"]
+
+
+def test_imported_weights_do_not_hide_the_run_to_resume(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
+) -> None:
+    first = next((here / "iris" / "iris.runs").iterdir())
+    glassbox("export", "iris", "--format", "safetensors", "-o", "iris.safetensors")
+    glassbox("import", "iris.safetensors", "-o", "iris")
+    found = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    assert found["weights"]["imported"] == "iris.safetensors"
+    said = glassbox("train", "iris", "--backend", "cpu", "--epochs", 2, "--resume")
+    newer = Path(found["run"]).name
+    assert f"{newer} is newer, but has nothing to go on from" in said.err
+    assert "going on after 1 of 2 epochs, from epoch-0001.safetensors of run " in said.err
+    assert f"run: {first.relative_to(here)}" in said.out
+    again = json.loads((first / "settings.json").read_text("utf-8"))
+    assert again["training"]["epochs"] == 2
+
+
+def test_a_run_stopped_early_goes_on_when_more_epochs_are_asked_for(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    path = here / "iris" / "iris.glassbox"
+    project = json.loads(path.read_text("utf-8"))
+    project["training"]["early_stopping"] = {"patience": 1, "monitor": "val_loss", "mode": "max"}
+    path.write_text(json.dumps(project), encoding="utf-8")
+    words = ("train", "iris", "--backend", "cpu")
+    first = glassbox(*words, "--epochs", 30, "--json").json
+    ended = first["epochs"]
+    assert (first["outcome"], ended < 30) == ("early", True)
+    same = glassbox(*words, "--resume")
+    assert f"nothing left to train: {ended} epochs are done, then it was stopped early" in same.err
+    assert first["reason"] in same.out
+    more = glassbox(*words, "--resume", "--epochs", 30, "--json").json
+    assert more["epochs"] > ended
 
 
 def test_another_seed_cannot_be_resumed(refused: Callable[..., str], here: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from studio.cli import console
 from studio.cli.app import CHECK_FAILED
+from studio.cli.commands.using import say_origin
 from studio.cli.options import (
     BackendOption,
     JsonOption,
@@ -19,12 +21,12 @@ from studio.cli.options import (
     make_folder,
 )
 from studio.cli.progress_bar import ProgressBar
-from studio.engine.core.errors import DataError
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import export_all
 from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder, latest_run
+from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, resume_point
+from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer, TrainingResult
 
@@ -53,7 +55,8 @@ def train(
     Ends with code 1 where the training did not learn.
     """
     opened = Project.load(find_project(project)).with_training(epochs=epochs, seed=seed)
-    run, checkpoint = _last_place(opened) if resume else (None, None)
+    point = resume_point(opened) if resume else None
+    checkpoint = None if point is None else _checkpoint_of(point, epochs)
     if checkpoint is not None and seed is None:
         # A seed given to the first part holds for the rest.
         opened = opened.with_training(seed=checkpoint.seed)
@@ -63,33 +66,33 @@ def train(
     with open_backend(backend) as device:
         if not as_json:
             console.note(device.why)
-            if checkpoint is not None:
-                console.note(_where(checkpoint, task.settings.epochs))
-        run = run or RunFolder.create(opened)
+            if point is not None and checkpoint is not None:
+                for line in _where(point, checkpoint, task.settings.epochs):
+                    console.note(line)
+        run = point.run if point is not None else RunFolder.create(opened)
         with Trainer(task, device.backend, run=run) as trainer:
             if checkpoint is not None:
-                trainer.resume(checkpoint)
+                trainer.resume(checkpoint, project=opened)
             result = train_with_bar(trainer, quiet=as_json)
             test = trainer.evaluate("test")
-            exports = export_all(trainer.trained(), out) if out is not None else []
+            trained = trainer.trained()
+            exports = export_all(trained, out) if out is not None else []
+            origin = trained.origin
     if as_json:
         console.answer_json(
             {
                 "device": device.backend.device,
                 "run": str(run.path),
-                "epochs": len(result.epochs),
-                "seconds": result.seconds,
-                "total_seconds": result.total_seconds,
-                "outcome": result.outcome,
-                "reason": result.reason,
-                "verdict": None if result.verdict is None else result.verdict.to_json(),
-                "history": result.history,
+                "weights": None if origin is None else origin.to_json(),
+                **_plain(result),
                 "test": test,
                 "exports": [str(e.path) for e in exports],
             }
         )
     else:
         report(result, test, opened.path)
+        if origin is not None:
+            say_origin(origin)
         console.say(f"run: {run.path}")
         for export in exports:
             console.say(f"{export.format}: {export.path}")
@@ -126,6 +129,18 @@ def report(result: TrainingResult, test: dict[str, float], project: Path | None)
         console.complain(f"{result.verdict.text}\n  hint: {result.verdict.hint}")
 
 
+def _plain(result: TrainingResult) -> dict[str, object]:
+    return {
+        "epochs": len(result.epochs),
+        "seconds": result.seconds,
+        "total_seconds": result.total_seconds,
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "verdict": None if result.verdict is None else result.verdict.to_json(),
+        "history": result.history,
+    }
+
+
 def _wait(future: Future[TrainingResult], bar: ProgressBar) -> None:
     while not future.done():
         bar.refresh()
@@ -133,21 +148,27 @@ def _wait(future: Future[TrainingResult], bar: ProgressBar) -> None:
     bar.refresh()
 
 
-def _last_place(project: Project) -> tuple[RunFolder, Checkpoint]:
-    """The last run of a project and its newest checkpoint."""
-    run = latest_run(project)
-    path = run.last_checkpoint() if run is not None else None
-    if run is None or path is None:
-        raise DataError(
-            "there is no run with a checkpoint to go on from",
-            who=project.name,
-            hint="train without --resume first",
-        )
-    return run, Checkpoint.load(path)
+def _checkpoint_of(point: ResumePoint, epochs: int | None) -> Checkpoint:
+    """Where to go on; behind an early stop where more epochs than it has were asked for."""
+    found = point.checkpoint
+    if epochs is not None and epochs > found.position.epoch:
+        return beyond_an_early_stop(found)
+    return found
 
 
-def _where(checkpoint: Checkpoint, epochs: int) -> str:
+def _where(point: ResumePoint, checkpoint: Checkpoint, epochs: int) -> Iterator[str]:
+    """Which run goes on, where, and what is left to do."""
+    if point.passed_over:
+        yield f"{point.passed_over[0]} is newer, but has nothing to go on from"
     done = checkpoint.position.epoch
-    if done < epochs:
-        return f"going on after {done} of {epochs} epochs"
-    return f"nothing left to train: all {epochs} epochs are done; ask for more with --epochs"
+    counted = f"{done} epoch{' is' if done == 1 else 's are'} done"
+    more = "ask for more with --epochs"
+    if checkpoint.stop_reason is not None:
+        yield f"nothing left to train: {counted}, then it was stopped early; {more}"
+    elif done == epochs:
+        yield f"nothing left to train: all {counted}; {more}"
+    elif done > epochs:
+        yield f"nothing left to train: {counted}, {epochs} asked for; {more}"
+    else:
+        place = f"{point.path.name} of run {point.run.path}"
+        yield f"going on after {done} of {epochs} epochs, from {place}"

@@ -69,6 +69,7 @@ class Checkpoint:
         callback_arrays: arrays of every callback, in order.
         data_hash: hash of the data set.
         seconds: seconds of training so far, all parts of the run together.
+        stop_reason: why a callback ended the training here, None where none did.
     """
 
     tensors: Mapping[str, Array]
@@ -81,11 +82,15 @@ class Checkpoint:
     callback_arrays: tuple[Mapping[str, Array], ...] = ()
     data_hash: str = ""
     seconds: float = 0.0
+    stop_reason: str | None = None
 
     @property
-    def weights_epoch(self) -> int:
-        """Epochs the weights were trained for: fewer than finished where earlier ones came back."""
-        return _weights_epoch(self.position, self.callbacks)
+    def weights_place(self) -> tuple[int, int]:
+        """Epochs, and steps of the next, that the weights were trained for.
+
+        Those of the position, unless a callback has put the weights of an earlier epoch back.
+        """
+        return _weights_place(self.position, self.callbacks)
 
     def save(self, path: Path | str) -> None:
         """Write it in one atomic step; FormatError where that fails."""
@@ -107,6 +112,7 @@ class Checkpoint:
             "callbacks": [[kind, dict(state)] for kind, state in self.callbacks],
             "data_hash": self.data_hash,
             "seconds": self.seconds,
+            "stop_reason": self.stop_reason,
         }
         metadata = {
             "format": FORMAT,
@@ -132,6 +138,7 @@ class Checkpoint:
             tuple(_of_callback(stored, index) for index in range(len(callbacks))),
             reader.text("data_hash"),
             reader.seconds(),
+            reader.text_or_none("stop_reason"),
         )
 
 
@@ -142,15 +149,14 @@ class CheckpointHead:
     Attributes:
         path: the file.
         position: where the training stood.
-        weights_epoch: epochs the weights were trained for: fewer than finished where a callback
-            put the weights of an earlier epoch back.
+        weights_place: epochs, and steps of the next, that the weights were trained for.
         is_resumable: whether a training can go on from it as if it had never stopped.
         problem: why it cannot be read; None for a whole file.
     """
 
     path: Path
     position: Position = Position()
-    weights_epoch: int = 0
+    weights_place: tuple[int, int] = (0, 0)
     is_resumable: bool = False
     problem: StudioError | None = None
 
@@ -161,22 +167,22 @@ class CheckpointHead:
             names, metadata = safetensors.load_names(path, LIMITS)
             fields = _fields_of(metadata, path)
             position = fields.position()
-            epoch = _weights_epoch(position, fields.callbacks())
+            place = _weights_place(position, fields.callbacks())
         except StudioError as error:
             return cls(path, problem=error)
         # Imported weights come without the step block.
-        resumable = f"{_TENSOR}train/step" in names and epoch == position.epoch
-        return cls(path, position, epoch, resumable)
+        resumable = f"{_TENSOR}train/step" in names and place == (position.epoch, position.step)
+        return cls(path, position, place, resumable)
 
 
-def _weights_epoch(
+def _weights_place(
     position: Position, callbacks: tuple[tuple[str, Mapping[str, object]], ...]
-) -> int:
+) -> tuple[int, int]:
     for _, state in callbacks:
         best = state.get("best_epoch")
         if state.get("restored") is True and isinstance(best, int):
-            return min(best + 1, position.epoch)
-    return position.epoch
+            return min(best + 1, position.epoch), 0
+    return position.epoch, position.step
 
 
 def _fields_of(metadata: Mapping[str, str], source: FileOrBytes) -> _Fields:
@@ -235,6 +241,10 @@ class _Fields:
         if not isinstance(value, str):
             raise self.wrong(name)
         return value
+
+    def text_or_none(self, name: str) -> str | None:
+        """A text, or None; files of earlier versions lack it."""
+        return None if self._fields.get(name) is None else self.text(name)
 
     def rate(self) -> float | None:
         """The fixed rate, if there is one."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Executable
 from studio.engine.train.control import UNLIMITED, Control
 from studio.engine.train.feed import Feed, Stretch
@@ -93,6 +94,19 @@ class EpochLoop:
         self._lap("steps")
         self._tell(time.perf_counter())
         self._lap("reports")
+
+    def profile(self, steps: int, *, shuffle: bool) -> Profile:
+        """Run steps of the first epoch instrumented.
+
+        A step before them is not counted: what first calls load and compile is none of their time.
+        """
+        stretch = next(self.feed.stretches(0, shuffle))
+        self.feed.position(stretch, step=self.total_step, epoch=0, record=self.total_step)
+        self.rates.prepare(self.total_step, 1)
+        executable = self._network.executable("train", stretch.batch)
+        executable.run(1)
+        executable.finish()
+        return executable.profile(steps)
 
     def _run_stretch(self, stretch: Stretch, epoch: int) -> bool:
         self._network.executable("train", stretch.batch)

@@ -9,12 +9,19 @@ import numpy as np
 
 from studio import __version__
 from studio.engine.core.errors import StudioError
+from studio.engine.isa.ops.data import STEP_WORDS
+from studio.engine.optim.emit_updates import STEP_NAME
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
+from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
+
+_ENDED = ("finished", "early")
+_OF_THE_END = ("checkpoint", "checkpoint_epoch", "unsaved")
+"""Facts of a summary that hold once a run has ended: its newest weights, and why others miss."""
 
 _CHECKPOINT = "checkpoint"
 _EPOCH = "epoch "
@@ -30,12 +37,17 @@ class RunWriter:
     Args:
         folder: of the run, None for no record.
         warn: hears a sentence for every reason, once.
+
+    Attributes:
+        project: what is recorded as the run's settings when it begins; None where they are.
     """
 
     def __init__(self, folder: RunFolder | None, warn: Callable[[str], object]) -> None:
         self._folder = folder
         self._warn = warn
         self._told: set[str] = set()
+        self.project: Project | None = None
+        self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
 
     @property
@@ -46,11 +58,16 @@ class RunWriter:
 
     def begin(self, device: str, data_hash: str, choices: str = "") -> None:
         """Write down that it trains, where and on what; StudioError where that cannot be."""
-        if self._folder is not None:
-            facts = {"device": device, "data_hash": data_hash, "version": __version__}
-            facts["kernels"] = choices or "shipped"
-            before = self._folder.summary()
-            self._folder.write_summary({**before, **facts, "state": "running", "reason": ""})
+        folder = self._folder
+        if folder is None:
+            return
+        folder.reopen()
+        if self.project is not None:
+            folder.write_json("settings.json", self.project.to_json())
+        facts = {"device": device, "data_hash": data_hash, "version": __version__}
+        facts |= {"kernels": choices or "shipped", "state": "running", "reason": ""}
+        before = {k: v for k, v in folder.summary().items() if k not in _OF_THE_END}
+        folder.write_summary({**before, **facts})
 
     def seconds(self) -> float:
         """How long the run trained before, as its summary says; 0 where it does not."""
@@ -66,6 +83,41 @@ class RunWriter:
             return ""
         written = self._write(_CHECKPOINT, lambda: checkpoint.save(folder.checkpoint_path(name)))
         return name if written else ""
+
+    def saved_epochs(self, finished: int) -> tuple[str, ...]:
+        """Names of the epoch checkpoints, the first to remove first (see `RunFolder`)."""
+        return () if self._folder is None else self._folder.saved_epochs(finished)
+
+    def is_over(self, found: Checkpoint, epochs: int) -> bool:
+        """Whether a training resumed there has nothing left to do, and its run nothing to write.
+
+        Args:
+            found: where it is resumed.
+            epochs: epochs that are wanted in all.
+        """
+        done = found.position.epoch
+        if found.stop_reason is None and done < epochs:
+            return False
+        if self._folder is None or done > epochs:
+            return True
+        finals = (head for head in self._folder.heads() if head.path.stem == "final")
+        whole = any(head.problem is None and head.position.epoch >= done for head in finals)
+        return whole and self._folder.summary().get("state") in _ENDED
+
+    def save_end(self, make: Callable[[], Checkpoint], *, stopped: bool) -> None:
+        """Write the final weights.
+
+        A stopped training has written where it stands: only weights put back are others by now.
+        """
+        if self._folder is None:
+            return
+        checkpoint = make()
+        position = checkpoint.position
+        if stopped and checkpoint.weights_place == (position.epoch, position.step):
+            return
+        if self.save("final", checkpoint) and not stopped:
+            # Where an earlier part was stopped is of no use any more.
+            self.remove("last")
 
     def remove(self, name: str) -> None:
         """Delete a checkpoint."""
@@ -88,11 +140,10 @@ class RunWriter:
 
     def end(self, summary: Mapping[str, object]) -> None:
         """Write down how it ended, and what could not be written before."""
-        folder = self._folder
-        if folder is not None:
+        if self._folder is not None:
             self.retry()
-            facts = {**folder.summary(), **summary, "started": folder.name}
-            self._write("summary", lambda: folder.write_summary(facts))
+            self._ended = summary
+            self._write("summary", self._write_end)
 
     def retry(self) -> StudioError | None:
         """Write what could not be written before; why that fails again, if it does."""
@@ -100,7 +151,23 @@ class RunWriter:
         for what, (work, _) in missing.items():
             if not self._write(what, work):
                 break
+        if _CHECKPOINT in missing and _CHECKPOINT not in self._missing and self._ended is not None:
+            # It said that the weights were missing.
+            self._write("summary", self._write_end)
         return next((error for _, error in self._missing.values()), None)
+
+    def _write_end(self) -> None:
+        """The summary, with the weights that are there and why others are not."""
+        folder = self._folder
+        if folder is None or self._ended is None:
+            return
+        head = next((head for head in folder.heads() if head.problem is None), None)
+        unsaved = "" if self.unsaved is None else self.unsaved.message
+        kept = ("", 0, unsaved)
+        if head is not None:
+            kept = (head.path.name, head.weights_place[0], unsaved)
+        facts = {**folder.summary(), **self._ended, "started": folder.name}
+        folder.write_summary({**facts, **dict(zip(_OF_THE_END, kept, strict=True))})
 
     def _write(self, what: str, work: Callable[[], object]) -> bool:
         try:
@@ -124,6 +191,7 @@ def checkpoint_of(
     callbacks: Sequence[Callback],
     learning_rate: float | None,
     seconds: float,
+    stop_reason: str | None,
 ) -> Checkpoint:
     """The checkpoint of a training that stands between two steps.
 
@@ -135,6 +203,7 @@ def checkpoint_of(
         callbacks: whose state is kept.
         learning_rate: the rate somebody fixed, or None.
         seconds: seconds of training so far.
+        stop_reason: why a callback ends it here, None where none does.
     """
     loop.meter.finish()
     epoch, begun = place
@@ -144,7 +213,7 @@ def checkpoint_of(
         else Position(epoch, 0, loop.total_step)
     )
     tensors = network.read(STATE_ROLES)
-    tensors["train/step"] = np.array(network.session.read("train/step").result())
+    tensors[STEP_NAME] = np.array(network.session.read(STEP_NAME).result())
     settings = network.task.settings
     return Checkpoint(
         tensors,
@@ -157,7 +226,15 @@ def checkpoint_of(
         tuple(c.arrays() for c in callbacks),
         network.task.data_hash,
         seconds,
+        stop_reason,
     )
+
+
+def restore_step_block(network: Network, found: Checkpoint) -> None:
+    """Write the counters of the steps back: without a step to come nothing else sets them."""
+    block = found.tensors.get(STEP_NAME)
+    if block is not None and block.shape == (STEP_WORDS,) and block.dtype == np.int32:
+        network.session.write(STEP_NAME, np.ascontiguousarray(block))
 
 
 def restore_callbacks(callbacks: Sequence[Callback], found: Checkpoint) -> None:

@@ -183,11 +183,27 @@ class RunFolder:
         there = (head for head in found if head.problem is None or head.path.is_file())
         return _furthest_first(there, _TO_USE)
 
-    def last_checkpoint(self) -> Path | None:
+    def last_head(self) -> CheckpointHead | None:
         """The checkpoint a resumed training goes on from: the one trained furthest."""
         heads = [head for head in self.heads() if head.is_resumable or head.problem is not None]
         found = _furthest_first(heads, _TO_RESUME)
-        return found[0].path if found else None
+        return found[0] if found else None
+
+    def last_checkpoint(self) -> Path | None:
+        """The file of `last_head`."""
+        found = self.last_head()
+        return None if found is None else found.path
+
+    def saved_epochs(self, finished: int) -> tuple[str, ...]:
+        """Names of the epoch checkpoints, the first to remove first.
+
+        Args:
+            finished: epochs of the training that goes on. Checkpoints of later epochs belong to
+                a training that it leaves behind, and come first.
+        """
+        names = sorted(path.stem for path in self._files() if path.stem.startswith("epoch-"))
+        numbers = {name: int(name.partition("-")[2]) for name in names}
+        return tuple(sorted(names, key=lambda name: (numbers[name] <= finished, numbers[name])))
 
     def best_result(self) -> Path | None:
         """The checkpoint to use: the one trained furthest, of equals the final weights."""

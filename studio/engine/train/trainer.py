@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
@@ -14,14 +14,14 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError, DataError, StudioError, cleaned
+from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Role
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, listens_to_steps
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.checkpoint import Checkpoint, Position
+from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.control import Control
 from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
 from studio.engine.train.evaluation import Evaluator
@@ -29,7 +29,15 @@ from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.progress import Progress, Reporter
-from studio.engine.train.recording import RunWriter, checkpoint_of, restore_callbacks, summary_of
+from studio.engine.train.project import Project
+from studio.engine.train.recording import (
+    RunWriter,
+    checkpoint_of,
+    restore_callbacks,
+    restore_step_block,
+    summary_of,
+)
+from studio.engine.train.resuming import require_fit, require_place
 from studio.engine.train.room import require_room
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_sampling import StepSampler
@@ -136,6 +144,7 @@ class Trainer:
         self._reporter = Reporter(task.settings.epochs, clock)
         self.control.changed.connect(self._reporter.control_changed)
         self._place = _Place(initial_epoch)
+        self._begun = False
         self._loop: EpochLoop | None = None
         self._sampler: StepSampler | None = None
         self._evaluator = Evaluator(self.network)
@@ -154,30 +163,25 @@ class Trainer:
 
     # -- for the caller -------------------------------------------------------------------------
 
-    def resume(self, checkpoint: Path | str | Checkpoint, seconds: float = 0.0) -> None:
+    def resume(
+        self,
+        checkpoint: Path | str | Checkpoint,
+        seconds: float = 0.0,
+        project: Project | None = None,
+    ) -> None:
         """Go on from a checkpoint when `run` is called.
 
         Args:
             checkpoint: a file, or what was read from it.
             seconds: how long the run trained before, where more is known than files say.
+            project: recorded as the settings of the run once it goes on.
 
         Raises:
             CheckpointError: it belongs to another seed, batch size or data set.
         """
         found = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
-        settings = self.task.settings
-        for what, here, there in (
-            ("seed", settings.seed, found.seed),
-            ("batch size", settings.batch_size, found.batch_size),
-            ("data hash", self.task.data_hash[:12], found.data_hash[:12]),
-        ):
-            if here != there:
-                raise CheckpointError(
-                    f"the {what} is {here}, the checkpoint was made with {cleaned(str(there))}",
-                    who=self.task.name,
-                    hint="train anew, or set it back",
-                )
-        self._resumed = found
+        require_fit(self.task, found)
+        self._resumed, self._writer.project = found, project
         self._reporter.before = max(seconds, found.seconds, self._writer.seconds())
 
     def begin_with(self, weights: Mapping[str, Array], state: Checkpoint | None = None) -> None:
@@ -200,7 +204,8 @@ class Trainer:
         try:
             result = self._train()
         except BaseException as error:
-            self._summarise("failed", str(error))
+            if self._resumed is None or self._begun:
+                self._summarise("failed", str(error))
             raise
         finally:
             self._reporter.watch.halt()
@@ -230,20 +235,10 @@ class Trainer:
         return Trained(self.network, checkpoint=checkpoint, origin=origin)
 
     def profile(self, steps: int = 20) -> Profile:
-        """Run some training steps instrumented, from fresh weights unless it has trained.
-
-        A step before them is not counted: what first calls load and compile is none of their time.
-        """
+        """Run some training steps instrumented, from fresh weights unless it has trained."""
         if self._loop is None:
             self._prepare()
-        loop = self.loop
-        stretch = next(loop.feed.stretches(0, self.task.settings.shuffle))
-        loop.feed.position(stretch, step=loop.total_step, epoch=0, record=loop.total_step)
-        loop.rates.prepare(loop.total_step, 1)
-        executable = self.network.executable("train", stretch.batch)
-        executable.run(1)
-        executable.finish()
-        return executable.profile(steps)
+        return self.loop.profile(steps, shuffle=self.task.settings.shuffle)
 
     def watch_steps(self, sampler: StepSampler | None) -> None:
         """Have the steps watched from the next one on; None ends it. From any thread."""
@@ -311,6 +306,10 @@ class Trainer:
         """Put parameters and running statistics back."""
         self.network.write(weights)
 
+    def saved_epochs(self) -> tuple[str, ...]:
+        """Names of the epoch checkpoints in the run's folder, the first to remove first."""
+        return self._writer.saved_epochs(self._place.epoch)
+
     def say(self, text: str) -> None:
         """Tell the user one sentence."""
         self.said.emit(text)
@@ -333,34 +332,45 @@ class Trainer:
         return checkpoint_of(
             self.network, self.loop, (place.epoch, place.in_epoch), self.history, self.callbacks,
             self.control.learning_rate, self._reporter.seconds,
+            place.stop_reason if place.stop_wanted else None,
         )  # fmt: skip
 
     # -- the training ---------------------------------------------------------------------------
 
     def _train(self) -> TrainingResult:
-        backend = self.network.backend
-        self._writer.begin(backend.device, self.task.data_hash, backend.choices)
         self._prepare()
         settings, place = self.task.settings, self._place
+        outcome: Outcome = "early" if place.stop_wanted else "finished"
+        if self._resumed is not None and self._writer.is_over(self._resumed, settings.epochs):
+            # The run stays as it is; callbacks may put the weights it ended with back.
+            self._end_callbacks()
+            return self._result(outcome)
+        backend = self.network.backend
+        self._writer.begin(backend.device, self.task.data_hash, backend.choices)
+        self._begun = True
         self._reporter.begin(self.loop, place.epoch)
-        outcome: Outcome = "finished"
-        while place.epoch < settings.epochs:
+        while place.epoch < settings.epochs and not place.stop_wanted:
             if not self._epoch(place.epoch):
                 outcome = "stopped"
                 break
-            if place.stop_wanted:
-                outcome = "early"
-                break
+            outcome = "early" if place.stop_wanted else "finished"
         if outcome == "stopped":
             self.save_checkpoint("last")
+        self._end_callbacks()
+        self._writer.save_end(self.checkpoint, stopped=outcome == "stopped")
+        result = self._result(outcome)
+        self._summarise(outcome, place.stop_reason, result.verdict)
+        return replace(result, unsaved=self._writer.unsaved)
+
+    def _end_callbacks(self) -> None:
         for callback in self.callbacks:
             callback.on_train_end()
         self._reporter.watch.halt()
-        if outcome != "stopped":
-            self.save_checkpoint("final")
-        result = TrainingResult(
+
+    def _result(self, outcome: Outcome) -> TrainingResult:
+        return TrainingResult(
             outcome,
-            place.stop_reason,
+            self._place.stop_reason,
             dict(self.history.history),
             tuple(self.history.epoch),
             self.loop.total_step,
@@ -369,8 +379,6 @@ class Trainer:
             self._reporter.seconds,
             self._verdict(),
         )
-        self._summarise(outcome, place.stop_reason, result.verdict)
-        return result
 
     def _verdict(self) -> Verdict | None:
         """Why nothing was learned; None where that cannot be said, as before an epoch is done."""
@@ -415,14 +423,15 @@ class Trainer:
 
     def _take_back(self, found: Checkpoint, loop: EpochLoop) -> None:
         """Stand where the checkpoint was made."""
-        if self.run_folder is not None:
-            self.run_folder.reopen()
+        restore_step_block(self.network, found)
         position = found.position
-        _check_place(position, loop)
+        require_place(position, loop)
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)
         self._place.epoch = position.epoch
         self._place.in_epoch = position.step > 0
+        if found.stop_reason is not None:
+            self.stop_training(cleaned(found.stop_reason))
         self.control.take_rate(found.learning_rate)
         self.history.restore(found.history, {})
         restore_callbacks(self.callbacks, found)
@@ -501,19 +510,3 @@ def _all_callbacks(task: Task, own: Sequence[Callback], *, recorded: bool) -> li
     if recorded:
         found.append(settings.checkpoints)
     return found
-
-
-def _check_place(position: Position, loop: EpochLoop) -> None:
-    """CheckpointError where a checkpoint stands at a step that an epoch here does not have."""
-    feed, columns = loop.feed, len(loop.meter.labels)
-    if (
-        position.step > feed.steps
-        or position.rows > len(feed.samples)
-        or len(position.sums) not in (0, columns)
-    ):
-        raise CheckpointError(
-            f"step {position.step} of an epoch and {position.rows} rows do not fit its "
-            f"{feed.steps} steps and {len(feed.samples)} rows",
-            who="checkpoint",
-            hint="it was made with other data or metrics; train without --resume",
-        )

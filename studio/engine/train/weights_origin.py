@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.options import Plain
-from studio.engine.train.checkpoint import Checkpoint, CheckpointHead
+from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.runs import RunFolder
+
+_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -84,18 +87,15 @@ def origin_of_run(run: RunFolder) -> WeightsOrigin:
     if not heads:
         raise DataError("the run has no checkpoint yet", who=run.name, hint="train it first")
     head, summary = heads[0], run.summary()
-    source = summary.get("source")
-    imported = source if summary.get("state") == "imported" and isinstance(source, str) else ""
+    imported = _text(summary, "source") if summary.get("state") == "imported" else ""
     position = head.position
-    made = WeightsOrigin(
-        run.path, head.path, head.weights_epoch, _steps(head), position.epoch, imported
-    )  # fmt: skip
+    made = WeightsOrigin(run.path, head.path, *head.weights_place, position.epoch, imported)
     damaged = [other.path.name for other in heads[1:] if other.problem is not None]
     notes = [f"{name} is damaged and was left out" for name in sorted(damaged)]
     recorded = recorded_epochs(run)
     if not imported and position.epoch < recorded:
-        reason = summary.get("unsaved")
-        why = f": {reason}" if isinstance(reason, str) and reason else ""
+        reason = _text(summary, "unsaved")
+        why = f": {reason}" if reason else ""
         notes.append(
             f"the run recorded {recorded} epochs, its weights after epoch {position.epoch} "
             f"were not saved{why}"
@@ -112,15 +112,12 @@ def origin_in_memory(checkpoint: Checkpoint | None, run: RunFolder | None) -> We
     """
     if checkpoint is None:
         return WeightsOrigin(None if run is None else run.path, None, 0)
-    position, epoch = checkpoint.position, checkpoint.weights_epoch
-    step = position.step if epoch == position.epoch else 0
-    made = WeightsOrigin(None, None, epoch, step, position.epoch)
+    made = WeightsOrigin(None, None, *checkpoint.weights_place, checkpoint.position.epoch)
     if run is None:
         return made
-    here = (position.epoch, position.step, epoch)
     for head in run.heads():
-        place = head.position
-        if head.problem is None and (place.epoch, place.step, head.weights_epoch) == here:
+        same = head.weights_place == checkpoint.weights_place
+        if head.problem is None and same and head.position == checkpoint.position:
             made = replace(made, checkpoint=head.path)
             break
     return replace(made, run=run.path)
@@ -137,6 +134,7 @@ def recorded_epochs(run: RunFolder) -> int:
     return max(counted, int(metrics[-1]["epoch"]) + 1 if metrics else 0)
 
 
-def _steps(head: CheckpointHead) -> int:
-    """Steps of the next epoch; none where an earlier epoch's weights were put back."""
-    return head.position.step if head.weights_epoch == head.position.epoch else 0
+def _text(summary: Mapping[str, Plain], name: str) -> str:
+    """A text of a summary, fit to be shown; empty where there is none."""
+    found = summary.get(name)
+    return cleaned(found[:_SHOWN]) if isinstance(found, str) else ""

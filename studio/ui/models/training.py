@@ -293,7 +293,9 @@ class TrainingModel:
         if self.is_busy:
             return
         project = run.project()
-        planned, done = project.training.epochs, len(run.metrics())
+        head, planned = run.last_head(), project.training.epochs
+        # Not what was recorded: a full disk may have kept the weights of later epochs away.
+        done = 0 if head is None else head.position.epoch
         wanted = epochs or (planned if done < planned else done + planned)
         if wanted <= done:
             raise ParameterError(

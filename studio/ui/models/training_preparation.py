@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError
-from studio.engine.runtime.backend import Backend
-from studio.engine.train.callbacks.early_stopping import EarlyStopping
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.project import SUFFIX, Project
+from studio.engine.train.resuming import beyond_an_early_stop, point_of
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
@@ -111,12 +110,13 @@ def prepare(
     step("making the run")
     run = plan.run or _new_run(project, plan.runs)
     curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
-    if plan.run is not None:
-        run.write_json("settings.json", project.to_json())
     done = 0 if checkpoint is None else checkpoint.position.total_step
     recorder = TrainingRecorder(run.path, done, told)
     try:
-        trainer = _trainer(task, opened.backend, run, recorder, (checkpoint, curves.elapsed))
+        trainer = Trainer(task, opened.backend, run=run, callbacks=[recorder])
+        recorder.attach(trainer)
+        if checkpoint is not None:
+            _resume(trainer, checkpoint, curves.elapsed, project)
     except StudioError as error:
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
@@ -124,23 +124,12 @@ def prepare(
     return Prepared(trainer, run, curves, recorder, opened.why, project)
 
 
-def _trainer(
-    task: Task,
-    backend: Backend,
-    run: RunFolder,
-    recorder: TrainingRecorder,
-    before: tuple[Checkpoint | None, float],
-) -> Trainer:
-    trainer = Trainer(task, backend, run=run, callbacks=[recorder])
-    recorder.attach(trainer)
-    checkpoint, seconds = before
-    if checkpoint is not None:
-        try:
-            trainer.resume(checkpoint, seconds)
-        except BaseException:
-            trainer.close()
-            raise
-    return trainer
+def _resume(trainer: Trainer, found: Checkpoint, seconds: float, project: Project) -> None:
+    try:
+        trainer.resume(found, seconds, project)
+    except BaseException:
+        trainer.close()
+        raise
 
 
 def _new_run(project: Project, runs: Path) -> RunFolder:
@@ -160,18 +149,5 @@ def _new_run(project: Project, runs: Path) -> RunFolder:
 
 
 def _checkpoint_of(run: RunFolder | None) -> Checkpoint | None:
-    """Where a run goes on from, as if it had only been stopped."""
-    if run is None:
-        return None
-    path = run.last_checkpoint() or run.best_result()
-    if path is None:
-        raise DataError(
-            "there is no checkpoint to go on from", who=run.name, hint="start a new run"
-        )
-    found = Checkpoint.load(path)
-    # Who asks for more does not want to be stopped by what ended it before.
-    callbacks = tuple(
-        (kind, {**state, "wait": 0} if kind == EarlyStopping.__name__ else state)
-        for kind, state in found.callbacks
-    )
-    return replace(found, callbacks=callbacks)
+    """Where a run goes on from; one that was stopped early was asked for more."""
+    return None if run is None else beyond_an_early_stop(point_of(run).checkpoint)

@@ -54,6 +54,10 @@ class Training(Protocol):
         """Delete a checkpoint `save_checkpoint` wrote."""
         ...
 
+    def saved_epochs(self) -> tuple[str, ...]:
+        """Names of the epoch checkpoints in the run's folder, the first to remove first."""
+        ...
+
     def say(self, text: str) -> None:
         """Tell the user one sentence."""
         ...

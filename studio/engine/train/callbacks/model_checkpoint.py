@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 
 from studio.engine.core.options import Plain, choice, flag, integer, spec
@@ -17,8 +16,6 @@ from studio.engine.train.callbacks.callback import (
     number_in,
 )
 from studio.engine.train.callbacks.names import read_monitor
-
-_OWN = re.compile(r"epoch-[0-9]{4,7}")
 
 
 class ModelCheckpoint(ProjectCallback):
@@ -49,25 +46,22 @@ class ModelCheckpoint(ProjectCallback):
         better, before = self._sign * value < self._sign * self._value, self._value
         if better:
             self._value = value
+        # First, so that a training resumed from the other knows a best one that is there.
+        if better and self.best and not self.training.save_checkpoint("best"):
+            self._value = before
         if (epoch + 1) % self.every == 0 or epoch + 1 == self.training.epochs:
             name = self.training.save_checkpoint(f"epoch-{epoch + 1:04d}")
             # What could not be written must not push out what was.
             if name:
                 self._kept = [*(k for k in self._kept if k != name), name]
-        if better and self.best and not self.training.save_checkpoint("best"):
-            self._value = before
         while len(self._kept) > self.keep:
             self.training.remove_checkpoint(self._kept.pop(0))
 
     def state(self) -> dict[str, Plain]:
-        """The best value so far and the files kept."""
-        value = self._value if math.isfinite(self._value) else None
-        return {"value": value, "kept": list(self._kept)}
+        """The best value so far."""
+        return {"value": self._value if math.isfinite(self._value) else None}
 
     def restore(self, state: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
-        """Go on with the files the checkpoint knew."""
+        """Go on with the files that are there, whether or not the checkpoint knew of them."""
         self._value = number_in(state, "value", math.inf * self._sign)
-        kept = state.get("kept")
-        found = kept if isinstance(kept, list) else []
-        # Names it would not have written are not its own to delete.
-        self._kept = [k for k in found if isinstance(k, str) and _OWN.fullmatch(k)]
+        self._kept = list(self.training.saved_epochs())
