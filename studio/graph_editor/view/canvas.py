@@ -76,9 +76,7 @@ class CanvasView(GraphView):
         self.setObjectName("canvas")
         self.setAccessibleName("Canvas")
         self.studio = studio
-        self.fixes = FixOffers(
-            self.graph, self.overlay, lambda: self.document, studio.fail, studio.scheduler
-        )
+        self.fixes = FixOffers(self.graph, self.overlay, lambda: self.document, studio.fail)
         self.hovering = Hovering(self.bus, self.graph, self.fixes, self.viewport())
         self.linking = Linking(
             self.bus, lambda: studio.compilation.provenance, self.graph, self.marks, self.navigation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import groupby
 
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QPointF, QRectF, QTimer
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
@@ -15,9 +15,8 @@ from studio.graph_editor.model.validation import validate
 from studio.graph_editor.view.fix_chips import MOST_CHIPS, FixChip
 from studio.graph_editor.view.overlay import Overlay
 from studio.graph_editor.view.scene import GraphScene
-from studio.ui.models.scheduling import Debounce, Scheduler
 
-_REST_SECONDS = 0.15
+_REST_MS = 150
 _MOST_LAYERS = 4
 _EDGE = 4.0
 
@@ -30,7 +29,6 @@ class FixOffers:
         overlay: shows the ghosts.
         document: the document open now.
         failed: hears why a repair could not be made.
-        scheduler: repairs are looked for when the document has rested.
     """
 
     def __init__(
@@ -39,14 +37,17 @@ class FixOffers:
         overlay: Overlay,
         document: Callable[[], Document],
         failed: Callable[[StudioError], object],
-        scheduler: Scheduler,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self._graph = graph
         self._overlay = overlay
         self._document = document
         self._failed = failed
-        self._rested = Debounce(scheduler, _REST_SECONDS, self.show)
+        # Repairs are looked for when the document has rested; the timer ends with the drawing.
+        self._rested = QTimer(graph)
+        self._rested.setSingleShot(True)
+        self._rested.setInterval(_REST_MS)
+        self._rested.timeout.connect(self.show)
         self._chips: list[FixChip] = []
         self._hovered: FixChip | None = None
 
@@ -54,6 +55,11 @@ class FixOffers:
     def chips(self) -> tuple[FixChip, ...]:
         """The chips that are shown."""
         return tuple(self._chips)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether repairs are going to be looked for."""
+        return self._rested.isActive()
 
     @property
     def hovered(self) -> FixChip | None:
@@ -79,7 +85,7 @@ class FixOffers:
     def ask(self) -> None:
         """The document changed: take the chips away, look for new ones when it rests."""
         self.clear()
-        self._rested.ask()
+        self._rested.start()
 
     def clear(self) -> None:
         """Take the chips away."""

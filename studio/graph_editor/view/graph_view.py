@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt, QTimer
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
@@ -44,6 +44,8 @@ class GraphView(QGraphicsView):
         self._turning.timeout.connect(self._settled)
         self.navigation.zoomed.connect(self._zoomed)
         self.navigation.turned.connect(self._turned)
+        for signal in (self.graph.redrawn, self.marks.changed, self.overlay.changed):
+            signal.connect(self._changed)
 
     def _set_up(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -81,7 +83,7 @@ class GraphView(QGraphicsView):
         paint_ground(painter, QRectF(rect), self.navigation.zoom, self.graph.colours)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        far = self.navigation.zoom < OVERVIEW_ZOOM
+        far = self._is_far
         if not far:
             super().paintEvent(event)
         painter = QPainter(self.viewport())
@@ -90,6 +92,15 @@ class GraphView(QGraphicsView):
             self._paint_far(painter)
         self.paint_over(painter)
         painter.end()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        # Qt repaints where it painted an item last. Scrolling moves that place, but with the next
+        # painting Qt corrects it only for items near the rectangle around all that is painted:
+        # for those in the strip that came into sight. Two corners make it everything in sight.
+        area = self.viewport().rect()
+        for corner in (area.topLeft(), area.bottomRight()):
+            self.viewport().update(QRect(corner, QSize(1, 1)))
 
     def _paint_far(self, painter: QPainter) -> None:
         painter.setWorldTransform(self.viewportTransform())
@@ -105,6 +116,16 @@ class GraphView(QGraphicsView):
     def is_turning(self) -> bool:
         """Whether the zoom is on the way: wires are drawn coarsely then, for the sake of speed."""
         return self._turning.isActive()
+
+    @property
+    def _is_far(self) -> bool:
+        return self.navigation.zoom < OVERVIEW_ZOOM
+
+    def _changed(self) -> None:
+        # Qt repaints where it painted an item last, and here it painted none: the graph is one
+        # picture. So all of it is painted.
+        if self._is_far:
+            self.viewport().update()
 
     def _turned(self) -> None:
         self._turning.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from studio.engine.core.signal import Signal
 from studio.graph_editor.model.state import Wire
 from studio.graph_editor.view.marks import Marks, PortKey, PortMark
 from studio.graph_editor.view.scene import GraphScene
@@ -20,6 +21,7 @@ class MarkBook:
     """
 
     def __init__(self, scene: GraphScene) -> None:
+        self.changed: Signal[[]] = Signal()
         self._scene = scene
         self._selected: dict[str, bool] = {}
         self._wires_selected: frozenset[Wire] = frozenset()
@@ -101,6 +103,7 @@ class MarkBook:
             item = self._scene.nodes.get(node_id)
             if item is not None:
                 item.show_marks(self.of(node_id))
+        self.changed.emit()
 
     def _show_wires(self) -> None:
         hovered = None

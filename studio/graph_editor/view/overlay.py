@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsPathItem, QGraphicsRectItem, QLabel, QWidget
 
+from studio.engine.core.signal import Signal
 from studio.graph_editor.model.report import Report
 from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.view.colours import CanvasColours
@@ -28,6 +29,7 @@ class Overlay:
     """
 
     def __init__(self, scene: GraphScene, parent: QWidget, colours: CanvasColours) -> None:
+        self.changed: Signal[[]] = Signal()
         self._scene = scene
         self._parent = parent
         self._colours = colours
@@ -63,6 +65,7 @@ class Overlay:
         self._band.setPen(self._thin_pen(self._colours.accent, 1.0))
         self._band.setRect(area)
         self._band.setVisible(True)
+        self.changed.emit()
 
     def show_cut(self, line: Sequence[QPointF]) -> None:
         """Show the line of the knife."""
@@ -72,6 +75,7 @@ class Overlay:
         self._line.setPen(self._thin_pen(self._colours.error, 2.0, Qt.PenStyle.DashLine))
         self._line.setPath(path)
         self._line.setVisible(True)
+        self.changed.emit()
 
     def show_wires(self, paths: Sequence[QPainterPath], *, refused: bool = False) -> None:
         """Show wires that are being drawn; red where they are refused."""
@@ -83,14 +87,17 @@ class Overlay:
         self._wires.setPen(pen)
         self._wires.setPath(whole)
         self._wires.setVisible(bool(paths))
+        self.changed.emit()
 
     def show_ghost(self, before: DocumentState, after: DocumentState, report: Report) -> None:
         """Show what the document would become."""
         self.ghost.show(before, after, report, self._colours)
+        self.changed.emit()
 
     def hide_ghost(self) -> None:
         """Take the ghosts away."""
         self.ghost.clear()
+        self.changed.emit()
 
     def show_tip(self, text: str, at: QPointF) -> None:
         """Say something beside the pointer; nothing for an empty text."""
@@ -134,3 +141,4 @@ class Overlay:
             item.setVisible(False)
         self.ghost.clear()
         self.tip.hide()
+        self.changed.emit()
