@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from studio.engine.core.errors import DataError
+from studio.engine.core.near_names import did_you_mean
 
 _LEFT_OUT = shutil.ignore_patterns("*.runs", "__pycache__", "*.part")
 
@@ -126,8 +127,10 @@ def _source(name: str) -> Path:
     names = sample_names()
     if name not in names:
         raise DataError(
-            f"unknown sample project: expected one of {', '.join(names) or '(none)'}, got {name!r}",
+            f"unknown sample project: expected one of {', '.join(names) or '(none)'}, "
+            f"got {name[:60]!r}",
             who="samples",
+            hint=did_you_mean(name, names),
         )
     return sample_root() / name
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from studio.engine.core.errors import DataError
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.project import Project
 from studio.samples import open_copy, sample_names, sample_root
+
+_MOST_NEAR = 200
 
 BackendOption = Annotated[
     str, typer.Option("--backend", help="Where to run: auto, gl or cpu.", metavar="auto|gl|cpu")
@@ -48,8 +52,23 @@ def find_project(named: str, *, samples: bool = True) -> Path:
         return path
     if samples and named in sample_names():
         return open_copy(named, Path())
-    others = f" or one of the samples {', '.join(sample_names())}" if samples else ""
-    raise DataError("no such project", who=named, hint=f"give a .glassbox file{others}")
+    known = sample_names() if samples else []
+    others = f" or one of the samples {', '.join(known)}" if samples else ""
+    raise DataError(
+        "no such project",
+        who=named,
+        hint=did_you_mean(named, [*_projects_near(path), *known], f"give a .glassbox file{others}"),
+    )
+
+
+def _projects_near(path: Path) -> list[str]:
+    """What could be typed for the projects in the folder that a path leads to."""
+    try:
+        found = [*islice(path.parent.glob("*.glassbox"), _MOST_NEAR)]
+        found += [each.parent for each in islice(path.parent.glob("*/*.glassbox"), _MOST_NEAR)]
+    except (OSError, ValueError):
+        return []
+    return sorted({str(each) for each in found})
 
 
 def make_folder(path: Path) -> None:

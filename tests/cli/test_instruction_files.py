@@ -201,6 +201,30 @@ def test_what_is_no_instruction_file_is_not_disassembled(
     assert f"[{name}]" in refused("dis", name)
 
 
+def test_each_form_given_for_the_other_says_what_it_is_and_what_to_type(
+    refused: Callable[..., str], glassbox: Callable[..., Answer], here: Path, gbi: Path
+) -> None:
+    said = refused("asm", "net.gbi", "again.gbi")
+    assert "this is a binary instruction file (.gbi), not a listing" in said
+    command = said.rpartition("glassbox ")[2].split()
+    assert command == ["dis", "net.gbi", "net.gbasm"]
+    glassbox(*command)
+    assert "glassbox asm" in refused("dis", "net.gbasm")
+    gbi.rename(here / "my net.gbi")
+    assert "glassbox dis 'my net.gbi' 'my net.gbasm'" in refused("asm", "my net.gbi", "x.gbi")
+
+
+def test_a_section_without_instructions_stays(
+    glassbox: Callable[..., Answer], here: Path, gbi: Path
+) -> None:
+    text = glassbox("dis", gbi).out.rstrip("\n")
+    edited = text.removesuffix(".end") + "\n.section loss\n\n.section metrics\n.end\n"
+    (here / "edited.gbasm").write_text(edited, encoding="utf-8")
+    glassbox("asm", "edited.gbasm", "edited.gbi")
+    again = glassbox("dis", "edited.gbi").out
+    assert again.split() == edited.split()
+
+
 def test_an_export_says_which_weights_it_wrote(glassbox: Callable[..., Answer], here: Path) -> None:
     first = glassbox("train", "iris", "--epochs", 2, *CPU, "--json").json["run"]
     second = glassbox("train", "iris", "--epochs", 3, *CPU, "--json").json["run"]

@@ -148,3 +148,10 @@ def test_manual_lists_and_explains_every_instruction(glassbox: Callable[..., Ans
     assert glassbox("isa", "conv2d").out.startswith("### CONV2D\n")
     assert glassbox("isa", "CONV2D", "--json").json == entries["CONV2D"]
     assert "### CONV2D" in glassbox("isa", "--markdown").out
+
+
+def test_an_instruction_that_is_none_is_answered_with_the_nearest(
+    refused: Callable[..., str],
+) -> None:
+    assert "did you mean RELU" in refused("isa", "RELUU")
+    assert "did you mean" not in refused("isa", "QQQQ")

@@ -46,6 +46,28 @@ def test_misspelled_command_is_answered_with_the_one_meant(refused: Callable[...
     assert "there is no command ''" in refused("")
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["train", "digits-cn"], "digits-cnn"),
+        (["train", "pest.glassbox"], "pets.glassbox"),
+        (["train", "zoo/pest.glassbox"], "zoo/pets.glassbox"),
+        (["compile", "iris", "--mode", "trian"], "train"),
+        (["export", "iris", "--format", "gbiasm", "-o", "x"], "gbasm"),
+        (["train", "iris", "--backend", "cpuu"], "cpu"),
+    ],
+)
+def test_a_misspelled_name_is_answered_with_the_one_meant(
+    refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    words: list[str], meant: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zoo").mkdir()
+    for place in ("pets.glassbox", "zoo/pets.glassbox"):
+        (tmp_path / place).write_text("{}")
+    assert f"hint: did you mean {meant}" in refused(*words)
+
+
 def test_project_alone_is_for_the_window(refused: Callable[..., str]) -> None:
     assert "came without a window" in refused("a.glassbox")
     assert "came without a window" in refused("--reset-layout")

@@ -15,6 +15,7 @@ from studio.engine.compiler.pipeline import diff_programs
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Tensor, shape_text
 from studio.engine.formats.gbasm import save_gbasm
 from studio.engine.formats.gbi import save_gbi
@@ -148,7 +149,9 @@ class Memory:
 def _check(value: str, allowed: tuple[str, ...], option: str) -> None:
     if value not in allowed:
         raise ParameterError(
-            f"expected {option} out of {', '.join(allowed)}, got {quoted(value)}", who="compile"
+            f"expected {option} out of {', '.join(allowed)}, got {quoted(value)}",
+            who="compile",
+            hint=did_you_mean(value, allowed),
         )
 
 

@@ -11,6 +11,7 @@ from studio.cli import console
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.options import JsonOption, ProjectArgument, find_project, open_project
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import EXPORT_FORMATS, export_file
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
@@ -32,6 +33,7 @@ def export_project(
         raise ParameterError(
             f"expected --format out of {', '.join(EXPORT_FORMATS)}, got {quoted(form)}",
             who="export",
+            hint=did_you_mean(form, EXPORT_FORMATS),
         )
     opened = open_project(project)
     data = None if opened.data is None else opened.data.reference

@@ -9,6 +9,7 @@ import typer
 from studio.cli.options import find_project
 from studio.cli.window import need_window
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 
 THEMES = ("dark", "light", "system")
 SCALES = (75, 300)
@@ -38,7 +39,8 @@ def open_studio(
 ) -> None:
     """Open the studio; without a project, at the welcome page."""
     if theme and theme not in THEMES:
-        raise ParameterError(f"expected --theme out of {', '.join(THEMES)}, got {quoted(theme)}")
+        raise ParameterError(f"expected --theme out of {', '.join(THEMES)}, got {quoted(theme)}",
+                             hint=did_you_mean(theme, THEMES))  # fmt: skip
     low, high = SCALES
     if scale and not low <= scale <= high:
         raise ParameterError(f"expected --scale from {low} to {high}, got {scale}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain
 
 
@@ -70,7 +71,9 @@ class Configured:
                 raise ParameterError(
                     f"unknown option {quoted(name)}",
                     who=self.who,
-                    hint=f"known options: {', '.join(sorted(known)) or 'none'}",
+                    hint=did_you_mean(
+                        name, known, f"known options: {', '.join(sorted(known)) or 'none'}"
+                    ),
                 )
         values: dict[str, object] = {}
         for option in self.options:
@@ -124,7 +127,7 @@ class Configured:
             raise ParameterError(
                 f"unknown {cls.family_name} {quoted(name)}",
                 who=cls.family_name,
-                hint=f"known: {', '.join(sorted(cls.members))}",
+                hint=did_you_mean(name, cls.aliases, f"known: {', '.join(sorted(cls.members))}"),
             )
         return found
 

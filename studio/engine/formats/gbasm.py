@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from studio.engine.core.errors import FormatError
@@ -24,18 +25,33 @@ def load_gbasm(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> Program:
     The text may be as long as the cap on JSON texts.
     """
     with open_source(source, limits, ".gbasm") as opened:
+        head = opened.read(min(len(MAGIC), opened.size))
+        if head == MAGIC:
+            raise FormatError(
+                "this is a binary instruction file (.gbi), not a listing",
+                who=opened.who,
+                hint=_as_listing(source),
+            )
         if opened.size > limits.json_bytes:
             raise FormatError(
                 f"expected at most {limits.json_bytes} bytes of text, got {opened.size}",
                 who=opened.who,
             )
-        data = opened.read(opened.size)
+        data = head + opened.read(opened.size - len(head))
         who = opened.who
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"not UTF-8 text at byte {error.start}", who=who) from None
     return parse_program(text.replace("\r\n", "\n"), who)
+
+
+def _as_listing(source: FileOrBytes) -> str:
+    """What to type to make a listing of an instruction file."""
+    if isinstance(source, bytes):
+        return "read it as .gbi"
+    path = Path(source)
+    return f"glassbox dis {shlex.quote(str(path))} {shlex.quote(path.stem + '.gbasm')}"
 
 
 def load_program_file(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> ProgramFile:

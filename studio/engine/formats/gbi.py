@@ -126,7 +126,14 @@ def _check_one(tensor: Tensor, found: Array, who: str) -> None:
 
 def _read_chunks(data: bytes, who: str) -> dict[bytes, bytes]:
     if len(data) < _HEAD.size or data[:8] != MAGIC:
-        raise FormatError("not a Glassbox instruction file (.gbi)", who=who)
+        is_listing = data[:512].lstrip().startswith(b".glassbox")
+        raise FormatError(
+            "not a Glassbox instruction file (.gbi)",
+            who=who,
+            hint="it is a listing: glassbox asm makes an instruction file of it"
+            if is_listing
+            else "",
+        )
     _, version, order, length, seal = _HEAD.unpack_from(data)
     if order != _BYTE_ORDER:
         raise FormatError("the byte-order mark is wrong; the file is damaged", who=who)

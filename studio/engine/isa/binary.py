@@ -188,7 +188,7 @@ def encode_program(program: Program) -> bytes:
     for ids in (program.inputs, program.outputs):
         out.pack("I", len(ids))
         out.pack(f"{len(ids)}I", *ids)
-    present = [name for name in SECTIONS if program.section(name)]
+    present = [name for name in SECTIONS if name in program.sections]
     out.pack("B", len(present))
     for name in present:
         out.text(name)

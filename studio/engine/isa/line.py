@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from studio.engine.core.errors import FormatError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import ABSENT, Ref
 from studio.engine.isa.fields import Attr, AttrKind
-from studio.engine.isa.instruction import Instruction, by_mnemonic
+from studio.engine.isa.instruction import Instruction, all_instructions, by_mnemonic
 
 _SHORT = 200
 _LONGEST_REF = len("0xffffffff.grad")
@@ -106,7 +107,10 @@ def parse_line(text: str, owners: tuple[str, ...] = ()) -> Instruction:
         raise FormatError(f"not an instruction: {quoted(text)}")
     cls = by_mnemonic(match[1])
     if cls is None:
-        raise FormatError(f"unknown instruction {quoted(match[1])}")
+        known = (each.mnemonic for each in all_instructions())
+        raise FormatError(
+            f"unknown instruction {quoted(match[1])}", hint=did_you_mean(match[1], known)
+        )
     words = match[2].split()
     count = next((i for i, w in enumerate(words) if not w.startswith("0x")), len(words))
     tail = match[3] or ""

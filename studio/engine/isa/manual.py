@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.isa.fields import Attr, AttrKind
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
 from studio.engine.isa.line import value_text
@@ -55,11 +56,12 @@ def entry(mnemonic: str) -> ManualEntry:
     """The entry of a mnemonic (any case); ParameterError with near names when there is none."""
     cls = by_mnemonic(mnemonic.upper())
     if cls is None:
-        near = [c.mnemonic for c in all_instructions() if mnemonic.upper() in c.mnemonic]
         raise ParameterError(
             f"there is no instruction {quoted(mnemonic)}",
             who="isa",
-            hint=f"did you mean {', '.join(near[:5])}?" if near else "`glassbox isa` lists all",
+            hint=did_you_mean(
+                mnemonic, (c.mnemonic for c in all_instructions()), "`glassbox isa` lists all"
+            ),
         )
     return entry_of(cls)
 

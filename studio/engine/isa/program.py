@@ -31,7 +31,8 @@ class Program:
         name: the project's or model's name.
         mode: ``train``, ``evaluate`` or ``infer``.
         tensors: the tensor map.
-        sections: instructions by section name; missing sections are empty.
+        sections: instructions by section name; missing sections are empty, and empty ones that are
+            named stay so in files.
         inputs: tensors the caller feeds (none in a program that gathers its own batches).
         outputs: tensors the caller fetches.
         meta: plain text facts that travel with exports (class names, data hash, input kind).

@@ -43,7 +43,7 @@ def format_program(program: Program) -> str:
     lines += [f".input {i:#x}" for i in program.inputs]
     lines += [f".output {i:#x}" for i in program.outputs]
     for name in SECTIONS:
-        if program.section(name):
+        if name in program.sections:
             lines += ["", f".section {name}"]
             lines += [_with_owners(ins) for ins in program.section(name)]
     return "\n".join([*lines, ".end", ""])
@@ -93,7 +93,10 @@ def parse_program(text: str, who: str = "program") -> Program:
         except (StudioError, ValueError, OverflowError, RecursionError) as error:
             message = error.message if isinstance(error, StudioError) else str(error)
             inner = f"{error.who}: " if isinstance(error, StudioError) and error.who else ""
-            raise FormatError(f"{inner}{message}", who=who, origin=f"line {number}") from None
+            hint = error.hint if isinstance(error, StudioError) else ""
+            raise FormatError(
+                f"{inner}{message}", who=who, hint=hint, origin=f"line {number}"
+            ) from None
     return reader.program()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain, spec
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.instruction import Instruction
@@ -99,7 +100,7 @@ def parse_activation(given: object, who: str = "activation") -> str:
         raise ParameterError(
             f"expected an activation, got {quoted(given)}",
             who=who,
-            hint=f"known: {', '.join(FUNCTIONS)}",
+            hint=did_you_mean(given, FUNCTIONS, f"known: {', '.join(FUNCTIONS)}"),
         )
     return name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from studio.engine.core.errors import GraphError, StudioError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph, Port
@@ -81,7 +82,7 @@ def _object(value: object, who: str, known: set[str] | None = None) -> Mapping[s
         raise GraphError(
             f"unknown field {quoted(unknown[0])}",
             who=who,
-            hint=f"known: {', '.join(sorted(known))}",
+            hint=did_you_mean(unknown[0], known, f"known: {', '.join(sorted(known))}"),
         )
     return value
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from studio.engine.core import philox
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain, spec
 from studio.engine.core.tensor import Shape, Tensor, shape_text
 
@@ -129,7 +130,9 @@ def parse_initializer(given: object, who: str = "initializer") -> Initializer:
         raise ParameterError(
             f"expected an initialiser, got {quoted(given)}",
             who=who,
-            hint=f"known: {', '.join(KINDS)}; with numbers as in constant(0.5)",
+            hint=did_you_mean(
+                given, KINDS, f"known: {', '.join(KINDS)}; with numbers as in constant(0.5)"
+            ),
         )
     kind, words = match[1], match[2].split(",") if match[2] else []
     if kind == "variance_scaling":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from studio.engine.compiler.lower_augment import Augmentation
 from studio.engine.core.errors import DataError, ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Plain
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.normalization import NormalizationKind, parse_kind
@@ -60,6 +61,7 @@ class DataSettings:
             raise DataError(
                 f"source: expected one of {', '.join(OPTIONS)}, got {quoted(source)}",
                 who="data",
+                hint=did_you_mean(source, OPTIONS),
             )
         for key in reference:
             if key != "source" and key not in OPTIONS[source]:
@@ -67,7 +69,7 @@ class DataSettings:
                 raise DataError(
                     f"unknown field {quoted(key)} for source {source}",
                     who="data",
-                    hint=f"known: {known}",
+                    hint=did_you_mean(key, (*OPTIONS[source], *OWN_FIELDS), f"known: {known}"),
                 )
         fraction = fields.get("test_fraction", 0.2)
         if isinstance(fraction, bool) or not isinstance(fraction, int | float):

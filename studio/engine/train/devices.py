@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 
 from studio.engine.core.errors import BackendError, ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.runtime.backend import Backend
 
@@ -55,7 +56,9 @@ def open_backend(choice: str = "auto", provider: ContextProvider | None = None) 
     """
     if choice not in CHOICES:
         raise ParameterError(
-            f"expected one of {', '.join(CHOICES)}, got {quoted(choice)}", who="backend"
+            f"expected one of {', '.join(CHOICES)}, got {quoted(choice)}",
+            who="backend",
+            hint=did_you_mean(choice, CHOICES),
         )
     if choice == "cpu":
         return _cpu("as asked")

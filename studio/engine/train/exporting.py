@@ -17,6 +17,7 @@ import numpy.typing as npt
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
 from studio.engine.core.errors import DataError, FormatError, ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Role, bind_shape
 from studio.engine.formats import safetensors
 from studio.engine.formats.gbasm import load_gbasm, save_gbasm
@@ -82,6 +83,7 @@ def export_file(trained: Trained, form: str, path: Path | str) -> Export:
         raise ParameterError(
             f"expected a format out of {', '.join(EXPORT_FORMATS)}, got {quoted(form)}",
             who="export",
+            hint=did_you_mean(form, EXPORT_FORMATS),
         )
     target, rows = Path(path), sample_rows(trained)
     answers = _WRITERS[form](trained, target, rows)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from studio.engine.core.errors import FormatError, StudioError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import FileOrBytes
@@ -192,7 +193,9 @@ def _checked(document: object, who: str) -> Mapping[str, object]:
     unknown = sorted(str(key) for key in document if key not in FIELDS)
     if unknown:
         raise FormatError(
-            f"unknown field {quoted(unknown[0])}", who=who, hint=f"known: {', '.join(FIELDS)}"
+            f"unknown field {quoted(unknown[0])}",
+            who=who,
+            hint=did_you_mean(unknown[0], FIELDS, f"known: {', '.join(FIELDS)}"),
         )
     return document
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from studio.engine.core.errors import ParameterError
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, OptionKind, Plain
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.inputs import Input
@@ -105,5 +106,9 @@ def option_of(type_name: str, name: str) -> Option[Any]:
     raise ParameterError(
         f"{type_name} has no option {name[:60]!r}",
         who=type_name,
-        hint=f"known: {', '.join(o.name for o in found.options) or 'none'}",
+        hint=did_you_mean(
+            name,
+            (o.name for o in found.options),
+            f"known: {', '.join(o.name for o in found.options) or 'none'}",
+        ),
     )

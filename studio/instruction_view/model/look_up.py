@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import NamedTuple
 
 from studio.engine.core.errors import ParameterError
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Ref
 from studio.instruction_view.model.labels import Labels
 from studio.instruction_view.model.rows import ProgramRows
@@ -120,5 +120,4 @@ def _near_names(rows: ProgramRows, word: str) -> str:
         *(t.name for t in rows.program.tensors.values()),
         *rows.opcodes,
     ]
-    near = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
-    return f"did you mean {', '.join(near)}?" if near else ""
+    return did_you_mean(word, names)

@@ -14,6 +14,7 @@ from studio.engine.core.errors import DataError, FormatError, StudioError, quote
 from studio.engine.core.options import Plain
 from studio.engine.train.data.array_files import map_npy, open_npz, read_npy
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES
+from studio.engine.train.data.image_folder import class_folders
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular
 from studio.ui.models.data_columns import ColumnPeek, TablePeek, peek_table
@@ -288,8 +289,8 @@ def _folder(path: Path, base: Path | None, depth: int) -> Recognised:
     names = _names(path)
     if any("train-images" in name for name in names):
         return Recognised({"source": "idx", "path": stored_path(path, base)}, "IDX files")
-    folders = [name for name in names if (path / name).is_dir()]
-    files = [name for name in names if name not in folders]
+    folders = class_folders(path)
+    files = [name for name in names if not (path / name).is_dir()]
     if len(folders) >= 2:
         return Recognised(
             {"source": "images", "path": stored_path(path, base)}, "folder of pictures"

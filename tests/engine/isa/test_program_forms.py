@@ -1,6 +1,7 @@
 """Whole programs round-trip through text and bytes, and damaged ones are refused politely."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from studio.engine.core.tensor import BATCH, Role
 from studio.engine.isa import ops
 from studio.engine.isa.binary import decode_program, encode_program
 from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.program import SECTIONS
 from studio.engine.isa.text import format_program, parse_program
 from tests.engine.isa.strategies import programs
 
@@ -49,6 +51,15 @@ def survives_both_forms(program):
 @given(programs())
 @settings(max_examples=20)
 def test_text_and_binary_round_trips(program):
+    survives_both_forms(program)
+
+
+@pytest.mark.parametrize("empty", [("data",), ("loss",), ("data", "backward", "metrics")])
+def test_sections_without_instructions_survive_both_forms(empty):
+    found = small_program().with_sections(**dict.fromkeys(empty, ()))
+    in_order = {name: found.section(name) for name in SECTIONS if name in found.sections}
+    program = replace(found, sections=in_order)
+    assert all(f".section {name}\n" in format_program(program) for name in empty)
     survives_both_forms(program)
 
 

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -75,7 +76,7 @@ def load_image_folder(
         DataError: no class folders, an empty one, a damaged image, a link that leaves the folder,
             or more than the caps allow, each by name.
     """
-    names = _subfolders(root)
+    names = class_folders(root)
     test = [name for name in names if name in _TEST]
     if _TRAIN in names and len(test) == 1 and len(names) == 2:
         train = _load_part(root / _TRAIN, options, limits)
@@ -135,20 +136,19 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
     )
 
 
-def _subfolders(root: Path) -> list[str]:
-    """Names of the visible folders directly in ``root``, sorted."""
+def class_folders(root: Path) -> list[str]:
+    """Names of the visible folders directly in ``root``, sorted; a project's runs are none."""
     try:
         with os.scandir(root) as entries:
-            return sorted(
-                entry.name for entry in entries if entry.is_dir() and entry.name[0] != "."
-            )
+            found = {entry.name: entry.is_dir() for entry in entries if entry.name[0] != "."}
+        return sorted(n for n, is_folder in found.items() if is_folder and not _is_runs(root / n))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"the folder {root} cannot be read: {reason}", who=root.name) from None
 
 
 def _find_images(root: Path, class_names: tuple[str, ...], limits: DataLimits) -> _Found:
-    present = _subfolders(root)
+    present = class_folders(root)
     if len(present) < 2:
         raise EmptyDataError(
             f"expected one folder per class, at least two: {root} has "
@@ -211,9 +211,24 @@ def _holds_images(folder: Path) -> bool:
 def _walk(folder: Path) -> Iterator[Path]:
     """Files at any depth in sorted order; links to folders further down are not followed."""
     for current, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and not _is_runs(Path(current) / name)
+        )
         for name in sorted(files):
             yield Path(current) / name
+
+
+def _is_runs(folder: Path) -> bool:
+    """Whether a folder holds the runs of a project that lies beside it, or lay there."""
+    if folder.suffix != ".runs":
+        return False
+    if folder.with_suffix(".glassbox").is_file():
+        return True
+    with suppress(OSError), os.scandir(folder) as entries:
+        return any((folder / entry.name / "settings.json").is_file() for entry in entries)
+    return False
 
 
 def _check_inside(path: Path, resolved_root: Path, found: _Found) -> None:

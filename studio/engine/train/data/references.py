@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from studio.engine.core.errors import DataError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.data.bundled import load_digits, load_iris
 from studio.engine.train.data.csv_rows import parse_delimiter
 from studio.engine.train.data.csv_table import CsvOptions, load_csv
@@ -45,6 +46,7 @@ def open_dataset(spec: Reference, base: Path) -> Dataset:
         raise DataError(
             f"unknown data source: expected one of {', '.join(OPTIONS)}, got {quoted(source)}",
             who="data",
+            hint=did_you_mean(source, OPTIONS),
         )
     unknown = [key for key in spec if key != "source" and key not in OPTIONS[source]]
     if unknown:
@@ -52,6 +54,7 @@ def open_dataset(spec: Reference, base: Path) -> Dataset:
         raise DataError(
             f"unknown option {quoted(unknown[0])} of source {source}: expected one of {known}",
             who="data",
+            hint=did_you_mean(unknown[0], OPTIONS[source]),
         )
     return _OPENERS[source](ReferenceOptions(spec, source, base))
 

@@ -51,6 +51,38 @@ def test_classes_and_files_are_taken_in_sorted_order(pets: Path) -> None:
         assert (sample[..., 0] == np.asarray(Image.open(path))).all()
 
 
+@pytest.mark.parametrize("place", ["", "cat"])
+def test_a_project_and_its_runs_inside_are_no_class(pets: Path, place: str) -> None:
+    before = load_image_folder(pets)
+    run = pets / place / "pets.runs" / "2026-01-01_00-00-00"
+    (run / "checkpoints").mkdir(parents=True)
+    (run / "settings.json").write_text("{}")
+    put(run / "picture.png", grey())
+    found = load_image_folder(pets)
+    assert (found.class_names, len(found.x)) == (("cat", "dog"), 5)
+    assert found.sha256 == before.sha256
+    assert found.notes == ()
+    # Beside its project it is known even before the first run.
+    (run / "settings.json").unlink()
+    (pets / place / "pets.glassbox").write_text("{}")
+    assert load_image_folder(pets).sha256 == before.sha256
+
+
+def test_a_class_may_be_called_like_runs(pets: Path) -> None:
+    put(pets / "home.runs" / "a.png", grey())
+    assert load_image_folder(pets).class_names == ("cat", "dog", "home.runs")
+
+
+def test_runs_beside_a_training_and_a_test_part_change_neither(pets: Path) -> None:
+    for part in ("train", "test"):
+        for name in ("cat", "dog"):
+            put(pets.parent / "parts" / part / name / "0.png", grey())
+    root = pets.parent / "parts"
+    (root / "p.runs").mkdir()
+    (root / "p.glassbox").write_text("{}")
+    assert load_image_folder(root).held_out is not None
+
+
 @pytest.mark.parametrize("suffix", ["png", "bmp", "gif"])
 def test_lossless_formats_give_the_exact_pixels(tmp_path: Path, suffix: str) -> None:
     pixels = grey()
