@@ -11,6 +11,7 @@ import pytest
 
 from studio.engine.train import pace
 from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.run_lock import RunLock
 from studio.samples import open_copy
 
 if TYPE_CHECKING:
@@ -115,6 +116,22 @@ def test_resumed_training_that_is_over_says_so(glassbox: Callable[..., Answer], 
     measured = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
     assert measured["test"] == found["test"]
     assert measured["weights"] == found["weights"]
+
+
+def test_a_run_in_training_is_not_resumed(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
+) -> None:
+    run = next((here / "iris" / "iris.runs").iterdir())
+    lock = RunLock(run)
+    lock.take()
+    before = {path: path.read_bytes() for path in run.rglob("*.*")}
+    words = ("train", "iris", "--backend", "cpu", "--resume", "--epochs", 3)
+    assert "the run is being trained by this process since" in refused(*words)
+    assert {path: path.read_bytes() for path in run.rglob("*.*")} == before
+    said = glassbox("evaluate", "iris", "--backend", "cpu").out
+    assert "note: the run is being trained, newer weights follow" in said
+    lock.release()
+    assert "going on after 1 of 3 epochs" in glassbox(*words).err
 
 
 def test_imported_weights_do_not_hide_the_run_to_resume(

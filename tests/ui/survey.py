@@ -30,13 +30,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.engine.core.process_identity import ProcessIdentity
 from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.journal import Journal, JournalOwner
-from studio.ui.models.process_identity import ProcessIdentity
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.shell import command_palette, go_to, key_sheet

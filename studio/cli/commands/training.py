@@ -71,8 +71,9 @@ def train(
                     console.note(line)
         run = point.run if point is not None else RunFolder.create(opened)
         with Trainer(task, device.backend, run=run) as trainer:
-            if checkpoint is not None:
+            if point is not None and checkpoint is not None:
                 trainer.resume(checkpoint, project=opened)
+                point.require_newest()
             result = train_with_bar(trainer, quiet=as_json)
             test = trainer.evaluate("test")
             trained = trainer.trained()

@@ -17,6 +17,7 @@ from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.project import Project
+from studio.engine.train.run_lock import RunLock
 from studio.engine.train.runs import RunFolder
 
 _ENDED = ("finished", "early")
@@ -47,6 +48,7 @@ class RunWriter:
         self._warn = warn
         self._told: set[str] = set()
         self.project: Project | None = None
+        self._lock = None if folder is None else RunLock(folder.path)
         self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
 
@@ -55,6 +57,16 @@ class RunWriter:
         """Why the last checkpoint is not on the disk; None where it is."""
         found = self._missing.get(_CHECKPOINT)
         return None if found is None else found[1]
+
+    def take(self) -> None:
+        """Keep other trainings out of the run; DataError where one has it."""
+        if self._lock is not None:
+            self._lock.take()
+
+    def release(self) -> None:
+        """Let other trainings have the run."""
+        if self._lock is not None:
+            self._lock.release()
 
     def begin(self, device: str, data_hash: str, choices: str = "") -> None:
         """Write down that it trains, where and on what; StudioError where that cannot be."""
@@ -155,6 +167,18 @@ class RunWriter:
             # It said that the weights were missing.
             self._write("summary", self._write_end)
         return next((error for _, error in self._missing.values()), None)
+
+    def save_again(self) -> StudioError | None:
+        """`retry` behind the end of the training; fails where another one has the run by now."""
+        if not self._missing:
+            return None
+        try:
+            self.take()
+            return self.retry()
+        except StudioError as error:
+            return error
+        finally:
+            self.release()
 
     def _write_end(self) -> None:
         """The summary, with the weights that are there and why others are not."""

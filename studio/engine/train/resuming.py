@@ -10,6 +10,7 @@ from studio.engine.train.callbacks.early_stopping import EarlyStopping
 from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.project import Project
+from studio.engine.train.run_lock import require_free
 from studio.engine.train.runs import RunFolder, list_runs
 from studio.engine.train.task import Task
 
@@ -30,6 +31,16 @@ class ResumePoint:
     checkpoint: Checkpoint
     passed_over: tuple[str, ...] = ()
 
+    def require_newest(self) -> None:
+        """DataError where the run has gone on since; to be asked when it is the caller's alone."""
+        head = self.run.last_head()
+        if head is None or head.position != self.checkpoint.position:
+            raise DataError(
+                "another process has trained the run in the meantime",
+                who=self.run.name,
+                hint="try again",
+            )
+
 
 def resume_point(project: Project) -> ResumePoint:
     """Where the newest run that can go on stands.
@@ -37,11 +48,13 @@ def resume_point(project: Project) -> ResumePoint:
     Imported weights cannot: they come without the state of a training.
 
     Raises:
-        DataError: no run has a checkpoint to go on from.
+        DataError: no run has a checkpoint to go on from, or another process trains it, or trains
+            a newer one.
         FormatError, CheckpointError: the checkpoint is damaged.
     """
     passed: list[str] = []
     for run in reversed(list_runs(project)):
+        require_free(run.path)
         if run.last_checkpoint() is not None:
             return replace(point_of(run), passed_over=tuple(passed))
         passed.append(run.name)

@@ -178,9 +178,11 @@ class Trainer:
 
         Raises:
             CheckpointError: it belongs to another seed, batch size or data set.
+            DataError: another process trains the run.
         """
         found = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
         require_fit(self.task, found)
+        self._writer.take()
         self._resumed, self._writer.project = found, project
         self._reporter.before = max(seconds, found.seconds, self._writer.seconds())
 
@@ -200,6 +202,7 @@ class Trainer:
             NumericError: the loss became no number; names instruction, layer and operands.
             StudioError: what data, compiler, backend or a callback refuse.
         """
+        self._writer.take()
         self.control.begin()
         try:
             result = self._train()
@@ -209,6 +212,7 @@ class Trainer:
             raise
         finally:
             self._reporter.watch.halt()
+            self._writer.release()
             self.control.end()
         return result
 
@@ -259,6 +263,7 @@ class Trainer:
             self.control.stop()
             self._thread.join()
             self._thread = None
+        self._writer.release()
         if self._owns_network:
             self.network.close()
 
@@ -320,7 +325,7 @@ class Trainer:
 
     def save_again(self) -> StudioError | None:
         """Write what of the run could not be written; why that fails again, if it does."""
-        return self._writer.retry()
+        return self._writer.save_again()
 
     def remove_checkpoint(self, name: str) -> None:
         """Delete a checkpoint of the run."""
@@ -486,14 +491,8 @@ class Trainer:
 
     def _summarise(self, state: str, reason: str, verdict: Verdict | None = None) -> None:
         steps = 0 if self._loop is None else self._loop.total_step
-        found = summary_of(
-            state,
-            reason,
-            self.network.backend.device,
-            self.history,
-            steps,
-            self._reporter.seconds,
-        )
+        device, seconds = self.network.backend.device, self._reporter.seconds
+        found = summary_of(state, reason, device, self.history, steps, seconds)
         if self._loop is not None and self._loop.trace.end_steps:
             # Where nothing was left to train, what was said before still holds.
             found = {**found, "verdict": None if verdict is None else verdict.to_json()}

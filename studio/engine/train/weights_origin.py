@@ -9,6 +9,7 @@ from pathlib import Path
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.options import Plain
 from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
 
 _SHOWN = 200
@@ -93,7 +94,9 @@ def origin_of_run(run: RunFolder) -> WeightsOrigin:
     damaged = [other.path.name for other in heads[1:] if other.problem is not None]
     notes = [f"{name} is damaged and was left out" for name in sorted(damaged)]
     recorded = recorded_epochs(run)
-    if not imported and position.epoch < recorded:
+    if holder_of(run.path) is not None:
+        notes.append("the run is being trained, newer weights follow")
+    elif not imported and position.epoch < recorded:
         reason = _text(summary, "unsaved")
         why = f": {reason}" if reason else ""
         notes.append(

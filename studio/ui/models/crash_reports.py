@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from studio import __version__
-from studio.ui.models.process_identity import ProcessIdentity, own_identity
+from studio.engine.core.process_identity import ProcessIdentity, own_identity
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".running"

@@ -12,10 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from studio.engine.core.errors import FormatError
+from studio.engine.core.process_identity import ProcessIdentity, own_identity
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.ui.models.process_identity import ProcessIdentity, own_identity
 
 _LOG = logging.getLogger(__name__)
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=100)

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.core.options import Plain
+from studio.engine.core.process_identity import ProcessIdentity
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.journal_states import PlainState, difference_to_json, state_to_json
-from studio.ui.models.process_identity import ProcessIdentity
 
 MAGIC = b"GBJ1"
 SUFFIX = ".journal"

@@ -9,13 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.process_identity import own_identity
 from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Change, Document
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.autosaves import copies_of, sweep_copies, write_copy
 from studio.ui.models.document_locks import DocumentLocks, Holder
 from studio.ui.models.journal import SUFFIX, Journal, JournalOwner
-from studio.ui.models.process_identity import own_identity
 from studio.ui.models.recovery_sessions import (
     RecoverableSession,
     find_sessions,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.process_identity import ProcessIdentity
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 from studio.ui.models.journal import SUFFIX, JournalContent, read_journal
-from studio.ui.models.process_identity import ProcessIdentity
 
 _LOG = logging.getLogger(__name__)
 _MINUS = "\N{MINUS SIGN}"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.signal import Signal
+from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
 from studio.ui.models.curves import RunCurves
 from studio.ui.models.curves_recorded import load_curves
@@ -224,7 +225,10 @@ class RunList:
         """Why a run cannot be deleted, in a few words; empty when it can."""
         if name not in self._records:
             return "there is no such run"
-        return "it is being trained" if name == self.active and self.training.is_busy else ""
+        if name == self.active and self.training.is_busy:
+            return "it is being trained"
+        holder = holder_of(self._records[name].folder.path)
+        return "" if holder is None else f"it is being trained by {holder.text}"
 
     def delete(self, name: str) -> Binned | None:
         """Move a run into the bin; `restore` brings it back for ten minutes.
@@ -365,7 +369,9 @@ def _move_runs(before: Path, now: Path) -> tuple[RunFolder, ...]:
         now.mkdir(parents=True, exist_ok=True)
         for path in sorted(before.iterdir()):
             target = now / path.name
-            if (path / "settings.json").is_file() and not target.exists():
+            is_run = (path / "settings.json").is_file() and not target.exists()
+            # Another process may train it there.
+            if is_run and holder_of(path) is None:
                 shutil.move(path, target)
                 moved.append(RunFolder(target))
     except OSError as error:

@@ -14,6 +14,7 @@ from studio.engine.core.options import Plain
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
 from studio.engine.train.project import Project
+from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
 from studio.ui.models.held_out import is_shared_by
 from studio.ui.models.training_state import Standing
@@ -190,6 +191,7 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         folder: of the run.
         active: whether this window is training it.
     """
+    active = active or holder_of(folder.path) is not None
     stamp, summary = stamp_of(folder), folder.summary()
     project, parameters, problem = None, None, ""
     try:

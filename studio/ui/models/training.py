@@ -10,6 +10,7 @@ from typing import Protocol
 from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.project import Project
+from studio.engine.train.run_lock import require_free
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.compilation_result import OpenData, open_data
@@ -288,10 +289,12 @@ class TrainingModel:
             epochs: epochs in all; as many more as before where they are all done.
 
         Raises:
-            StudioError: its settings cannot be read, or nothing is left to train.
+            StudioError: its settings cannot be read, nothing is left to train, or another process
+                trains it.
         """
         if self.is_busy:
             return
+        require_free(run.path)
         project = run.project()
         head, planned = run.last_head(), project.training.epochs
         # Not what was recorded: a full disk may have kept the weights of later epochs away.

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.project import SUFFIX, Project
-from studio.engine.train.resuming import beyond_an_early_stop, point_of
+from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, point_of
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
@@ -104,19 +103,19 @@ def prepare(
             "there is no data to train on", who=project.name, hint="choose data for the project"
         )
     task = Task.of_project(project, dataset(project.data, project.folder))
-    checkpoint = _checkpoint_of(plan.run)
+    point = None if plan.run is None else point_of(plan.run)
     step("opening the device")
     opened = device.open(plan.choice, plan.context)
     step("making the run")
     run = plan.run or _new_run(project, plan.runs)
     curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
-    done = 0 if checkpoint is None else checkpoint.position.total_step
+    done = 0 if point is None else point.checkpoint.position.total_step
     recorder = TrainingRecorder(run.path, done, told)
     try:
         trainer = Trainer(task, opened.backend, run=run, callbacks=[recorder])
         recorder.attach(trainer)
-        if checkpoint is not None:
-            _resume(trainer, checkpoint, curves.elapsed, project)
+        if point is not None:
+            _resume(trainer, point, curves.elapsed, project)
     except StudioError as error:
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
@@ -124,9 +123,11 @@ def prepare(
     return Prepared(trainer, run, curves, recorder, opened.why, project)
 
 
-def _resume(trainer: Trainer, found: Checkpoint, seconds: float, project: Project) -> None:
+def _resume(trainer: Trainer, point: ResumePoint, seconds: float, project: Project) -> None:
+    """Go on from there; behind an early stop, since more was asked for."""
     try:
-        trainer.resume(found, seconds, project)
+        trainer.resume(beyond_an_early_stop(point.checkpoint), seconds, project)
+        point.require_newest()
     except BaseException:
         trainer.close()
         raise
@@ -146,8 +147,3 @@ def _new_run(project: Project, runs: Path) -> RunFolder:
         ) from error
     recorded = replace(project, path=runs.with_suffix(SUFFIX))
     return RunFolder.create(recorded, datetime.now(UTC))
-
-
-def _checkpoint_of(run: RunFolder | None) -> Checkpoint | None:
-    """Where a run goes on from; one that was stopped early was asked for more."""
-    return None if run is None else beyond_an_early_stop(point_of(run).checkpoint)

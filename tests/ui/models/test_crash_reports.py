@@ -9,8 +9,8 @@ from typing import IO
 
 import pytest
 
+from studio.engine.core.process_identity import ProcessIdentity
 from studio.ui.models.crash_reports import CrashReports
-from studio.ui.models.process_identity import ProcessIdentity
 
 ROOT = Path(__file__).resolve().parents[3]
 CHILD = """

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.process_identity import ProcessIdentity, own_identity, start_of
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.places import move
@@ -25,7 +26,6 @@ from studio.ui.models.data import DataModel
 from studio.ui.models.document_locks import DocumentLocks
 from studio.ui.models.journal import Journal, JournalOwner, read_journal
 from studio.ui.models.journal_states import PlainState, difference_to_json, state_to_json
-from studio.ui.models.process_identity import ProcessIdentity, own_identity, start_of
 from studio.ui.models.recovery import Recovery
 from studio.ui.models.recovery_sessions import find_sessions, sweep_journals
 from tests.ui.models.desk import Desk

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.run_lock import RunLock
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
 from studio.ui.models.curves_recorded import load_curves
@@ -108,3 +109,35 @@ def test_a_run_goes_on_with_the_network_it_had(bench: TrainingBench) -> None:
     bench.until(lambda: len(bench.endings) == 2)
     assert len(run.metrics()) == 4
     assert bench.model.is_stale
+
+
+def test_a_run_in_training_elsewhere_is_left_alone(bench: TrainingBench) -> None:
+    bench.train()
+    run = bench.model.run
+    assert run is not None
+    lock = RunLock(run.path)
+    lock.take()
+    before = {path: path.read_bytes() for path in run.path.rglob("*.*")}
+    with pytest.raises(DataError, match="being trained by this process"):
+        bench.model.go_on(6)
+    assert not bench.model.is_busy
+    assert bench.model.has_weights
+    assert {path: path.read_bytes() for path in run.path.rglob("*.*")} == before
+    lock.release()
+    bench.model.go_on(6)
+    bench.until_state("finished")
+    bench.until(lambda: len(bench.endings) == 2)
+    assert len(run.metrics()) == 6
+
+
+def test_epochs_whose_weights_are_gone_are_trained_again(bench: TrainingBench) -> None:
+    bench.train()
+    run = bench.model.run
+    assert run is not None
+    for name in ("final", "best", "epoch-0003"):
+        run.remove_checkpoint(name)
+    bench.model.go_on()
+    bench.until_state("finished")
+    bench.until(lambda: len(bench.endings) == 2)
+    assert run.project().training.epochs == 3
+    assert run.checkpoint_path("final").is_file()
