@@ -11,6 +11,7 @@ import pytest
 
 from studio.engine.train import pace
 from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.train.marks import read_marks
 from studio.engine.train.run_lock import RunLock
 from studio.samples import open_copy
 
@@ -58,6 +59,22 @@ def test_the_pace_and_the_time_are_those_of_the_clock(
     assert more["total_seconds"] == pytest.approx(summary["seconds"] + more["seconds"], abs=0.01)
     text = (Path(more["run"]) / "summary.json").read_text("utf-8")
     assert json.loads(text)["seconds"] == pytest.approx(more["total_seconds"], abs=0.01)
+
+
+def test_a_run_keeps_what_was_measured_and_how_it_went(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    first = glassbox("train", "iris", *SHORT, "--json").json
+    run = Path(first["run"])
+    summary = json.loads((run / "summary.json").read_text("utf-8"))
+    assert summary["test"] == pytest.approx(first["test"])
+    again = glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--resume", "--json").json
+    summary = json.loads((run / "summary.json").read_text("utf-8"))
+    assert summary["test"] == pytest.approx(again["test"]) != pytest.approx(first["test"])
+    steps = summary["steps"]
+    assert [(mark.kind, mark.step) for mark in read_marks(run)] == [
+        ("start", 0), ("finished", steps // 3), ("restart", steps // 3), ("finished", steps),
+    ]  # fmt: skip
 
 
 def _summary(answer: Answer) -> dict:

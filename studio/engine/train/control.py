@@ -24,11 +24,13 @@ class Control:
     """What a window's buttons do to a training that runs on another thread.
 
     The methods of the first group may be called from any thread, those of the second by the
-    training alone. ``changed`` is emitted with the new state on the thread that changes it.
+    training alone. ``changed`` is emitted with the new state on the thread that changes it,
+    ``rate_set`` on the training thread with the rate somebody set, before it is used.
     """
 
     def __init__(self) -> None:
         self.changed: Signal[[State]] = Signal()
+        self.rate_set: Signal[[float | None]] = Signal()
         self._condition = threading.Condition()
         self._state: State = "idle"
         self._pausing = False
@@ -82,7 +84,7 @@ class Control:
             raise ParameterError(
                 f"learning_rate: expected a number of at least 0, got {rate}", who="training"
             )
-        self.call(lambda: self.take_rate(rate))
+        self.call(lambda: self._set_rate(rate))
 
     def call(self, function: Callable[[], T]) -> Future[T]:
         """Run ``function`` on the training thread between two steps, paused or not.
@@ -160,6 +162,10 @@ class Control:
         """Count steps that ran against those allowed."""
         with self._condition:
             self._allowed = max(0, self._allowed - steps) if self._pausing else 0
+
+    def _set_rate(self, rate: float | None) -> None:
+        self.rate_set.emit(rate)
+        self.take_rate(rate)
 
     def _enter(self, state: State) -> None:
         with self._condition:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.signal import Signal
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Executable
 from studio.engine.train.control import UNLIMITED, Control
@@ -31,6 +32,7 @@ class EpochLoop:
     Attributes:
         measured_seconds: what instrumented steps took so far.
         measured_rows: rows of those steps.
+        rate_set: emitted with the steps done and the rate somebody set, before it is used.
 
     Args:
         network: what trains.
@@ -44,6 +46,8 @@ class EpochLoop:
     ) -> None:
         program = network.program("train")
         self.meter = Meter(network.session, program, "train", self._heard)
+        self.rate_set: Signal[[int, float | None]] = Signal()
+        control.rate_set.connect(self._rate_set)
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
         self.trace = LossTrace(feed.batch_size)
         self.feed = feed
@@ -169,6 +173,9 @@ class EpochLoop:
         sampler = self.sampler
         if sampler is not None:
             sampler.lap(part)
+
+    def _rate_set(self, rate: float | None) -> None:
+        self.rate_set.emit(self.total_step, rate)
 
     def _tell(self, now: float) -> None:
         self._reported = now

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from studio import __version__
 from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
 from studio.engine.isa.ops.data import STEP_WORDS
 from studio.engine.optim.emit_updates import STEP_NAME
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
+from studio.engine.train.marks import Mark, MarkKind, append_mark
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.project import Project
 from studio.engine.train.run_lock import RunLock
@@ -51,6 +54,7 @@ class RunWriter:
         self._lock = None if folder is None else RunLock(folder.path)
         self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
+        self.marked: Signal[[Mark]] = Signal()
 
     @property
     def unsaved(self) -> StudioError | None:
@@ -78,8 +82,29 @@ class RunWriter:
             folder.write_json("settings.json", self.project.to_json())
         facts = {"device": device, "data_hash": data_hash, "version": __version__}
         facts |= {"kernels": choices or "shipped", "state": "running", "reason": ""}
+        # What was measured on the test part was measured with other weights.
         before = {k: v for k, v in folder.summary().items() if k not in _OF_THE_END}
-        folder.write_summary({**before, **facts})
+        folder.write_summary({**before, **facts, "test": {}})
+
+    def mark(self, kind: MarkKind, step: int, value: float = math.nan) -> None:
+        """Write down that something happened behind so many steps, and tell it."""
+        folder, mark = self._folder, Mark(kind, step, time.time(), value)
+        if folder is not None:
+            self._write(f"mark {kind} {step}", lambda: append_mark(folder.path, mark))
+        self.marked.emit(mark)
+
+    def mark_rate(self, step: int, rate: float | None) -> None:
+        """Write down that somebody set the rate of the steps to come; None for its own."""
+        self.mark("learning_rate", step, math.nan if rate is None else rate)
+
+    def add_test(self, measured: Mapping[str, float]) -> None:
+        """Write down what the network reached on the test part."""
+        folder = self._folder
+        if folder is not None:
+            finite = {name: value for name, value in measured.items() if math.isfinite(value)}
+            if self._ended is not None:
+                self._ended = {**self._ended, "test": finite}
+            self._write("test", lambda: folder.write_summary({**folder.summary(), "test": finite}))
 
     def seconds(self) -> float:
         """How long the run trained before, as its summary says; 0 where it does not."""
@@ -150,11 +175,12 @@ class RunWriter:
 
         self._write(f"{_EPOCH}{epoch}", work)
 
-    def end(self, summary: Mapping[str, object]) -> None:
+    def end(self, state: MarkKind, steps: int, summary: Mapping[str, object]) -> None:
         """Write down how it ended, and what could not be written before."""
+        self.mark(state, steps)
         if self._folder is not None:
             self.retry()
-            self._ended = summary
+            self._ended = {**summary, "test": {}}
             self._write("summary", self._write_end)
 
     def retry(self) -> StudioError | None:

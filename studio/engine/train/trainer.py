@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -27,6 +26,7 @@ from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
 from studio.engine.train.evaluation import Evaluator
 from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
+from studio.engine.train.marks import MarkKind
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.progress import Progress, Reporter
 from studio.engine.train.project import Project
@@ -101,7 +101,7 @@ class _Place:
 class Trainer:
     """Owns a network while it trains; a context manager.
 
-    ``progress``, ``epoch_ended``, ``said`` and ``warned`` are emitted on the training thread.
+    Its signals are emitted on the training thread.
 
     Args:
         task: what is trained, on what.
@@ -134,6 +134,7 @@ class Trainer:
         self.compiling: Signal[[int, int]] = Signal()
         self.history = History()
         self._writer = RunWriter(run, self.warned.emit)
+        self.marked = self._writer.marked
         self._owns_network = network is None
         self.network = network or Network(task, backend, self.compiling.emit)
         self.callbacks = _all_callbacks(task, callbacks, recorded=run is not None)
@@ -153,22 +154,15 @@ class Trainer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- for the caller -------------------------------------------------------------------------
 
     def resume(
-        self,
-        checkpoint: Path | str | Checkpoint,
-        seconds: float = 0.0,
+        self, checkpoint: Path | str | Checkpoint, seconds: float = 0.0,
         project: Project | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Go on from a checkpoint when `run` is called.
 
         Args:
@@ -255,7 +249,10 @@ class Trainer:
         samples = self.task.test if part == "test" else self.task.validation
         if samples is None:
             raise DataError(f"there is no {part} part to measure on", who=self.task.name)
-        return self._evaluator.evaluate(samples)
+        found = self._evaluator.evaluate(samples)
+        if part == "test":
+            self._writer.add_test(found)
+        return found
 
     def close(self) -> None:
         """Stop a training under way, wait for it, and give the network back."""
@@ -354,6 +351,7 @@ class Trainer:
         self._writer.begin(backend.device, self.task.data_hash, backend.choices)
         self._begun = True
         self._reporter.begin(self.loop, place.epoch)
+        self._writer.mark("restart" if self._resumed else "start", self.loop.total_step)
         while place.epoch < settings.epochs and not place.stop_wanted:
             if not self._epoch(place.epoch):
                 outcome = "stopped"
@@ -401,6 +399,7 @@ class Trainer:
         )  # fmt: skip
         loop = self._loop = EpochLoop(self.network, feed, self.control, self._report)
         loop.sampler = self._sampler
+        loop.rate_set.connect(self._writer.mark_rate)
         self._place = _Place(self._initial_epoch)
         if any(listens_to_steps(callback) for callback in self.callbacks):
             loop.step_heard = self._step_heard
@@ -489,14 +488,14 @@ class Trainer:
         place, report = self._place, self._reporter.report
         self.progress.emit(report(self.loop, place.epoch, in_epoch=place.in_epoch, logs=logs))
 
-    def _summarise(self, state: str, reason: str, verdict: Verdict | None = None) -> None:
-        steps = 0 if self._loop is None else self._loop.total_step
-        device, seconds = self.network.backend.device, self._reporter.seconds
-        found = summary_of(state, reason, device, self.history, steps, seconds)
-        if self._loop is not None and self._loop.trace.end_steps:
+    def _summarise(self, state: MarkKind, reason: str, verdict: Verdict | None = None) -> None:
+        loop, device = self._loop, self.network.backend.device
+        steps = 0 if loop is None else loop.total_step
+        found = summary_of(state, reason, device, self.history, steps, self.seconds)
+        if loop is not None and loop.trace.end_steps:
             # Where nothing was left to train, what was said before still holds.
             found = {**found, "verdict": None if verdict is None else verdict.to_json()}
-        self._writer.end(found)
+        self._writer.end(state, steps, found)
 
 
 def _all_callbacks(task: Task, own: Sequence[Callback], *, recorded: bool) -> list[Callback]:

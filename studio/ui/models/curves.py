@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -10,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from studio.engine.core.signal import Signal
+from studio.engine.train.marks import Mark
 from studio.ui.models.series import EvenSteps, ListedSteps, Series
 from studio.ui.models.series_axes import Axis, Clock, EpochSize, Horizontal
 from studio.ui.models.series_columns import Values
@@ -18,9 +18,6 @@ RATE = "learning_rate"
 VALIDATION = "val_"
 
 Part: TypeAlias = Literal["training", "validation"]
-MarkKind: TypeAlias = Literal["start", "restart", "learning_rate"]
-
-MARK_KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +36,6 @@ class StepChunk:
     values: Values
     wall: tuple[float, float]
     relative: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Something that happened between two steps.
-
-    Attributes:
-        kind: what.
-        step: steps done by then.
-        wall: when, seconds since the system's epoch.
-        value: the new learning rate, where it was changed.
-    """
-
-    kind: MarkKind
-    step: int
-    wall: float
-    value: float = math.nan
 
 
 class Segment:
@@ -187,6 +167,15 @@ class RunCurves:
         """The last number of a curve."""
         found = self.series(metric, part)
         return found[-1][1].latest if found else None
+
+    @property
+    def last_epoch(self) -> dict[str, float]:
+        """The numbers of the last epoch that is over; those of validation begin with ``val_``."""
+        found: dict[str, float] = {}
+        for segment in self.segments:
+            latest = {name: series.latest for name, series in segment.epochs.items()}
+            found.update((name, value) for name, value in latest.items() if value is not None)
+        return found
 
     def best(self, metric: str, part: Part, *, highest: bool) -> float | None:
         """The best number of a curve."""

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, FormatError, StudioError
-from studio.engine.formats.byte_source import read_lines
-from studio.engine.formats.limits import MIB, Limits
-from studio.engine.formats.safe_json import parse_json
+from studio.engine.train.marks import read_marks
 from studio.engine.train.runs import RunFolder
-from studio.ui.models.curves import MARK_KINDS, Mark, RunCurves, Segment
+from studio.ui.models.curves import RunCurves, Segment
 from studio.ui.models.series import EvenSteps, ListedSteps, Series
 from studio.ui.models.series_axes import EpochSize
 from studio.ui.models.series_file import Records, StepsContent, read_steps
 
-_LOG = logging.getLogger(__name__)
-MARKS = "marks.jsonl"
 _CLOCK_POINTS = 8192
 _WAIT = 8.0
-_LIMITS = Limits(file_bytes=16 * MIB, json_bytes=1 << 14)
-
-
-def append_mark(folder: Path, mark: Mark) -> None:
-    """Add a mark to those of a run; DataError where that fails."""
-    fields = {"kind": mark.kind, "step": mark.step, "wall": mark.wall}
-    if math.isfinite(mark.value):
-        fields["value"] = mark.value
-    try:
-        with (folder / MARKS).open("ab") as file:
-            file.write(json.dumps(fields).encode() + b"\n")
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror}", who=str(folder / MARKS)) from error
-
-
-def read_marks(folder: Path) -> list[Mark]:
-    """The marks of a run; lines that are none are left out and logged."""
-    path = folder / MARKS
-    if not path.is_file():
-        return []
-    found: list[Mark] = []
-    try:
-        for number, (line, _) in enumerate(read_lines(path, "marks", _LIMITS), 1):
-            if not line:
-                continue
-            try:
-                found.append(_mark(line, f"{path}:{number}"))
-            except StudioError as error:
-                _LOG.warning("a mark is left out: %s", error)
-    except FormatError as error:
-        _LOG.warning("marks are left out: %s", error)
-    return found
 
 
 def load_curves(run: RunFolder) -> RunCurves:
@@ -143,20 +102,3 @@ def _segment_of(made: RunCurves, step: float) -> Segment:
         if segment.first < step <= segment.last_step:
             return segment
     return made.segments[-1]
-
-
-def _mark(line: bytes, who: str) -> Mark:
-    fields = parse_json(line, who, _LIMITS)
-    if not isinstance(fields, dict):
-        raise FormatError("expected an object", who=who)
-    kind, step, wall = (fields.get(name) for name in ("kind", "step", "wall"))
-    value = fields.get("value", math.nan)
-    if (
-        kind not in MARK_KINDS
-        or not isinstance(step, int)
-        or isinstance(step, bool)
-        or not isinstance(wall, float)
-        or not isinstance(value, int | float)
-    ):
-        raise FormatError("expected kind, step and time", who=who)
-    return Mark(next(k for k in MARK_KINDS if k == kind), step, wall, float(value))

@@ -322,7 +322,7 @@ class EvaluationModel:
         if record is None:
             # The list of runs has not been read since the training ended.
             return
-        if dict(record.notes.test) != dict(results.metrics):
+        if dict(record.test) != dict(results.metrics):
             try:
                 self._runs.set_test(name, dict(results.metrics))
             except StudioError as error:

@@ -273,12 +273,14 @@ class RunList:
             raise DataError("there is no such run any more", who=name)
         notes: RunNotes = replace(record.notes, **changes).checked()  # type: ignore[arg-type]
         write_notes(record.folder, notes)
-        self._records[name] = replace(record, notes=notes)
+        test = notes.test if "test" in changes else record.test
+        self._records[name] = replace(record, notes=notes, test=test)
         self.changed.emit()
 
     def _take(self, folder: Path, found: Sequence[RunRecord]) -> None:
         if folder == self._folder:
             self._records = {**self._records, **{record.name: record for record in found}}
+            self._follow_active()
             self.changed.emit()
 
     def _read(
@@ -325,11 +327,18 @@ class RunList:
 
     def _show_living(self) -> None:
         self._live = None
-        record = self._records.get(self.active)
-        if record is None or not self.training.is_busy:
-            return
-        self._records[record.name] = record.living(self.training.standing)
-        self.changed.emit()
+        if self._follow_active():
+            self.changed.emit()
+
+    def _follow_active(self) -> bool:
+        """Let the run under way stand in the list as it does now; whether there is one."""
+        record, curves = self._records.get(self.active), self.training.curves
+        standing = self.training.standing
+        # Before the first report nothing is known of it that its files do not say.
+        if record is None or curves is None or not self.training.is_busy or not standing.batches:
+            return False
+        self._records[record.name] = record.living(standing, curves)
+        return True
 
 
 def _with_newer_notes(
@@ -339,7 +348,7 @@ def _with_newer_notes(
     now, before = noted.get(record.name), known.get(record.name)
     if now is None or before is None or now.notes == before.notes:
         return record
-    return replace(record, notes=now.notes)
+    return replace(record, notes=now.notes, test=now.test)
 
 
 def _read_all(folder: Path, active: str, known: Mapping[str, RunRecord]) -> Iterator[RunRecord]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from studio.ui.models.held_out import SHARED_NAME, SHARED_PART
+from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs_records import RunRecord
 
 Kind: TypeAlias = Literal["text", "number", "share", "count", "duration", "date", "star"]
@@ -109,23 +108,18 @@ _AFTER = (
 def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
     """All columns there can be for some runs; those of metrics follow what the runs have.
 
-    Where all runs were validated on the part they are tested on, one column tells of that part:
-    the other is there at first only where it says something else.
+    A column means the same whatever runs there are.
     """
-    runs = tuple(runs)
-    validated = [run for run in runs if any(name.startswith("val_") for name in run.metrics)]
-    shared = bool(validated) and all(run.is_validated_on_test for run in validated)
     trained: dict[str, None] = {}
     tested: dict[str, None] = {}
     for run in runs:
         trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
-        tested.update(dict.fromkeys(run.notes.test))
-    measured = [_metric(name, shared) for name in sorted(trained, key=_metric_order)]
-    on_test = [
-        _test_metric(name, shared and all(_is_told(run, name) for run in runs))
-        for name in sorted(tested, key=_metric_order)
-    ]
-    return (*_BEFORE, *on_test, *measured, *_AFTER)
+        tested.update(dict.fromkeys(run.test))
+    # Validation first: a run that trains has it too.
+    columns = [(*_metric_order(name), 0, _metric(name)) for name in trained]
+    columns += [(*_metric_order(f"val_{name}"), 1, _test_metric(name)) for name in tested]
+    measured = [column for *_, column in sorted(columns, key=lambda each: each[:-1])]
+    return (*_BEFORE, *measured, *_AFTER)
 
 
 def is_share(metric: str) -> bool:
@@ -144,13 +138,7 @@ def _short(words: str) -> str:
     return words.replace("accuracy", "acc.")
 
 
-def _is_told(run: RunRecord, name: str) -> bool:
-    """Whether a metric on the test part is that of the last epoch, or was not measured."""
-    tested, last = run.notes.test.get(name), run.metrics.get(f"val_{name}")
-    return tested is None or (last is not None and math.isclose(tested, last, rel_tol=1e-4))
-
-
-def _metric(name: str, shared: bool) -> RunColumn:
+def _metric(name: str) -> RunColumn:
     plain = name.removeprefix("val_").replace("_", " ")
     short = _short(plain)
     kind: Kind = "share" if is_share(name) else "number"
@@ -161,23 +149,18 @@ def _metric(name: str, shared: bool) -> RunColumn:
             f"metric.{name}", short.capitalize(), kind, lambda run: run.metrics.get(name),
             f"{tip}, training part.", shown,
         )  # fmt: skip
-    title, part = f"Val. {short}", "validation part"
-    if shared:
-        # The measure most are looked for by has a heading that a narrow pane has room for.
-        short = "" if plain == "accuracy" else f" {short}"
-        title, part = f"{SHARED_NAME.capitalize()}{short}", SHARED_PART
     return RunColumn(
-        f"metric.{name}", title, kind, lambda run: run.metrics.get(name),
-        f"{tip}, {part}.", shown, _nothing if shared else _shared,
+        f"metric.{name}", f"Val. {short}", kind, lambda run: run.metrics.get(name),
+        f"{tip}, validation part.", shown, _shared,
     )  # fmt: skip
 
 
-def _test_metric(name: str, told: bool) -> RunColumn:
+def _test_metric(name: str) -> RunColumn:
     plain = name.replace("_", " ")
     return RunColumn(
         f"test.{name}", f"Test {_short(plain)}", "share" if is_share(name) else "number",
-        lambda run: run.notes.test.get(name), f"{plain.capitalize()} on the test part.",
-        shown=name != "loss" and not told, note=_shared,
+        lambda run: run.test.get(name), f"{plain.capitalize()} on the test part.",
+        shown=name != "loss", note=_shared,
     )  # fmt: skip
 
 

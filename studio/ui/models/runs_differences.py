@@ -97,7 +97,7 @@ def _results(run: RunRecord) -> dict[str, Value]:
         "epochs done": run.epochs,
         "time": run.seconds,
         **{name.replace("_", " "): value for name, value in run.metrics.items()},
-        **{f"test {name.replace('_', ' ')}": value for name, value in run.notes.test.items()},
+        **{f"test {name.replace('_', ' ')}": value for name, value in run.test.items()},
     }
 
 

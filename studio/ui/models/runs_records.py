@@ -13,9 +13,11 @@ from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
+from studio.engine.train.marks import MARKS, Mark, read_marks
 from studio.engine.train.project import Project
 from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
+from studio.ui.models.curves import RunCurves
 from studio.ui.models.held_out import is_shared_by
 from studio.ui.models.training_state import Standing
 
@@ -102,6 +104,8 @@ class RunRecord:
         metrics: the numbers of its last epoch.
         parameters: numbers the network saves, where known.
         has_weights: whether there is a checkpoint to use.
+        test: what it reached on the test part, when that was measured with its last weights.
+        marks: when it began, was continued and ended, and changes of its rate, in order.
         notes: what the user wrote about it.
         stamp: changes when its files do.
     """
@@ -120,6 +124,8 @@ class RunRecord:
     metrics: Mapping[str, float] = field(default_factory=dict)
     parameters: int | None = None
     has_weights: bool = False
+    test: Mapping[str, float] = field(default_factory=dict)
+    marks: tuple[Mark, ...] = ()
     notes: RunNotes = field(default_factory=RunNotes)
     stamp: tuple[int, ...] = ()
 
@@ -148,12 +154,17 @@ class RunRecord:
         """How it ended, as users read it."""
         return RUN_WORDS[self.state]
 
-    def living(self, standing: Standing) -> RunRecord:
-        """The same as it stands while it trains."""
-        done = max(0, standing.epoch - 1)
+    def living(self, standing: Standing, curves: RunCurves) -> RunRecord:
+        """The same as it stands while it trains.
+
+        Args:
+            standing: how far it is.
+            curves: what it has given so far.
+        """
         return replace(
-            self, state="running", reason="", epochs=done, steps=standing.steps,
-            seconds=standing.elapsed, metrics={**self.metrics, **standing.metrics},
+            self, state="running", reason="", epochs=standing.done, steps=standing.steps,
+            seconds=standing.elapsed, metrics={**curves.last_epoch, **standing.metrics}, test={},
+            marks=tuple(curves.marks), notes=replace(self.notes, test={}),
         )  # fmt: skip
 
 
@@ -174,7 +185,7 @@ def _started(name: str) -> datetime | None:
 
 def stamp_of(folder: RunFolder) -> tuple[int, ...]:
     """Times of the files a record is made of."""
-    files = ("settings.json", "summary.json", "metrics.jsonl", NOTES, "checkpoints")
+    files = ("settings.json", "summary.json", "metrics.jsonl", MARKS, NOTES, "checkpoints")
     found = []
     for name in files:
         try:
@@ -199,16 +210,23 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         parameters = project.graph.parameter_count()
     except StudioError as error:
         problem = str(error)
-    metrics = _numbers(summary.get("metrics"))
+    metrics, notes = _numbers(summary.get("metrics")), read_notes(folder)
+    test = _numbers(summary.get("test"))
     epochs = summary.get("epochs")
-    if not metrics or not isinstance(epochs, int):
+    state = _state(summary.get("state"), active)
+    is_over = state not in ("running", "unfinished")
+    if not is_over or not metrics or not isinstance(epochs, int):
+        # While it goes on, the summary tells of the part before.
         metrics, epochs = _last_epoch(folder)
+    if not is_over and "test" in summary:
+        # What was measured before it went on was measured with other weights.
+        notes, test = replace(notes, test={}), {}
     steps, seconds = summary.get("steps"), summary.get("seconds")
     return RunRecord(
         folder,
         project,
         problem,
-        _state(summary.get("state"), active),
+        state,
         _text(summary.get("reason")),
         _text(summary.get("device")),
         _text(summary.get("data_hash")),
@@ -219,7 +237,9 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         metrics,
         parameters,
         folder.has_result,
-        read_notes(folder),
+        test or notes.test,
+        tuple(read_marks(folder.path)),
+        notes,
         stamp,
     )
 
@@ -255,6 +275,13 @@ def write_notes(folder: RunFolder, notes: RunNotes) -> None:
         FormatError: the file cannot be written.
     """
     folder.write_json(NOTES, notes.checked().to_json())
+
+
+def forget_test(folder: RunFolder) -> None:
+    """A run goes on: what it reached on the test part was reached with other weights."""
+    notes = read_notes(folder)
+    if notes.test:
+        write_notes(folder, replace(notes, test={}))
 
 
 def _last_epoch(folder: RunFolder) -> tuple[dict[str, float], int]:

@@ -17,10 +17,12 @@ import numpy as np
 from studio.engine.core.errors import StudioError
 from studio.engine.train.callbacks.callback import Callback, Logs
 from studio.engine.train.control import State as ControlState
+from studio.engine.train.marks import BEGINNINGS, Mark
 from studio.engine.train.progress import Progress
+from studio.engine.train.runs import RunFolder
 from studio.engine.train.trainer import Trainer
-from studio.ui.models.curves import RATE, Mark, StepChunk
-from studio.ui.models.curves_recorded import append_mark
+from studio.ui.models.curves import RATE, StepChunk
+from studio.ui.models.runs_records import forget_test
 from studio.ui.models.series_axes import EpochSize
 from studio.ui.models.series_columns import Values
 from studio.ui.models.series_file import StepsHeader, StepsWriter
@@ -104,6 +106,7 @@ class TrainingRecorder(Callback):
         trainer.compiling.connect(self._compiling)
         trainer.said.connect(self._said)
         trainer.warned.connect(self._warned)
+        trainer.marked.connect(self._marked)
         trainer.control.changed.connect(self._state_changed)
 
     def close(self) -> None:
@@ -112,18 +115,6 @@ class TrainingRecorder(Callback):
         if self._writer is not None:
             self._write(self._writer.close)
             self._writer = None
-
-    def set_rate(self, rate: float | None) -> None:
-        """Change the learning rate (on the training thread, between two steps)."""
-        trainer = self._trainer
-        if trainer is None:
-            return
-        self._flush()
-        trainer.control.take_rate(rate)
-        loop = trainer.loop_or_none()
-        if loop is not None:
-            mark = Mark("learning_rate", loop.total_step, self._now(), loop.learning_rate)
-            self._mark(mark)
 
     # -- what callbacks hear --------------------------------------------------------------------
 
@@ -139,9 +130,7 @@ class TrainingRecorder(Callback):
         begun = Begun(size, self._metrics, self._done, self._now())
         self.news.append(begun)
         header = StepsHeader(self._metrics, size, begun.wall)
-        mark = Mark("restart" if self._done else "start", self._done, begun.wall)
         self._write(lambda: self._open(header))
-        self._write(lambda: append_mark(self._folder, mark))
         self._told()
 
     def on_epoch_begin(self, epoch: int) -> None:
@@ -174,6 +163,15 @@ class TrainingRecorder(Callback):
     def _compiling(self, done: int, total: int) -> None:
         self.news.append(Compiling(done, total))
         self._told()
+
+    def _marked(self, mark: Mark) -> None:
+        # The rates of the steps before are looked up before it is another.
+        self._flush()
+        if mark.kind == "restart":
+            self._write(lambda: forget_test(RunFolder(self._folder)))
+        if mark.kind not in BEGINNINGS:
+            self.news.append(mark)
+            self._told()
 
     def _said(self, text: str) -> None:
         self.news.append(Said(text))
@@ -234,11 +232,6 @@ class TrainingRecorder(Callback):
         if len(ends) == 1:
             return ends.pop()
         return np.array([rate(step) for step in range(first, done)])
-
-    def _mark(self, mark: Mark) -> None:
-        self.news.append(mark)
-        self._write(lambda: append_mark(self._folder, mark))
-        self._told()
 
     def _open(self, header: StepsHeader) -> None:
         self._writer = StepsWriter(self._folder, header)

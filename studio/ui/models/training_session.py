@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -11,11 +12,12 @@ from threading import Event, Lock
 from studio.engine.core.errors import InternalError, StudioError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
+from studio.engine.train.marks import Mark
 from studio.engine.train.progress import Progress
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.trainer import Trainer, TrainingResult
 from studio.ui.models.compilation_result import OpenData
-from studio.ui.models.curves import Mark, RunCurves, StepChunk
+from studio.ui.models.curves import RunCurves, StepChunk
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 from studio.ui.models.training_device import Device, LentContext
@@ -179,7 +181,7 @@ class TrainingSession:
         """Use another learning rate from the next step on."""
         prepared = self.prepared
         if prepared is not None and self.state in BUSY:
-            prepared.trainer.control.call(lambda: prepared.recorder.set_rate(rate))
+            prepared.trainer.control.set_learning_rate(rate)
 
     def run_moved(self, run: RunFolder) -> None:
         """The run's folder lies elsewhere now; not while it trains."""
@@ -283,7 +285,8 @@ class TrainingSession:
             curves.mark(news)
             if news.kind == "learning_rate":
                 # A training that stands still reports nothing else of it.
-                self.standing = replace(self.standing, learning_rate=news.value)
+                rate = made.trainer.learning_rate if math.isnan(news.value) else news.value
+                self.standing = replace(self.standing, learning_rate=rate)
         elif isinstance(news, Compiling):
             self.compiling, self.doing = news, "compiling kernels"
         elif isinstance(news, Said):

@@ -58,6 +58,7 @@ class Standing:
         elapsed: seconds of training.
         left: how long it will still take.
         counts_batches: an epoch takes long enough for its batches to be counted while it runs.
+        done: epochs that are done.
     """
 
     epoch: int = 0
@@ -73,6 +74,7 @@ class Standing:
     elapsed: float = 0.0
     left: TimeLeft = NO_TIME
     counts_batches: bool = True
+    done: int = 0
 
     @classmethod
     def of(cls, progress: Progress, *, counts_batches: bool) -> Standing:
@@ -91,6 +93,7 @@ class Standing:
             progress.elapsed,
             progress.left,
             counts_batches,
+            progress.epoch,
         )
 
 

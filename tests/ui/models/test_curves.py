@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import FormatError
+from studio.engine.train.marks import Mark, append_mark, read_marks
 from studio.engine.train.runs import RunFolder
-from studio.ui.models.curves import RATE, Mark, RunCurves, StepChunk
-from studio.ui.models.curves_recorded import append_mark, load_curves, read_marks
+from studio.ui.models.curves import RATE, RunCurves, StepChunk
+from studio.ui.models.curves_recorded import load_curves
 from studio.ui.models.series_axes import EpochSize
 from studio.ui.models.series_file import NAME, StepsHeader, StepsWriter, read_steps
 from tests.engine.train.small_tasks import project

@@ -106,8 +106,8 @@ def test_the_test_part_is_measured_when_a_training_has_ended(digits: TestBench) 
 def test_the_run_remembers_what_it_reached(digits: TestBench) -> None:
     results = digits.evaluation.results
     assert results is not None
-    digits.until(lambda: bool(digits.runs.runs) and bool(digits.runs.runs[0].notes.test))
-    assert digits.runs.runs[0].notes.test == pytest.approx(dict(results.metrics))
+    digits.until(lambda: bool(digits.runs.runs) and bool(digits.runs.runs[0].test))
+    assert digits.runs.runs[0].test == pytest.approx(dict(results.metrics))
 
 
 def test_logits_are_made_shares(tmp_path: Path, benches: list[TestBench]) -> None:

@@ -7,7 +7,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -87,8 +86,20 @@ def test_the_run_under_way_is_shown_as_it_stands(tmp_path: Path) -> None:
     bench.until(lambda: bool(bench.runs.runs) and bench.runs.runs[0].steps > 10)
     record = bench.runs.runs[0]
     assert record.word == "Training"
-    assert "loss" in record.metrics
+    bench.until(lambda: "val_loss" in bench.runs.runs[0].metrics)
+    assert {"loss", "accuracy", "val_accuracy"} <= set(bench.runs.runs[0].metrics)
     assert bench.runs.why_not_delete(record.name) == "it is being trained"
+    # While it stands still, reading the folder takes nothing away.
+    bench.model.pause()
+    bench.until_state("paused")
+    bench.runs.refresh()
+    bench.until(lambda: not bench.runs.is_loading)
+    standing, still = bench.model.standing, bench.runs.runs[0]
+    assert (still.steps, still.epochs) == (standing.steps, standing.done)
+    assert still.seconds == standing.elapsed
+    assert {"loss", "val_loss"} <= set(still.metrics)
+    assert {**still.metrics, **standing.metrics} == still.metrics
+    bench.model.start()
     assert bench.runs.delete(record.name) is None
     bench.model.stop()
     bench.until_state("stopped")
@@ -182,7 +193,7 @@ def test_notes_written_while_the_list_is_read_stay(
     assert is_read.wait(10)
     bench.runs.set_test(run.name, {"accuracy": 0.5})
     bench.listed(1)
-    assert bench.runs.runs[0].notes.test == {"accuracy": 0.5}
+    assert bench.runs.runs[0].test == {"accuracy": 0.5}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"star": 3}', '{"tags": "x"}', "{"])
@@ -258,28 +269,63 @@ def test_columns_follow_what_the_runs_measured(tmp_path: Path) -> None:
 def measured(folder: Path, validation: str, tested: float) -> RunRecord:
     run = written(folder, 0, validation=validation)
     metrics = {"loss": 0.5, "accuracy": 0.8, "val_loss": 0.4, "val_accuracy": 0.9}
-    run.write_summary({"state": "finished", "epochs": 2, "steps": 10, "metrics": metrics})
-    return replace(read_record(run), notes=RunNotes(test={"accuracy": tested, "loss": 0.4}))
+    summary = {"state": "finished", "epochs": 2, "steps": 10, "metrics": metrics}
+    run.write_summary({**summary, "test": {"accuracy": tested, "loss": 0.4}})
+    return read_record(run)
 
 
-def test_one_column_tells_of_a_part_that_is_validation_and_test(tmp_path: Path) -> None:
+def test_a_column_means_the_same_whatever_runs_there_are(tmp_path: Path) -> None:
     shared = measured(tmp_path / "shared", "held-out", 0.9)
-    found = {column.id: column for column in columns_of([shared])}
-    assert found["metric.val_accuracy"].title == "Held-out"
-    assert SHARED_PART in found["metric.val_accuracy"].tip
-    assert not found["test.accuracy"].shown
     apart = measured(tmp_path / "apart", "tail", 0.9)
-    for runs_there in ([apart], [apart, shared]):
+    untested = written(tmp_path / "untested", 3)
+    for runs_there in ([shared], [apart], [apart, shared, read_record(untested)]):
         found = {column.id: column for column in columns_of(runs_there)}
         assert found["metric.val_accuracy"].title == "Val. acc."
+        assert found["test.accuracy"].title == "Test acc."
+        # What a run that trains has too comes first.
+        assert list(found)[2:4] == ["metric.val_accuracy", "test.accuracy"]
         for column in (found["test.accuracy"], found["metric.val_accuracy"]):
             assert column.shown
             assert (column.note(shared), column.note(apart)) == (SHARED_PART, "")
 
 
-def test_what_was_tested_is_there_where_it_differs_from_the_last_epoch(tmp_path: Path) -> None:
-    columns = columns_of([measured(tmp_path, "held-out", 0.95)])
-    assert "test.accuracy" in [column.id for column in columns if column.shown]
+def test_what_the_command_line_measured_is_listed(bench: RunBench, tmp_path: Path) -> None:
+    record = measured(tmp_path, "held-out", 0.95)
+    assert dict(record.test) == {"accuracy": 0.95, "loss": 0.4}
+    column = next(c for c in columns_of([record]) if c.id == "test.accuracy")
+    assert column.value(record) == 0.95
+    # A run that goes on has other weights than those that were measured.
+    record.folder.write_summary({**record.folder.summary(), "state": "running", "test": {}})
+    assert dict(read_record(record.folder).test) == {}
+
+
+def test_a_run_that_goes_on_forgets_what_it_reached(bench: RunBench) -> None:
+    bench.runs.follow()
+    bench.train()
+    bench.listed(1)
+    name = bench.runs.runs[0].name
+    bench.runs.set_test(name, {"accuracy": 0.5})
+    assert dict(bench.runs.runs[0].test) == {"accuracy": 0.5}
+    bench.until(lambda: not bench.runs.is_loading)
+    bench.runs.refresh()
+    bench.until(lambda: not bench.runs.is_loading)
+    assert dict(bench.runs.runs[0].test) == {"accuracy": 0.5}
+    bench.model.go_on()
+    bench.until_state("finished")
+    bench.until(lambda: bench.runs.runs[0].epochs == 4 and not bench.runs.is_loading)
+    assert dict(bench.runs.runs[0].test) == {}
+    assert [mark.kind for mark in bench.runs.runs[0].marks] == [
+        "start", "finished", "restart", "finished",
+    ]  # fmt: skip
+
+
+def test_a_killed_run_that_had_gone_on_is_not_shown_as_it_was_before(tmp_path: Path) -> None:
+    run = written(tmp_path, 1)
+    run.append_metrics(2, {"loss": 0.125, "learning_rate": 0.1})
+    run.write_summary({**run.summary(), "state": "running"})
+    record = read_record(run)
+    assert record.state == "unfinished"
+    assert (record.epochs, record.metrics["loss"]) == (3, 0.125)
 
 
 @pytest.mark.parametrize(

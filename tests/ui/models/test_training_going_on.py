@@ -56,7 +56,7 @@ def test_a_finished_training_goes_on_for_as_many_epochs_again(bench: TrainingBen
     assert curves is not None
     assert len(curves.segments) == 1
     assert len(curves.segments[0].epochs["loss"]) == 6
-    assert [m.kind for m in curves.marks] == ["start", "restart"]
+    assert [m.kind for m in curves.marks] == ["start", "finished", "restart", "finished"]
     assert bench.model.run is not None
     assert bench.model.run.project().training.epochs == 6
     with pytest.raises(ParameterError, match="all 6 epochs are done"):

@@ -51,7 +51,8 @@ def test_what_is_recorded_is_what_was_shown(bench: TrainingBench) -> None:
     (run_found,) = list_runs(bench.document.project())
     assert run_found == run
     found = load_curves(run)
-    assert [m.kind for m in found.marks] == [m.kind for m in shown.marks] == ["start"]
+    kinds = ["start", "finished"]
+    assert [m.kind for m in found.marks] == [m.kind for m in shown.marks] == kinds
     for name in shown.metrics:
         mine, theirs = shown.segments[0].steps[name], found.segments[0].steps[name]
         np.testing.assert_array_equal(mine.values, theirs.values)

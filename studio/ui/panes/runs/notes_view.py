@@ -6,7 +6,12 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from studio.ui.kit import numbers, theme
+from studio.ui.kit.elided_label import ElidedLabel
+from studio.ui.models.runs_history import history_of, parts_of
 from studio.ui.models.runs_records import RunRecord
+
+_LINES = 8
+"""Lines there are for what happened to a run."""
 
 
 class NotesView(QWidget):
@@ -25,7 +30,13 @@ class NotesView(QWidget):
         super().__init__(parent)
         self.setObjectName("run_notes")
         self._run: RunRecord | None = None
+        self._title = ElidedLabel(self)
+        self._title.setObjectName("run_title")
+        strong = theme.font("ui")
+        strong.setBold(True)
+        self._title.setFont(strong)
         self._facts = QLabel(self)
+        self._facts.setObjectName("run_facts")
         self._facts.setWordWrap(True)
         self._facts.setProperty("role", "soft")
         self._facts.setFont(theme.font("small"))
@@ -41,6 +52,7 @@ class NotesView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(6)
+        column.addWidget(self._title)
         column.addWidget(self._facts)
         column.addWidget(self._tags)
         column.addWidget(self._text, 1)
@@ -68,7 +80,11 @@ class NotesView(QWidget):
             self._write()
         changed = self._run is None or self._run.name != run.name
         self._run = run
-        self._facts.setText(_facts(run, word))
+        self._title.set_text(run.title)
+        self._title.setToolTip(f"The run in the folder {run.name}")
+        history = history_of(run.marks, is_training=run.state == "running")
+        self._facts.setText("\n".join([_facts(run, word), *_shown(history)]))
+        self._facts.setToolTip("\n".join(history) if len(history) > _LINES else "")
         written = self._text.toPlainText()
         if (changed or not self._text.hasFocus()) and written != run.notes.text:
             self._text.setPlainText(run.notes.text)
@@ -89,6 +105,23 @@ class NotesView(QWidget):
             self.edited.emit(self._run.name, text, tags)
 
 
+def _shown(history: tuple[str, ...]) -> tuple[str, ...]:
+    """What happened last, and how much before."""
+    if len(history) <= _LINES:
+        return history
+    kept = history[1 - _LINES :]
+    return (f"{numbers.count(len(history) - len(kept))} changes before", *kept)
+
+
+def _time(run: RunRecord) -> str:
+    """How long it trained, and in how many parts where there are several."""
+    if run.seconds is None:
+        return ""
+    parts = parts_of(run.marks)
+    several = f" in {numbers.count(parts)} parts" if parts > 1 else ""
+    return f"{numbers.duration(run.seconds)}{several}"
+
+
 def _facts(run: RunRecord, word: str) -> str:
     lines = [run.problem or f"{word}. {run.reason}".rstrip(". ") + "."]
     if run.project is not None:
@@ -100,7 +133,7 @@ def _facts(run: RunRecord, word: str) -> str:
             f"{type(training.optimizer).__name__}, rate {rate}, batch {training.batch_size}, "
             f"seed {training.seed}"
         )
-    place = [run.device, "" if run.seconds is None else numbers.duration(run.seconds)]
+    place = [run.device, _time(run)]
     lines.append(", ".join(part for part in place if part))
     origin = [
         f"data {run.data_hash[:12]}" if run.data_hash else "",

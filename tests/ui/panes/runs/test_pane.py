@@ -76,9 +76,9 @@ def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trai
     assert [run.name for run in table.entries.rows] == [
         run.name for run in trainings.studio.runs.runs
     ]
-    trainings.until(lambda: bool(trainings.studio.runs.runs[0].notes.test))
+    trainings.until(lambda: bool(trainings.studio.runs.runs[0].test))
     newest = trainings.studio.runs.runs[0]
-    text = f"{100 * newest.notes.test['accuracy']:.3g}\u202f%"
+    text = f"{100 * newest.test['accuracy']:.3g}\u202f%"
     trainings.until(lambda: table.entries.place_of("test.accuracy") >= 0)
     place = table.entries.place_of("test.accuracy")
     trainings.until(lambda: table.entries.index(0, place).data() == text)
@@ -208,7 +208,7 @@ def test_the_last_measure_in_sight_is_seen_whole(three: RunsPane, qtbot: QtBot, 
         if not table.isColumnHidden(place):
             # What is cut begins under the fade that tells of it.
             assert left + width <= room or left >= room - FADE
-    first = next(p for p, each in enumerate(table.entries.columns) if each.title == "Held-out")
+    first = next(p for p, each in enumerate(table.entries.columns) if each.title == "Val. acc.")
     assert table.columnViewportPosition(first) < room
 
 
@@ -435,3 +435,41 @@ def test_when_the_last_run_is_deleted_the_one_before_it_goes_on(
     assert studio.training.run is not None
     assert studio.training.run.name == second
     assert studio.training.state == "finished"
+
+
+def test_details_name_the_run_and_tell_what_happened_to_it(
+    pane: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    training, runs = trainings.studio.training, trainings.studio.runs
+    trainings.settings(epochs=100_000)
+    training.start()
+    trainings.until(lambda: training.standing.steps > 20 and len(runs.runs) == 1)
+    training.set_learning_rate(0.0125)
+    trainings.until(lambda: training.standing.learning_rate == 0.0125)
+    training.stop()
+    trainings.until_state("stopped")
+    assert training.run is not None
+    training.resume_run(training.run, 100_000)
+    trainings.until_state("running")
+    training.stop()
+    trainings.until_state("stopped")
+    trainings.until(lambda: runs.runs[0].state == "stopped" and len(runs.runs[0].marks) == 5)
+    choose(pane, 0)
+    title, facts = pane.findChild(QLabel, "run_title"), pane.findChild(QLabel, "run_facts")
+    assert title.isVisible()
+    assert title.text() == runs.runs[0].title
+    lines = facts.text().splitlines()
+    marks = runs.runs[0].marks
+    assert [line.partition("  ")[2] for line in lines[-5:]] == [
+        "started",
+        f"learning rate 0.0125 from step {marks[1].step + 1:,}",
+        f"stopped after {marks[2].step:,} steps",
+        f"continued after {marks[2].step:,} steps",
+        f"stopped after {marks[4].step:,} steps",
+    ]
+    assert " in 2 parts" in facts.text()
+    seconds = runs.runs[0].seconds
+    assert seconds == training.run.summary()["seconds"]
+    assert seconds >= training.standing.elapsed - 1e-3
+    runs.rename(runs.runs[0].name, "the long one")
+    trainings.until(lambda: title.text() == "the long one")
