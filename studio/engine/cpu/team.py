@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from queue import SimpleQueue
@@ -35,80 +36,138 @@ def usable_threads() -> int:
 
 
 class _Round:
-    """Parts handed out together: who is still at work, and what went wrong."""
+    """Parts handed out together. Threads claim them one by one, in order."""
 
-    def __init__(self, waiting: int) -> None:
-        self.error: BaseException | None = None
-        self._waiting = waiting
+    def __init__(self, parts: Sequence[Run]) -> None:
+        self._unclaimed = deque(parts)
+        self._error: BaseException | None = None
         self._lock = threading.Lock()
-        self._done = threading.Lock()
-        self._done.acquire()
+        self._held = 0
+        self._closed = False
+        self._free = threading.Lock()
+        self._free.acquire()
 
-    def work(self, part: Run) -> None:
-        """Run a part on a thread of the team."""
+    def work(self) -> None:
+        """Claim parts and run them until none is left; called by the thread that began."""
+        while True:
+            try:
+                part = self._unclaimed.popleft()
+            except IndexError:
+                return
+            self._run(part)
+
+    def help(self) -> None:
+        """The same for any other thread: `close` waits for the parts it claimed."""
+        while True:
+            with self._lock:
+                try:
+                    part = self._unclaimed.popleft()
+                except IndexError:
+                    return
+                self._held += 1
+            self._run(part)
+            with self._lock:
+                self._held -= 1
+                awaited = self._closed and self._held == 0
+            if awaited:
+                self._free.release()
+
+    def _run(self, part: Run) -> None:
         try:
-            with np.errstate(all="ignore"):
-                part()
+            part()
         except BaseException as error:
-            self.error = error
-        with self._lock:
-            self._waiting -= 1
-            last = self._waiting == 0
-        if last:
-            self._done.release()
+            self._unclaimed.clear()
+            if self._error is None:
+                self._error = error
 
-    def wait(self) -> None:
-        """Until every part has ended."""
-        self._done.acquire()
+    def close(self) -> None:
+        """Let no further part begin, and wait for those that have begun."""
+        self._unclaimed.clear()
+        with self._lock:
+            self._closed = True
+            waiting = self._held > 0
+        if waiting:
+            self._free.acquire()
+
+    def raise_error(self) -> None:
+        """Raise the first error of a part, if there was one."""
+        if self._error is not None:
+            raise self._error
+
+
+class _Helper:
+    """A thread that works on the rounds of a team.
+
+    It is woken through a lock that it waits for, and only where it does wait: one that was woken
+    and got no core yet finds the latest round when it runs.
+    """
+
+    def __init__(self, team: Team, name: str) -> None:
+        self._team = team
+        self._invited = False
+        self._wake = threading.Lock()
+        self._wake.acquire()
+        self._started: SimpleQueue[ThreadClock | None] = SimpleQueue()
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
+        self.clock = self._started.get()
+
+    def invite(self) -> None:
+        """Wake the thread for the present round. Called by one thread at a time."""
+        if not self._invited:
+            self._invited = True
+            self._wake.release()
+
+    def _serve(self) -> None:
+        self._started.put(ThreadClock.of_this_thread())
+        with np.errstate(all="ignore"):
+            while True:
+                self._wake.acquire()
+                # Before the look at the round: a later one then wakes the thread again.
+                self._invited = False
+                present = self._team.present
+                if present is not None:
+                    present.help()
+                del present
 
 
 class Team:
-    """Threads that wait for parts of a kernel.
+    """Threads that share the parts of a kernel.
+
+    Each part is claimed by the thread that is free for it, so a thread on a core that other
+    processes use takes fewer, and the caller never waits for a thread that has not begun.
 
     Attributes:
         clocks: processor clocks of the helpers, where the system has such clocks.
+        present: the round that helpers may join.
     """
 
     def __init__(self, helpers: int) -> None:
         self._busy = threading.Lock()
-        self._jobs: SimpleQueue[tuple[_Round, Run]] = SimpleQueue()
-        self._clocks: SimpleQueue[ThreadClock | None] = SimpleQueue()
-        for number in range(helpers):
-            threading.Thread(
-                target=self._serve, name=f"{THREAD_NAME}-{number}", daemon=True
-            ).start()
-        found = [self._clocks.get() for _ in range(helpers)]
-        self.clocks = tuple(clock for clock in found if clock is not None)
+        self.present: _Round | None = None
+        self._helpers = [_Helper(self, f"{THREAD_NAME}-{number}") for number in range(helpers)]
+        self.clocks = tuple(h.clock for h in self._helpers if h.clock is not None)
 
     def run(self, parts: Sequence[Run]) -> None:
         """Run parts that do not touch each other's results; returns when all have ended.
 
-        The first runs on the calling thread. Where another caller has the team, all do, one after
-        another: the results are the same.
+        Which thread runs a part must not matter. After an error no further part begins, and the
+        first error is raised. Where another caller has the team, all parts run on the calling
+        thread, one after another: the results are the same.
         """
         if not self._busy.acquire(blocking=False):
             for part in parts:
                 part()
             return
+        present = self.present = _Round(parts)
         try:
-            together = _Round(len(parts) - 1)
-            for part in parts[1:]:
-                self._jobs.put((together, part))
-            try:
-                parts[0]()
-            finally:
-                together.wait()
+            for helper in self._helpers[: len(parts) - 1]:
+                helper.invite()
+            present.work()
         finally:
+            present.close()
+            self.present = None
             self._busy.release()
-        if together.error is not None:
-            raise together.error
-
-    def _serve(self) -> None:
-        self._clocks.put(ThreadClock.of_this_thread())
-        while True:
-            together, part = self._jobs.get()
-            together.work(part)
-            del together, part
+        present.raise_error()
 
 
 @cache
@@ -126,9 +185,49 @@ LIGHT_PASS = 2
 WORTH_FLOPS = 4_000_000
 """Operations from which it pays however small the operands."""
 
+MOST_PARTS = 4
+"""Parts for each thread at most."""
+
+PART_ELEMENTS = 1 << 18
+"""Elements of a part from which further parts cost little beside it."""
+
+PART_FLOPS = 32_000_000
+"""Operations of such a part of a matrix product: some hundred microseconds."""
+
+
+DEARER = 2
+"""How much larger a part is where each part does something again, as treating filters."""
+
+
+def parts_of(threads: int, work: int, least: int) -> int:
+    """How many parts so many threads make of some work: as many of the least size as it has.
+
+    It depends on nothing else, so that sums over parts have the same bits on every run.
+    """
+    if threads == 1:
+        return 1
+    return max(threads, min(most_parts(threads), work // least))
+
+
+def most_parts(threads: int) -> int:
+    """How many parts so many threads make of anything at most."""
+    return 1 if threads == 1 else threads * MOST_PARTS
+
+
+def product_shares(threads: int, flops: int) -> int:
+    """Into how many parts a matrix product is cut; one where sharing does not pay."""
+    return parts_of(threads, flops, PART_FLOPS) if flops >= WORTH_FLOPS else 1
+
+
+def element_shares(threads: int, elements: int, dearer: int = 1) -> int:
+    """Into how many parts work on so many elements is cut; one where sharing does not pay."""
+    if elements < WORTH_ELEMENTS:
+        return 1
+    return parts_of(threads, elements, dearer * PART_ELEMENTS)
+
 
 def cut_steps(length: int, count: int, step: int) -> list[slice]:
-    """Slices of a side for each thread, of whole steps but for the last; at most ``count``."""
+    """Slices of a side for each part, of whole steps but for the last; at most ``count``."""
     steps = -(-length // step)
     count = max(1, min(count, steps))
     ends = [min(length, round(i * steps / count) * step) for i in range(count + 1)]
@@ -136,7 +235,7 @@ def cut_steps(length: int, count: int, step: int) -> list[slice]:
 
 
 def cut_evenly(length: int, threads: int, elements: int, light: bool = False) -> list[range]:
-    """Runs of indices for each thread; one run where sharing does not pay.
+    """Runs of indices, one for each part; one run where sharing does not pay.
 
     Args:
         length: how many there are to deal out.
@@ -144,8 +243,8 @@ def cut_evenly(length: int, threads: int, elements: int, light: bool = False) ->
         elements: elements worked on in all.
         light: whether that is one pass bound by memory.
     """
-    worth = WORTH_ELEMENTS * LIGHT_PASS if light else WORTH_ELEMENTS
-    count = 1 if elements < worth else max(1, min(threads, length))
+    shares = element_shares(threads, elements // LIGHT_PASS if light else elements)
+    count = max(1, min(shares, length))
     cuts = [round(i * length / count) for i in range(count + 1)]
     return [range(cuts[i], cuts[i + 1]) for i in range(count)]
 

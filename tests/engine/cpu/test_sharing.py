@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.compiled.toolchain import has_compiler
 from studio.engine.cpu.means import NUMPY_ALONE, Means
-from studio.engine.cpu.team import Team, cut_evenly
+from studio.engine.cpu.team import (
+    PART_ELEMENTS,
+    WORTH_ELEMENTS,
+    Team,
+    _Helper,
+    _Round,
+    cut_evenly,
+    most_parts,
+)
 from studio.engine.layers.activation_layers import ReLU
 from studio.engine.layers.convolution import Conv2D, DepthwiseConv2D
 from studio.engine.layers.dense import Dense
@@ -90,6 +99,13 @@ def trained(means: Means) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray
     return weights, losses, answer
 
 
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut everything into many parts; the single picture too, by bands."""
+    monkeypatch.setattr("studio.engine.cpu.team.WORTH_ELEMENTS", 64)
+    monkeypatch.setattr("studio.engine.cpu.team.PART_ELEMENTS", 512)
+    monkeypatch.setattr("studio.engine.cpu.team.PART_FLOPS", 4096)
+
+
 @pytest.fixture(scope="module")
 def alone() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     return trained(NUMPY_ALONE)
@@ -100,8 +116,7 @@ def alone() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
 def test_shared_kernels_train_as_one_thread_does(
     alone, threads: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # So that the single picture is shared too, by bands.
-    monkeypatch.setattr("studio.engine.cpu.team.WORTH_ELEMENTS", 64)
+    small_parts(monkeypatch)
     weights, losses, answer = trained(Means(threads, compiled and has_compiler()))
     np.testing.assert_allclose(losses, alone[1], rtol=2e-5)
     np.testing.assert_allclose(answer, alone[2], atol=1e-3)
@@ -115,44 +130,69 @@ def test_shared_kernels_give_the_same_bits_every_time() -> None:
     assert all(first[0][n].tobytes() == second[0][n].tobytes() for n in first[0])
 
 
-def test_every_part_runs_once_and_errors_come_back() -> None:
-    team, seen, lock = Team(2), [], threading.Lock()
-
-    def part(number: int) -> None:
-        with lock:
-            seen.append(number)
-
-    team.run([lambda n=n: part(n) for n in range(7)])
-    assert sorted(seen) == list(range(7))
-
-    def breaks() -> None:
-        raise ValueError("part 3")
-
-    with pytest.raises(ValueError, match="part 3"):
-        team.run([lambda: part(0), breaks])
-    team.run([lambda: part(8), lambda: part(9)])
-    assert {8, 9} <= set(seen)
+def bits(means: Means) -> list[bytes]:
+    """Every weight, loss and output after a few steps."""
+    weights, losses, answer = trained(means)
+    return [
+        *(weights[name].tobytes() for name in sorted(weights)),
+        losses.tobytes(),
+        answer.tobytes(),
+    ]
 
 
-def test_a_busy_team_is_not_waited_for() -> None:
-    team, entered, leave, seen = Team(1), threading.Event(), threading.Event(), []
+def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small_parts(monkeypatch)
+    team = Team(1)
+    monkeypatch.setattr("studio.engine.cpu.team.shared_team", lambda: team)
+    means = Means(2, has_compiler())
+    ran: dict[str, int] = {"caller": 0, "helper": 0}
+    work, help_ = _Round.work, _Round.help
+    arrived = threading.Event()
 
-    def wait() -> None:
-        entered.set()
-        leave.wait(10)
+    def counted(who: str, claim: Callable[[_Round], None]) -> Callable[[_Round], None]:
+        def run(self: _Round) -> None:
+            before = len(self._unclaimed)
+            claim(self)
+            ran[who] += before
 
-    other = threading.Thread(target=team.run, args=([wait, wait],))
-    other.start()
-    assert entered.wait(10)
-    team.run([lambda: seen.append(1), lambda: seen.append(2)])
-    assert seen == [1, 2]
-    leave.set()
-    other.join(10)
+        return run
+
+    # No helper ever gets a core: the caller runs everything.
+    with monkeypatch.context() as patch:
+        patch.setattr(_Helper, "invite", lambda self: None)
+        patch.setattr(_Round, "help", counted("helper", help_))
+        by_caller = bits(means)
+        assert ran["helper"] == 0
+
+    # The caller is late: the helper runs everything.
+    def late(self: _Round) -> None:
+        assert arrived.wait(60)
+        arrived.clear()
+        assert not self._unclaimed
+        work(self)
+
+    def all_of_it(self: _Round) -> None:
+        counted("helper", help_)(self)
+        arrived.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Round, "work", late)
+        patch.setattr(_Round, "help", all_of_it)
+        by_helper = bits(means)
+        assert ran["helper"] > 100
+
+    # Both, as it comes.
+    assert by_caller == by_helper == bits(means)
 
 
 @pytest.mark.parametrize(("length", "threads"), [(1, 4), (7, 3), (8, 8), (100, 1), (3, 8)])
 def test_cuts_cover_everything_once(length: int, threads: int) -> None:
-    cuts = cut_evenly(length, threads, 1 << 20)
-    assert [i for cut in cuts for i in cut] == list(range(length))
-    assert len(cuts) == min(length, threads)
+    few = cut_evenly(length, threads, WORTH_ELEMENTS)
+    many = cut_evenly(length, threads, most_parts(threads) * PART_ELEMENTS)
+    for cuts in (few, many):
+        assert [i for cut in cuts for i in cut] == list(range(length))
+    assert len(few) == min(length, threads)
+    assert len(many) == min(length, most_parts(threads))
     assert len(cut_evenly(length, threads, 10)) == 1
