@@ -216,20 +216,32 @@ def _trainer(
     return step, lambda: kept["loss"]
 
 
-def infer_rows(work: Workload, batch: int, device: str, steps: int) -> list[Row]:
-    """Inference times: eager, and CUDA graph where there is CUDA."""
+def eager_step(work: Workload, batch: int, device: str) -> Callable[[], None]:
+    """One step of a workload, run eagerly: training where it has an optimiser, else inference."""
+    return (
+        _trainer(work, batch, device, "eager")[0] if work.optimizer else _infer(work, batch, device)
+    )
+
+
+def _infer(work: Workload, batch: int, device: str) -> Callable[[], None]:
     layers = TorchLayers(start(work), device)
     x = _input(data(work, batch)[0], device)
+    kept: dict[str, torch.Tensor] = {}
+
+    @torch.no_grad()
+    def step() -> None:
+        layers.restart()
+        kept["y"] = work.network(layers, x)
+
+    step()  # makes the running statistics
+    layers.training = False
+    return step
+
+
+def infer_rows(work: Workload, batch: int, device: str, steps: int) -> list[Row]:
+    """Inference times: eager, and CUDA graph where there is CUDA."""
+    step = _infer(work, batch, device)
     with torch.no_grad():
-        layers.training = True
-        work.network(layers, x)  # makes the running statistics
-        layers.training = False
-        kept: dict[str, torch.Tensor] = {}
-
-        def step() -> None:
-            layers.restart()
-            kept["y"] = work.network(layers, x)
-
         runs = {"eager": step}
         if device == "cuda":
             graph = torch.cuda.CUDAGraph()
