@@ -17,7 +17,7 @@ from benchmarks.ours import network_of, ready_to_train
 from benchmarks.timing import Timing, enough_steps, machine, measure
 from benchmarks.workloads import WORKLOADS
 from studio.engine.profiler.events import Profile
-from studio.engine.profiler.totals import FROM_CACHES, is_from_caches, kernel_totals
+from studio.engine.profiler.totals import kernel_totals, raised_peaks
 from studio.engine.runtime.backend import Backend, Executable
 from studio.engine.runtime.peaks import measure_peaks
 from studio.engine.train.devices import open_backend
@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for case in (options.cases or _CASES[options.backend]).split(","):
             word, batch = case.split(":")
             profile, step = profiled(opened.backend, word, int(batch))
+            peaks = raised_peaks(profile, peaks)
             rows = kernel_totals(profile, peaks)
             print(f"\n### {word}, batch {batch}: a step takes {step.median_ms * 1e3:,.0f} µs; "
                   f"one after another {sum(r.median_us for r in rows):,.0f} µs in "
@@ -59,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"| {row.mnemonic} | {', '.join(row.owners)[:_MOST_OWNERS]} | "
                       f"{row.median_us:.1f} | {row.share:.1%} | {row.gflops:,.0f} | "
                       f"{row.gbytes:,.0f} | {row.bound} | {row.peak_share or 0:.0%} |")  # fmt: skip
-            if any(is_from_caches(r.bound, r.peak_share) for r in rows[: options.top]):
-                print(f"\nMore than 100 % of the peak: {FROM_CACHES}.")
+            if peaks.doubt:
+                print(f"\nThe peaks are in doubt: {peaks.doubt}.")
     return 0
 
 

@@ -1,28 +1,9 @@
-"""How much other processes use the machine meanwhile, and how long a thread waits for its turn."""
+"""How long a thread waits for its turn."""
 
 from __future__ import annotations
 
-import os
 import threading
-import time
 from pathlib import Path
-
-_STAT = Path("/proc/stat")
-
-
-class OtherLoad:
-    """Processor seconds of other processes since it was made, per second; 0 where unknown."""
-
-    def __init__(self) -> None:
-        self._begun = time.perf_counter()
-        self._all, self._own = _all_busy(), _own_busy()
-
-    @property
-    def cores(self) -> float:
-        """Cores that others used on average."""
-        passed = time.perf_counter() - self._begun
-        others = (_all_busy() - self._all) - (_own_busy() - self._own)
-        return max(0.0, others / passed) if passed and _STAT.exists() else 0.0
 
 
 class TurnClock:
@@ -37,16 +18,3 @@ class TurnClock:
         if not self._file.exists():
             return 0.0
         return int(self._file.read_text().split()[1]) * 1e-9
-
-
-def _all_busy() -> float:
-    if not _STAT.exists():
-        return 0.0
-    ticks = [int(each) for each in _STAT.read_text().splitlines()[0].split()[1:9]]
-    # user, nice, system, idle, iowait, irq, softirq, steal: all but idle and waiting for disks.
-    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
-
-
-def _own_busy() -> float:
-    found = os.times()
-    return found.user + found.system

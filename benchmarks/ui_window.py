@@ -10,8 +10,9 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from benchmarks.ui_load import OtherLoad, TurnClock
+from benchmarks.ui_load import TurnClock
 from benchmarks.ui_probes import EpochClock, LatencyProbe, PaintProbe, Phase
+from studio.engine.profiler.other_load import OtherLoad
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.trainer import Trainer

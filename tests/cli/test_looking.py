@@ -85,17 +85,21 @@ def test_profile_goes_by_medians_where_one_call_was_held_up(
     assert [k["mean_us"] for k in kernels] == [40.0, 4000.0]
 
 
-@pytest.mark.parametrize(("gbytes", "explained"), [(1e-4, True), (1e6, False)])
-def test_profile_explains_shares_above_the_peak(
+@pytest.mark.parametrize(("gbytes", "doubtful"), [(1e-4, True), (1e9, False)])
+def test_profile_raises_a_peak_that_kernels_are_above_and_says_so(
     glassbox: Callable[..., Answer],
     monkeypatch: pytest.MonkeyPatch,
     gbytes: float,
-    explained: bool,
+    doubtful: bool,
 ) -> None:
     monkeypatch.setattr(profiling, "measure_peaks", lambda *_: Peaks(1e6, gbytes))
-    out = glassbox("profile", MLP, "--backend", "cpu", "--steps", 1, "--roofline").out
-    legend = "more than 100% of the peak: above the peak of memory: served by caches"
-    assert (legend in out) == explained
+    words = ("profile", MLP, "--backend", "cpu", "--steps", 5, "--roofline")
+    assert ("the peak is in doubt: " in glassbox(*words).out) == doubtful
+    found = glassbox(*words, "--json").json
+    shares = [k["peak_share"] for k in found["kernels"] if k["peak_share"] is not None]
+    assert shares
+    assert max(shares) <= 1.0
+    assert bool(found["peaks"]["doubt"]) == doubtful
 
 
 @pytest.mark.gl

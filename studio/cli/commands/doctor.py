@@ -99,6 +99,7 @@ def _cpu_speed() -> dict[str, Any]:
         "blas": f"{library.get('name', 'unknown')} {library.get('version', '')}".strip(),
         "matrix product, GFLOP/s": round(peaks.gflops, 1),
         "copy, GB/s": round(peaks.gbytes, 1),
+        **({"in doubt": peaks.doubt} if peaks.doubt else {}),
     }
 
 

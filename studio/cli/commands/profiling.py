@@ -13,12 +13,11 @@ from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.totals import (
-    FROM_CACHES,
     KernelTotal,
     Peaks,
     group_totals,
-    is_from_caches,
     kernel_totals,
+    raised_peaks,
 )
 from studio.engine.profiler.trace import chrome_trace
 from studio.engine.runtime.peaks import measure_peaks
@@ -53,6 +52,8 @@ def profile(
             memory = device.backend.memory()
         # Afterwards, since what measuring takes is no memory of the step.
         peaks = measure_peaks(device.backend, 128 if software else 1024) if roofline else None
+    if peaks is not None:
+        peaks = raised_peaks(found, peaks)
     if trace is not None:
         write_atomic(trace, chrome_trace(found).encode("utf-8"))
     totals = kernel_totals(found, peaks)
@@ -97,6 +98,8 @@ def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks |
     if peaks is not None:
         columns += ["bound", "of peak"]
         console.say(f"measured peak: {peaks.gflops:.0f} GFLOP/s, {peaks.gbytes:.0f} GB/s")
+        if peaks.doubt:
+            console.say(f"the peak is in doubt: {peaks.doubt}")
     rows = []
     for t in totals:
         row = [
@@ -110,9 +113,7 @@ def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks |
             f"{t.gflops:.1f}",
             f"{t.gbytes:.1f}",
         ]
-        if t.peak_share is not None:
-            row += [t.bound, f"{t.peak_share:.0%}"]
+        if peaks is not None:
+            row += [t.bound, "" if t.peak_share is None else f"{t.peak_share:.0%}"]
         rows.append(row)
     console.table(columns, rows, right=(0, 5, 6, 7, 8, 10))
-    if any(is_from_caches(t.bound, t.peak_share) for t in totals):
-        console.say(f"more than 100% of the peak: {FROM_CACHES}")

@@ -17,10 +17,10 @@ from studio.engine.profiler.events import KernelEvent, Profile
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-FROM_CACHES = "above the peak of memory: served by caches"
-"""What is said of a kernel that moves more than memory can."""
-_WHOLE = 1.005
-"""The share that is shown as more than 100 %."""
+SHORT_US = 1.0
+"""A call that is shorter tells more of the clock than of the kernel: no peak is judged by it."""
+CALLS_THAT_RAISE = 3
+"""Calls of a kernel above a roof that show the roof to be too low."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,12 @@ class Peaks:
     Attributes:
         gflops: arithmetic, 10⁹ operations per second (a large matrix product).
         gbytes: memory traffic, 10⁹ bytes per second read and written (a large copy).
+        doubt: why they may be wrong, as one clause; empty where there is no doubt.
     """
 
     gflops: float
     gbytes: float
+    doubt: str = ""
 
     def limit(self, flops: float, traffic_bytes: float) -> tuple[str, float]:
         """``arithmetic`` or ``memory``, and the seconds that this many of either take at least.
@@ -46,6 +48,26 @@ class Peaks:
         by_memory = traffic_bytes / (self.gbytes * 1e9)
         bound = "arithmetic" if by_arithmetic > by_memory else "memory"
         return bound, max(by_arithmetic, by_memory)
+
+    def raised_by(self, name: str, calls_us: npt.ArrayLike, flops: float, traffic: float) -> Peaks:
+        """These peaks, or higher ones where a kernel has shown them to be too low.
+
+        Args:
+            name: of the kernel, for the doubt.
+            calls_us: microseconds that each call took.
+            flops: operations of a call.
+            traffic: bytes that a call reads and writes.
+        """
+        times = np.sort(np.asarray(calls_us, np.float64))
+        times = times[times >= SHORT_US]
+        least_us = self.limit(flops, traffic)[1] * 1e6
+        if np.count_nonzero(times < least_us) < CALLS_THAT_RAISE:
+            return self
+        # A single call may be a slip of the clock; what a call usually takes is none.
+        seconds = float(min(times[CALLS_THAT_RAISE - 1], usual_times(times))) * 1e-6
+        gflops = max(self.gflops, flops / seconds * 1e-9)
+        gbytes = max(self.gbytes, traffic / seconds * 1e-9)
+        return Peaks(gflops, gbytes, f"{name} was faster than measured")
 
 
 @dataclass(frozen=True)
@@ -66,8 +88,7 @@ class KernelTotal:
         gbytes: 10⁹ bytes per second reached.
         bound: what limits it by the roofline model, ``arithmetic`` or ``memory``; empty without
             peaks.
-        peak_share: part of that limit reached, 0 to 1 (or above, from caches); None without
-            peaks.
+        peak_share: part of that limit reached, 0 to 1; None where `share_of_peak` knows none.
     """
 
     section: str
@@ -85,11 +106,6 @@ class KernelTotal:
     peak_share: float | None = None
 
 
-def is_from_caches(bound: str, share: float | None) -> bool:
-    """Whether a kernel of that bound and share of its peak moves more than memory can."""
-    return bound == "memory" and share is not None and share >= _WHOLE
-
-
 @dataclass(frozen=True)
 class GroupTotal:
     """Time of all kernels that share a layer, a section or a mnemonic.
@@ -103,6 +119,31 @@ class GroupTotal:
     name: str
     step_us: float
     share: float
+
+
+def share_of_peak(least_us: float, taken_us: float) -> float | None:
+    """The part of its limit that a kernel reaches, 0 to 1.
+
+    None where it cannot be told: the call is too short for the clock, or was above a roof that too
+    few calls have raised yet.
+
+    Args:
+        least_us: microseconds that the peaks allow.
+        taken_us: microseconds that it usually takes.
+    """
+    if taken_us < SHORT_US or least_us > taken_us * (1 + 1e-9):
+        return None
+    return min(1.0, least_us / taken_us)
+
+
+def raised_peaks(profile: Profile, peaks: Peaks) -> Peaks:
+    """The peaks, raised by the kernels of a profile that were above them."""
+    for events, _ in _kernels(profile):
+        first = events[0]
+        name = f"{first.mnemonic} ({', '.join(first.owners)})"
+        times = [event.duration_us for event in events]
+        peaks = peaks.raised_by(name, times, first.flops, first.traffic_bytes)
+    return peaks
 
 
 def usual_times(times: npt.ArrayLike) -> Floats:
@@ -149,7 +190,7 @@ def _total(
     bound, share = "", None
     if peaks is not None:
         bound, least = peaks.limit(first.flops, first.traffic_bytes)
-        share = least / seconds
+        share = share_of_peak(least * 1e6, usual)
     return KernelTotal(
         section=first.section,
         index=first.index,

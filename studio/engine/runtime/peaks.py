@@ -3,11 +3,15 @@
 A GPU is measured otherwise than a processor: its clock sinks while it waits, its caches hold what a
 small copy moves, and the host's wait for it counts in a short run. So there the programs grow until
 a run is long, both are run until neither gets any faster, and only then is time taken.
+
+A peak is the median of five measurements, each taken while no other program had the processor.
+Where there are no five such, the peaks say that they are in doubt.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -20,6 +24,7 @@ from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.linear import MatMul
 from studio.engine.isa.ops.move import Copy
 from studio.engine.isa.program import Program
+from studio.engine.profiler.other_load import OtherLoad
 from studio.engine.profiler.steady_work import SteadyWork
 from studio.engine.profiler.totals import Peaks
 from studio.engine.runtime.backend import Backend, Executable
@@ -41,23 +46,30 @@ STEADY = 0.99
 """A block that takes this much of the best before it, or less, was still getting faster."""
 _STILL_BLOCKS = 4
 _BLOCK_SECONDS = 0.02
-_REPEATS = 5
+_MEASURED_SECONDS = 0.1
 _RUNS = 4
+MEASUREMENTS = 5
+"""Undisturbed measurements of which the median is taken."""
+TRIES = 15
+"""Measurements made at most to find them."""
+DISTURBED = 0.2
+"""Cores that others use on average from which on a measurement on the processor does not count."""
+DOUBT = "other programs used the processor while the peaks were measured"
 
 
 def measure_peaks(backend: Backend, side: int = 1024, copy_rows: int = 4096) -> Peaks:
     """Arithmetic peak of a ``side``³ matrix product and traffic peak of a copy of 1024-wide rows.
 
-    A GPU chooses its own sizes and takes about a second; on a CPU it takes well under one. Choose
-    smaller sizes on a software renderer.
+    A GPU chooses its own sizes; it takes about two seconds. Choose smaller sizes on a software
+    renderer.
     """
     if is_gpu(backend):
         return _gpu_peaks(backend)
     with _opened(backend, _product(side), side) as executable:
-        product = _seconds(executable)
+        product, calm = _undisturbed(executable)
     with _opened(backend, _copy(), copy_rows) as executable:
-        copied = _seconds(executable)
-    return _peaks(side, product, copy_rows, copied)
+        copied, as_calm = _undisturbed(executable)
+    return _peaks(side, product, copy_rows, copied, "" if calm and as_calm else DOUBT)
 
 
 def is_gpu(backend: Backend) -> bool:
@@ -65,8 +77,8 @@ def is_gpu(backend: Backend) -> bool:
     return backend.name == "gl" and not backend.device.endswith("(software)")
 
 
-def _peaks(side: int, product: float, rows: int, copied: float) -> Peaks:
-    return Peaks(2e-9 * side**3 / product, 2 * 4e-9 * rows * WIDE / copied)
+def _peaks(side: int, product: float, rows: int, copied: float, doubt: str = "") -> Peaks:
+    return Peaks(2e-9 * side**3 / product, 2 * 4e-9 * rows * WIDE / copied, doubt)
 
 
 def _product(side: int) -> Program:
@@ -103,11 +115,23 @@ def _opened(
         session.close()
 
 
-def _seconds(executable: Executable) -> float:
-    """Seconds a run takes at best."""
-    executable.run(2)
-    executable.finish()
-    return min(_block(executable, _RUNS) for _ in range(_REPEATS)) / _RUNS
+def _undisturbed(executable: Executable) -> tuple[float, bool]:
+    """Seconds a run takes, and whether enough measurements were undisturbed.
+
+    Others only make a run slower: where too few measurements are undisturbed, the fastest count.
+    """
+    _block(executable, 2)
+    runs = _runs_for(executable, _MEASURED_SECONDS)
+    calm: list[float] = []
+    every: list[float] = []
+    while len(calm) < MEASUREMENTS and len(every) < TRIES:
+        load = OtherLoad()
+        every.append(_block(executable, runs) / runs)
+        if load.cores <= DISTURBED:
+            calm.append(every[-1])
+    if len(calm) == MEASUREMENTS:
+        return statistics.median(calm), True
+    return statistics.median(sorted(every)[:MEASUREMENTS]), False
 
 
 def _block(executable: Executable, runs: int) -> float:
@@ -128,7 +152,7 @@ def _gpu_peaks(backend: Backend) -> Peaks:
         rows = _largest(backend, ROWS, _opened_copy, 1)
         with _opened_copy(backend, rows) as copy:
             _warm((product, copy))
-            return _peaks(side, _best(product), rows, _best(copy))
+            return _peaks(side, _steady(product), rows, _steady(copy))
 
 
 def _opened_product(backend: Backend, side: int) -> AbstractContextManager[Executable]:
@@ -171,9 +195,9 @@ def _largest(
     return found
 
 
-def _runs_for(executable: Executable) -> int:
-    """Runs by which the beginning and the end of a block do not count."""
-    return max(2, math.ceil(_BLOCK_SECONDS / max(_block(executable, 1), 1e-6)))
+def _runs_for(executable: Executable, seconds: float = _BLOCK_SECONDS) -> int:
+    """Runs that take about so many seconds, by which beginning and end of a block do not count."""
+    return max(2, math.ceil(seconds / max(_block(executable, 1), 1e-6)))
 
 
 def _warm(executables: Sequence[Executable]) -> None:
@@ -194,7 +218,7 @@ def _warm(executables: Sequence[Executable]) -> None:
         work.add(time.perf_counter(), whole)
 
 
-def _best(executable: Executable) -> float:
-    """Seconds a run takes at best, the clock being high."""
+def _steady(executable: Executable) -> float:
+    """Seconds a run takes, the clock being high."""
     runs = _runs_for(executable)
-    return min(_block(executable, runs) for _ in range(_REPEATS)) / runs
+    return statistics.median(_block(executable, runs) for _ in range(MEASUREMENTS)) / runs

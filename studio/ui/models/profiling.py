@@ -378,14 +378,29 @@ class ProfilingModel:
         if self._sampler is None or self._measured is None:
             return
         restless = self._settling is not None
-        if self._measured.add(self._sampler.take(), restless=restless) and not self._is_frozen:
+        if not self._measured.add(self._sampler.take(), restless=restless):
+            return
+        self._raise_peaks()
+        if not self._is_frozen:
             self.changed.emit()
+
+    def _raise_peaks(self) -> None:
+        """A kernel that is faster than the peaks shows that they are too low."""
+        found = self._measured
+        if found is None or found.times is None:
+            return
+        subject = found.subject
+        known = self.peaks_store.find(subject.fingerprint)
+        raised = None if known is None else found.times.raise_peaks(known)
+        if raised is not None and raised != known:
+            self.peaks_store.keep(subject.fingerprint, subject.device, raised)
 
     def _dry_run_done(self, found: DryRun) -> None:
         self._running = None
         self.dry_run_seconds = found.seconds
         self._measured = Measurement(found.subject)
         self._measured.add(found.windows)
+        self._raise_peaks()
         self._is_frozen, self._frozen = False, None
         self.state_changed.emit()
         self.changed.emit()
@@ -404,6 +419,7 @@ class ProfilingModel:
 
     def _peaks_done(self, _: None) -> None:
         self._running = None
+        self._raise_peaks()
         self.state_changed.emit()
         self.changed.emit()
 

@@ -53,7 +53,7 @@ COLUMNS: tuple[Column, ...] = (
            "line", lambda r: r.mean_us, width=9, roomy=True),
     Column("calls", "Calls", "How often it was measured.", "count", lambda r: r.calls, width=7),
     Column("total", "Total ms", "Time of all measured calls.", "time_ms", lambda r: r.total_ms),
-    Column("median", "Median µs", "Half of the latest 512 calls took less: what one usually takes.",
+    Column("median", "Median µs", "Half of the latest 512 calls took less: its usual time.",
            "time_us", lambda r: r.median_us, shown=True, width=9),
     Column("mean", "Mean µs", "Mean time of a call; a few slow ones raise it.", "time_us",
            lambda r: r.mean_us, width=9),
@@ -63,7 +63,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("max", "Max µs", "Longest call.", "time_us", lambda r: r.max_us),
     Column("share", "Share", "Part of what all kernels usually take.", "share",
            lambda r: r.share, shown=True, width=7),
-    Column("wasted", "Wasted µs", "Time of a step beyond what the device's peaks allow.",
+    Column("wasted", "Wasted µs", "Time of a call beyond what the device's peaks allow.",
            "time_us", lambda r: r.wasted_us, width=9, roomy=True),
     Column("bytes", "Bytes", "Bytes a call reads and writes, by the instruction's own formula.",
            "bytes", lambda r: r.traffic_bytes),
@@ -71,9 +71,8 @@ COLUMNS: tuple[Column, ...] = (
            lambda r: r.flops),
     Column("gbytes", "GB/s", "Bytes moved in a second.", "number", lambda r: r.gbytes, width=7),
     Column("gflops", "GFLOP/s", "Operations in a second.", "number", lambda r: r.gflops),
-    Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks. "
-           "Above the peak of memory: served by caches. Above that of arithmetic: other programs "
-           "ran when the peaks were measured; the menu measures them anew.", "share",
+    Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks. A "
+           "kernel that is faster raises them. Empty where a call is too short to tell.", "share",
            lambda r: r.utilisation, shown=True, width=7),
     Column("bound", "Bound by", "What limits it by the roofline.", "text", lambda r: r.bound,
            width=10),

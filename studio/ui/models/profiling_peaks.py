@@ -19,10 +19,12 @@ from studio.engine.runtime.peaks import measure_peaks
 
 _LOG = logging.getLogger(__name__)
 _LIMITS = Limits(file_bytes=1 << 16, json_bytes=1 << 16, json_depth=4, json_values=64)
-_METHOD = 2
+_METHOD = 3
 """Grows when peaks come out otherwise than before; those kept from before are measured again."""
 _SOFTWARE_SIDE = 128
 _SOFTWARE_ROWS = 512
+_DOUBT = 200
+"""Characters of a doubt that are read."""
 
 
 class PeakStore:
@@ -55,9 +57,13 @@ class PeakStore:
             peaks = measure_peaks(backend, _SOFTWARE_SIDE, _SOFTWARE_ROWS)
         else:
             peaks = measure_peaks(backend)
-        self._known[backend.fingerprint] = peaks
-        self._write(backend.fingerprint, backend.device, peaks)
+        self.keep(backend.fingerprint, backend.device, peaks)
         return peaks
+
+    def keep(self, fingerprint: str, device: str, peaks: Peaks) -> None:
+        """Remember the peaks of a device: measured ones, or ones that kernels have raised."""
+        self._known[fingerprint] = peaks
+        self._write(fingerprint, device, peaks)
 
     def _path(self, fingerprint: str) -> Path:
         return self._folder / f"{hashlib.sha256(fingerprint.encode()).hexdigest()[:24]}.json"
@@ -77,7 +83,11 @@ class PeakStore:
             return None
         numbers = [found.get(name) for name in ("gflops", "gbytes")]
         good = all(type(n) in (int, float) and 0 < n < 1e12 for n in numbers)  # type: ignore[operator]
-        return Peaks(*(float(n) for n in numbers)) if good else None  # type: ignore[arg-type]
+        doubt = found.get("doubt")
+        if not good or not isinstance(doubt, str):
+            return None
+        gflops, gbytes = (float(n) for n in numbers)  # type: ignore[arg-type]
+        return Peaks(gflops, gbytes, doubt[:_DOUBT])
 
     def _write(self, fingerprint: str, device: str, peaks: Peaks) -> None:
         facts = {"fingerprint": fingerprint, "device": device, "method": _METHOD}

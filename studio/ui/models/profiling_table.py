@@ -9,7 +9,7 @@ from typing import Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from studio.engine.profiler.events import KernelEvent, Profile
-from studio.engine.profiler.totals import Floats, Peaks, usual_times
+from studio.engine.profiler.totals import Floats, Peaks, share_of_peak, usual_times
 
 Grouping: TypeAlias = Literal["kernel and layer", "layer", "kernel", "section"]
 
@@ -46,8 +46,8 @@ class KernelRow:
         gflops: 10⁹ operations per second.
         gbytes: 10⁹ bytes per second.
         bound: ``arithmetic`` or ``memory``: what limits it; empty without peaks.
-        utilisation: part of that limit reached; above 1 where caches help; None without peaks.
-        wasted_us: time of a step above what the limit allows; None without peaks.
+        utilisation: part of that limit reached, 0 to 1; None where it is not known.
+        wasted_us: time of a call above what the limit allows; None where it is not known.
         recent: time of a step in µs, the latest samples, newest last.
     """
 
@@ -144,6 +144,15 @@ class KernelTimes:
         rows = [self._row(name, at, latest, usual, peaks) for name, at in groups.items()]
         return tuple(sorted(rows, key=lambda row: -row.share))
 
+    def raise_peaks(self, peaks: Peaks) -> Peaks:
+        """The peaks, raised by the kernels whose latest calls were above them."""
+        latest = self._latest()
+        for column, event in enumerate(self.events):
+            name = f"{event.mnemonic} ({', '.join(event.owners)})"
+            times = latest[:, column]
+            peaks = peaks.raised_by(name, times, event.flops, event.traffic_bytes)
+        return peaks
+
     def together_us(self) -> float:
         """What all kernels of an instrumented step usually take, one timed after the other."""
         return float(np.median(self._latest().sum(axis=1))) if self.samples else 0.0
@@ -169,7 +178,7 @@ class KernelTimes:
         step = float(taken[at].sum())
         seconds = max(step, 1e-3) * 1e-6
         flops, traffic = sum(e.flops for e in events), sum(e.traffic_bytes for e in events)
-        bound, utilisation = _roofline(events, taken[at], seconds, peaks)
+        bound, utilisation = _roofline(events, taken[at], peaks)
         each = latest[:, at]
         median, p95 = usual[:, at[0]] if len(at) == 1 else np.percentile(each, (50, 95))
         return KernelRow(
@@ -193,7 +202,7 @@ class KernelTimes:
             gbytes=traffic / seconds * 1e-9,
             bound=bound,
             utilisation=utilisation,
-            wasted_us=None if utilisation is None else step * max(0.0, 1.0 - utilisation),
+            wasted_us=None if utilisation is None else step * (1.0 - utilisation) / len(at),
             recent=each[-RECENT:].sum(axis=1),
         )
 
@@ -219,18 +228,19 @@ _GROUP_KEYS: Mapping[Grouping, Callable[[KernelEvent], str]] = {
 
 
 def _roofline(
-    events: Sequence[KernelEvent], sums: Floats, seconds: float, peaks: Peaks | None
+    events: Sequence[KernelEvent], taken_us: Floats, peaks: Peaks | None
 ) -> tuple[str, float | None]:
     """What limits a group for most of its time, and the part of the limit it reaches."""
     if peaks is None or not any(e.flops or e.traffic_bytes for e in events):
         return "", None
     spent = {"arithmetic": 0.0, "memory": 0.0}
     limit = 0.0
-    for event, time in zip(events, sums, strict=True):
+    for event, time in zip(events, taken_us, strict=True):
         bound, least = peaks.limit(event.flops, event.traffic_bytes)
         limit += least
         spent[bound] += float(time)
-    return max(spent, key=lambda bound: spent[bound]), limit / seconds
+    share = share_of_peak(limit * 1e6, float(taken_us.sum()))
+    return max(spent, key=lambda bound: spent[bound]), share
 
 
 def matches(row: KernelRow, words: Sequence[str]) -> bool:

@@ -47,7 +47,7 @@ def points(rows: Iterable[KernelRow], peaks: Peaks | None) -> tuple[RooflinePoin
             continue
         intensity = row.flops / row.traffic_bytes
         limit = None if peaks is None else roof(peaks, intensity)
-        gain = None if row.wasted_us is None else row.wasted_us * 1e-3
+        gain = None if row.wasted_us is None else row.wasted_us * len(row.indices) * 1e-3
         found.append(RooflinePoint(row.id, intensity, row.gflops, row.share, limit, gain))
     return tuple(found)
 

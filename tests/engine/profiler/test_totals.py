@@ -1,11 +1,18 @@
 """Totals add up, and the roofline says what a worked example says."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from studio.engine.profiler.events import KernelEvent, Profile
-from studio.engine.profiler.totals import Peaks, group_totals, is_from_caches, kernel_totals
+from studio.engine.profiler.totals import (
+    Peaks,
+    group_totals,
+    kernel_totals,
+    raised_peaks,
+    share_of_peak,
+)
 from studio.engine.profiler.trace import chrome_trace
 
 
@@ -45,17 +52,33 @@ def test_roofline_names_the_bound_and_the_share():
     assert (add.bound, add.peak_share) == ("memory", pytest.approx(0.25))
 
 
-def test_what_moves_more_than_memory_can_is_served_by_caches():
-    def served(gflops, gbytes):
-        totals = kernel_totals(PROFILE, Peaks(gflops, gbytes))
-        return [is_from_caches(t.bound, t.peak_share) for t in totals]
+def test_three_calls_above_a_roof_raise_it_and_the_roof_is_then_in_doubt():
+    peaks = Peaks(gflops=200.0, gbytes=10.0)
+    usual = [20.0, 21.0, 22.0, 23.0, 24.0]  # the roof allows 8e4 bytes in 8 µs
+    assert peaks.raised_by("ADD (add)", usual, 2e4, 8e4) is peaks
+    assert peaks.raised_by("ADD (add)", [*usual, 4.0, 5.0], 2e4, 8e4) is peaks, "two are a slip"
+    raised = peaks.raised_by("ADD (add)", [*usual, 4.0, 5.0, 6.0], 2e4, 8e4)
+    assert (raised.gflops, raised.gbytes) == (200.0, pytest.approx(8e4 / 6e-6 * 1e-9))
+    assert raised.doubt == "ADD (add) was faster than measured"
+    usually = peaks.raised_by("ADD (add)", [2.0, 4.0, 4.0, 30.0], 2e4, 8e4)
+    assert usually.gbytes == pytest.approx(8e4 / 4e-6 * 1e-9)
+    both = Peaks(1.0, 1.0).raised_by("MATMUL (dense)", [10.0] * 3, 2e6, 8e4)
+    assert (both.gflops, both.gbytes) == (pytest.approx(200.0), pytest.approx(8.0))
+    assert peaks.raised_by("ADD (add)", [0.0, 0.01, 0.5, 0.9], 2e4, 8e4) is peaks, "too short"
 
-    # The sum moves 2 GB/s; the convolution computes 100 GFLOP/s and moves 0.1 GB/s.
-    assert served(200.0, 8.0) == [False, False]
-    assert served(200.0, 2.0) == [False, False], "exactly the peak is no more than the peak"
-    assert served(200.0, 1.9) == [False, True]
-    assert served(50.0, 8.0) == [False, False], "arithmetic has no caches"
-    assert [is_from_caches(t.bound, t.peak_share) for t in kernel_totals(PROFILE)] == [False] * 2
+
+def test_no_share_of_the_peak_is_above_one():
+    assert share_of_peak(5.0, 10.0) == 0.5
+    assert share_of_peak(10.0, 10.0) == 1.0
+    assert share_of_peak(11.0, 10.0) is None, "too few calls have raised the roof yet"
+    assert share_of_peak(0.1, 0.5) is None, "the clock is too coarse"
+    low = Peaks(gflops=1.0, gbytes=0.001)
+    assert [t.peak_share for t in kernel_totals(PROFILE, low)] == [None, None]
+    events = tuple(replace(e, step=n) for n in range(3) for e in PROFILE.events)
+    profile = replace(PROFILE, steps=3 * PROFILE.steps, events=events)
+    shares = [t.peak_share for t in kernel_totals(profile, raised_peaks(profile, low))]
+    assert all(share is not None and 0 < share <= 1 for share in shares)
+    assert max(filter(None, shares)) == pytest.approx(1.0)
 
 
 def test_groups_split_shared_kernels_evenly():

@@ -19,6 +19,7 @@ from studio.engine.gl.specs import Traits
 from studio.engine.isa.program import Program
 from studio.engine.runtime import peaks as module
 from studio.engine.runtime.peaks import is_gpu, measure_peaks
+from studio.engine.train.devices import open_backend
 
 LOW_SHARE = 345 / 1980
 RISES_IN = 0.33
@@ -189,6 +190,49 @@ def test_software_and_processors_are_measured_as_they_are(
     assert is_gpu(made) == wanted  # type: ignore[arg-type]
     measure_peaks(made, 128, 512)  # type: ignore[arg-type]
     assert (made.sizes == [("product", 128), ("copy", 512)]) == (not wanted)
+
+
+class Neighbours:
+    """Other programs: the cores they use during one measurement after the other."""
+
+    def __init__(self, cores: list[float]) -> None:
+        self._cores = iter(cores)
+
+    def __call__(self) -> SimpleNamespace:
+        return SimpleNamespace(cores=next(self._cores))
+
+
+def measured(
+    monkeypatch: pytest.MonkeyPatch, seconds: list[float], cores: list[float]
+) -> tuple[float, bool]:
+    """What comes of measurements of that length beside neighbours that use so many cores."""
+    taken = iter(seconds)
+    monkeypatch.setattr(module, "OtherLoad", Neighbours(cores))
+    monkeypatch.setattr(module, "_runs_for", lambda *_: 1)
+    monkeypatch.setattr(module, "_block", lambda executable, runs: next(taken))
+    return module._undisturbed(None)  # type: ignore[arg-type]
+
+
+def test_a_peak_is_the_median_of_five_measurements_nothing_disturbed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The first is the warm-up; the second and fourth are disturbed, and fast by chance.
+    seconds = [9.0, 0.5, 3.0, 0.5, 1.0, 2.0, 5.0, 4.0]
+    assert measured(monkeypatch, seconds, [1.0, 0.0, 0.9, 0.1, 0.0, 0.0, 0.0]) == (3.0, True)
+
+
+def test_a_peak_measured_beside_a_busy_neighbour_is_in_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = [9.0, *[float(n) for n in range(module.TRIES, 0, -1)]]
+    assert measured(monkeypatch, slow, [1.0] * module.TRIES) == (3.0, False)
+    with open_backend("cpu") as opened:
+        monkeypatch.undo()
+        monkeypatch.setattr(module, "OtherLoad", Neighbours([1.0] * 100))
+        monkeypatch.setattr(module, "_MEASURED_SECONDS", 0.001)
+        assert measure_peaks(opened.backend, 64, 64).doubt == module.DOUBT
+        monkeypatch.setattr(module, "OtherLoad", Neighbours([0.0] * 100))
+        assert measure_peaks(opened.backend, 64, 64).doubt == ""
 
 
 @pytest.fixture

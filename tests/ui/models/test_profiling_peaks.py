@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.profiling_peaks import PeakStore
@@ -37,6 +38,26 @@ def test_peaks_are_kept_by_device_and_damage_counts_as_unknown(tmp_path: Path) -
     for bad in ("{", json.dumps({**good, "gflops": -1}), json.dumps({**good, "fingerprint": "x"}),
                 json.dumps({**good, "gbytes": "many"}), "[]",
                 json.dumps({k: v for k, v in good.items() if k != "method"}),
+                json.dumps({**good, "doubt": 7}),
                 json.dumps({**good, "method": good["method"] - 1})):  # fmt: skip
         file.write_text(bad)
         assert PeakStore(tmp_path).find(name) is None
+
+
+def test_kernels_above_the_peaks_raise_them_for_good(profiler: ProfilingBench) -> None:
+    profiler.model.start_dry_run()
+    profiler.until(lambda: not profiler.model.is_busy)
+    found = profiler.model.measurement
+    assert found is not None
+    store, subject = profiler.model.peaks_store, found.subject
+    store.keep(subject.fingerprint, subject.device, Peaks(gflops=1e-3, gbytes=1e-3))
+    profiler.model.start_dry_run()
+    profiler.until(lambda: not profiler.model.is_busy)
+    raised = profiler.model.peaks
+    assert raised is not None
+    assert raised.gbytes > 1e-3
+    assert "faster than measured" in raised.doubt
+    assert PeakStore(store._folder).find(subject.fingerprint) == raised
+    rows = profiler.model.rows()
+    assert [row.id for row in rows if (row.utilisation or 0.0) > 1.0] == []
+    assert any(row.utilisation for row in rows)

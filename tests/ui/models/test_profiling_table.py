@@ -89,7 +89,7 @@ def test_utilisation_and_waste_follow_the_roofline() -> None:
     add = rows["ADD"]  # 8e4 bytes at 1e10 a second take 8 µs of 20
     assert add.bound == "memory"
     assert add.utilisation == pytest.approx(0.4)
-    assert add.wasted_us == pytest.approx(24.0)  # of both calls of a step
+    assert add.wasted_us == pytest.approx(12.0)  # of a call, as its median
     assert add.gbytes == pytest.approx(4.0)
     advance = rows["ADVANCE"]
     assert (advance.bound, advance.utilisation, advance.wasted_us) == ("", None, None)
@@ -116,11 +116,30 @@ def test_rows_agree_with_the_totals_of_the_command_line() -> None:
             assert row.bound == total.bound
 
 
-def test_a_kernel_faster_than_the_peak_wastes_nothing() -> None:
-    rows = collected([[20.0, 1.0, 1.0, 1.0, 1.0]]).rows(peaks=PEAKS)
+def test_the_waste_of_a_call_fits_beside_its_median() -> None:
+    rows = collected([[80.0, 20.0, 40.0, 100.0, 5.0]] * 4).rows("section", peaks=PEAKS)
+    for row in rows:
+        if row.wasted_us is not None:
+            assert 0 <= row.wasted_us <= row.mean_us
+
+
+def test_a_kernel_faster_than_the_peak_raises_it() -> None:
+    fast = [20.0, 20.0, 20.0, 100.0, 5.0]
+    for samples in (1, 2):
+        times = collected([fast] * samples)
+        assert times.raise_peaks(PEAKS) is PEAKS
+        rows = {row.mnemonic: row for row in times.rows(peaks=PEAKS)}
+        assert rows["CONV2D+RELU"].utilisation is None
+        assert rows["ADD"].utilisation == pytest.approx(0.4)
+    times = collected([fast] * 3)
+    raised = times.raise_peaks(PEAKS)
+    assert raised.gflops == pytest.approx(200.0)  # 4e6 operations in 20 µs
+    assert raised.doubt.startswith("CONV2D+RELU (")
+    rows = times.rows(peaks=raised)
     conv = next(row for row in rows if row.mnemonic == "CONV2D+RELU")
-    assert conv.utilisation == pytest.approx(2.0)
-    assert conv.wasted_us == 0.0
+    assert conv.utilisation == pytest.approx(1.0)
+    assert conv.wasted_us == pytest.approx(0.0)
+    assert all(row.utilisation is None or row.utilisation <= 1.0 for row in rows)
 
 
 @pytest.mark.parametrize(

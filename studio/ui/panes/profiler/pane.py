@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.engine.profiler.totals import Peaks
 from studio.ui.kit import binding, icons, menus, numbers, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.empty_state import EmptyState
@@ -307,6 +308,7 @@ class ProfilerPane(PaneFrame):
             return
         self.set_note(_origin(self._profiling, self._training, found.subject.origin))
         self._device.set_text(found.subject.device)
+        self._device.setToolTip(_doubt(self._profiling.peaks))
         bar, times = found.bar, found.times
         every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
         # The noun once: the kernels' steps are some of those before.
@@ -461,6 +463,13 @@ class ProfilerPane(PaneFrame):
 
     def _written(self, path: Path) -> None:
         self._notify(f"Wrote {path.name}", "ok", details=str(path))
+
+
+def _doubt(peaks: Peaks | None) -> str:
+    """The tip of a device whose peaks may be wrong."""
+    if peaks is None or not peaks.doubt:
+        return ""
+    return f"Its peaks are in doubt: {peaks.doubt}.\n*Measure the device's peaks* measures again."
 
 
 def _origin(profiling: ProfilingModel, training: TrainingModel, origin: str) -> str:

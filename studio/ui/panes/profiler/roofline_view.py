@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.engine.profiler.totals import FROM_CACHES, Peaks, is_from_caches
+from studio.engine.profiler.totals import Peaks
 from studio.ui.kit import binding, theme
 from studio.ui.models.profiling_table import KernelRow
 from studio.ui.models.roofline import Range, RooflinePoint, axes, inside, points, ridge, roof
@@ -17,6 +17,7 @@ from studio.ui.models.roofline import Range, RooflinePoint, axes, inside, points
 _LEFT, _TOP, _RIGHT, _BOTTOM = 44, 12, 12, 36
 _LEAST_DOT, _LARGEST_DOT = 3.0, 15.0
 _REACH = 6.0
+_UNIT = 60
 _DRAG = 4.0
 _SECTION_ROLES = {
     "data": "series.4",
@@ -69,6 +70,7 @@ class RooflineView(QWidget):
         self.setAccessibleDescription(
             f"{len(self._points)} kernels"
             + (f" under {peaks.gflops:.3g} GFLOP/s and {peaks.gbytes:.3g} GB/s" if peaks else "")
+            + (f", which is in doubt: {peaks.doubt}" if peaks and peaks.doubt else "")
         )
         self.update()
 
@@ -231,6 +233,16 @@ class RooflineView(QWidget):
         wide = QFontMetricsF(painter.font()).horizontalAdvance(text)
         end = self.place_of(high, peaks.gflops)
         painter.drawText(QPointF(end.x() - wide - 4, end.y() - 4), text)
+        if peaks.doubt:
+            painter.setPen(theme.colour("warning"))
+            room = plot.adjusted(_UNIT, 3, -5, 0)
+            words = Qt.TextFlag.TextWordWrap | _TOP_RIGHT
+            said = f"The roof is in doubt: {peaks.doubt}"
+            metrics = QFontMetricsF(painter.font())
+            if metrics.boundingRect(room, int(words), said).height() > 2.5 * metrics.height():
+                said = "The roof is in doubt"
+            painter.drawText(room, words, said)
+            painter.setPen(theme.colour("text2"))
         start = self.place_of(low, max(roof(peaks, low), 10.0**self._up.low))
         painter.drawText(QPointF(start.x() + 24, start.y() + 4), f"{peaks.gbytes:.3g} GB/s")
 
@@ -287,15 +299,13 @@ class RooflineView(QWidget):
         ]
         if row.utilisation is not None and point.gain_ms is not None:
             lines.append(f"bound by {row.bound}, {row.utilisation:.0%} of the peak")
-            if is_from_caches(row.bound, row.utilisation):
-                lines.append(FROM_CACHES)
-            else:
-                lines.append(f"at the roof a step would be {point.gain_ms * 1e3:.1f} µs shorter")
+            lines.append(f"at the roof a step would be {point.gain_ms * 1e3:.1f} µs shorter")
         return tuple(lines)
 
 
 _CENTRE = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 _RIGHT_MIDDLE = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
 _LEFT_TOP = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
 _BOTTOM_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom
 
