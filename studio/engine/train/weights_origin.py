@@ -57,6 +57,15 @@ class WeightsOrigin:
         return "not saved" if self.checkpoint is None else self.checkpoint.name
 
     @property
+    def brief(self) -> str:
+        """Epoch and file in a few words, such as ``weights of epoch 5, final.safetensors``."""
+        if self.imported:
+            return f"weights {self.trained}, {self.file}"
+        if not self.epoch and not self.step:
+            return "untrained weights"
+        return f"weights of {self.trained}, {self.file}"
+
+    @property
     def text(self) -> str:
         """All of it in a line: epoch, file and run."""
         where = "" if self.run is None else f", run {self.run}"

@@ -241,7 +241,7 @@ class EvaluationModel:
         """Ask about raw rows [rows, …]; only the latest question is answered."""
 
         def ask(trained: Trained) -> Answer:
-            return answer(trained.task, names, rows, trained.predict(rows))
+            return answer(trained, names, rows)
 
         self._ask(ask)
 
@@ -259,7 +259,7 @@ class EvaluationModel:
 
         def ask(trained: Trained) -> Answer:
             read: RawInputs = read_inputs(paths, trained.input_spec())
-            return answer(trained.task, read.names, read.values, trained.predict(read.values))
+            return answer(trained, read.names, read.values)
 
         self._ask(ask)
 

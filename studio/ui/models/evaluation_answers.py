@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studio.engine.train.task import Task
+from studio.engine.train.trained import Trained
+from studio.engine.train.weights_origin import WeightsOrigin
 from studio.ui.models.evaluation_measures import Array, class_shares, has_logits, names_of
 
 
@@ -19,12 +20,14 @@ class Answer:
         rows: the rows as the network was given them.
         classes: the classes; empty where it predicts numbers.
         values: [rows, classes] shares, or [rows, numbers].
+        origin: where the weights come from, if that is known.
     """
 
     names: tuple[str, ...]
     rows: Array
     classes: tuple[str, ...]
     values: Array
+    origin: WeightsOrigin | None = None
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -35,9 +38,13 @@ class Answer:
         return tuple(self.classes[index] for index in found.argmax(axis=1))
 
 
-def answer(task: Task, names: tuple[str, ...], rows: Array, outputs: Array) -> Answer:
-    """The answer in a network's outputs."""
+def answer(trained: Trained, names: tuple[str, ...], rows: Array) -> Answer:
+    """What a network says about raw rows."""
+    task, outputs = trained.task, trained.predict(rows)
     if not task.class_names:
-        return Answer(names, rows, (), outputs.reshape(len(outputs), -1).astype(np.float64))
+        numbers = outputs.reshape(len(outputs), -1).astype(np.float64)
+        return Answer(names, rows, (), numbers, trained.origin)
     values = class_shares(outputs, len(task.class_names), logits=has_logits(task.losses))
-    return Answer(names, rows, names_of(task.class_names, values.shape[1]), values)
+    return Answer(
+        names, rows, names_of(task.class_names, values.shape[1]), values, trained.origin
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from studio.engine.core.errors import DataError
 from studio.engine.train.samples import Samples
 from studio.engine.train.task import InputFacts, Task
 from studio.engine.train.trained import Trained
+from studio.engine.train.weights_origin import WeightsOrigin
 from studio.ui.models.evaluation_measures import (
     Array,
     Classification,
@@ -39,6 +40,7 @@ class Results:
         facts: what the raw input is.
         steps: steps the network was trained for.
         note: what to know about it, one sentence or nothing.
+        origin: where the weights come from, if that is known.
     """
 
     part: PartName
@@ -48,6 +50,7 @@ class Results:
     facts: InputFacts
     steps: int
     note: str = ""
+    origin: WeightsOrigin | None = None
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -100,10 +103,13 @@ def measure(
     metrics = _by_samples(outcome) if beside_training else trained.evaluate(samples)
     checkpoint = trained.checkpoint
     steps = 0 if checkpoint is None else checkpoint.position.total_step
-    note = ""
+    notes = () if trained.origin is None else trained.origin.notes
     if checkpoint is not None and checkpoint.data_hash != task.data_hash:
-        note = "the data has changed since this network was trained"
-    return Results(part, metrics, outcome, samples.inputs[0], task.input_facts, steps, note)
+        notes = ("the data has changed since this network was trained", *notes)
+    return Results(
+        part, metrics, outcome, samples.inputs[0], task.input_facts, steps, "; ".join(notes),
+        trained.origin,
+    )  # fmt: skip
 
 
 def _by_samples(outcome: Outcome) -> dict[str, float]:

@@ -52,6 +52,8 @@ class AnswerView(QWidget):
         """Show another answer."""
         self._answer, self._row, self._message, self._is_error = answer, row, "", False
         self.setAccessibleDescription(self.text())
+        origin = None if answer is None else answer.origin
+        self.setToolTip("" if origin is None else f"Answered by {origin.brief}")
         self.updateGeometry()
         self.update()
 

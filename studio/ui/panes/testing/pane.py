@@ -372,8 +372,10 @@ class MeasuresHead(QWidget):
         elif evaluation.is_stale:
             self._note.set_text(f"as of step {numbers.count(results.steps)}; it has trained on")
         else:
-            count = numbers.counted(len(results), "sample")
-            self._note.set_text(f"{count}; {results.note}" if results.note else count)
+            words = [numbers.counted(len(results), "sample")]
+            words += [] if results.origin is None else [results.origin.brief]
+            words += [results.note] if results.note else []
+            self._note.set_text("; ".join(words))
 
     def _measure(self) -> tuple[QLabel, QLabel]:
         name, value = QLabel(self), QLabel(self)

@@ -48,7 +48,8 @@ def test_the_measures_stand_at_the_top(tested: TestingPane, digits: Trainings) -
     accuracy = f"{100 * results.metrics['accuracy']:.3g}\u202f%"
     assert f"Accuracy {accuracy}" in tested.head.text
     assert "Loss" in tested.head.text
-    assert tested.head.note == f"{len(results)} samples"
+    origin = "weights of epoch 6, final.safetensors"
+    assert tested.head.note == f"{len(results)} samples; {origin}"
 
 
 def test_the_matrix_counts_and_shows_shares(
