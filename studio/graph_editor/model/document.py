@@ -30,7 +30,7 @@ class Document:
         state: where it begins.
         path: the file it was read from, if any.
         read_only: why it may not be changed; empty when it may.
-        warnings: what opening the file found, one sentence each.
+        warnings: what else opening the file found, one sentence each.
         history: the undo to use, where it is to keep more or fewer steps than usual.
     """
 
@@ -83,7 +83,7 @@ class Document:
                 found.state,
                 target,
                 read_only=found.reason,
-                warnings=(found.reason, *found.warnings),
+                warnings=found.warnings,
             )
 
     @classmethod

@@ -56,9 +56,11 @@ def rescue(path: Path) -> Rescued | None:
     state = opened.state.with_nodes(
         _restored(opened.state.nodes[i], entry) for i, entry in unknown.items()
     )
-    reason = _missing_text(state, unknown) if unknown else _newer_text(version)
-    warnings = opened.warnings + ((_newer_text(version),) if newer and unknown else ())
-    return Rescued(state, reason, warnings)
+    reasons = (
+        _newer_text(version) if newer else "",
+        _missing_text(state, unknown) if unknown else "",
+    )
+    return Rescued(state, "; ".join(filter(None, reasons)), opened.warnings)
 
 
 def _unknown_layers(graph: object) -> dict[str, Mapping[str, object]]:

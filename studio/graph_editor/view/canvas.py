@@ -53,6 +53,7 @@ from studio.graph_editor.view.wheel import scroll_of
 from studio.graph_editor.view.writing import Writing
 from studio.ui.kit import contexts
 from studio.ui.models import entities
+from studio.ui.models.notice_settling import EDIT
 from studio.ui.models.selection import SelectionBus
 from studio.ui.models.studio import Studio
 
@@ -127,7 +128,7 @@ class CanvasView(GraphView):
         try:
             change = self.document.apply(text, edit(self.document.state))
         except StudioError as error:
-            self.studio.fail(error)
+            self.studio.fail(error, EDIT)
             return False
         return not change.is_empty
 
@@ -137,7 +138,7 @@ class CanvasView(GraphView):
             self.document.apply(text, edit(self.document.state))
         except StudioError as error:
             self.cancel_gesture()
-            self.studio.fail(error)
+            self.studio.fail(error, EDIT)
             return False
         return True
 

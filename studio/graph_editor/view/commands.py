@@ -27,6 +27,7 @@ from studio.graph_editor.model.geometry import GRID
 from studio.graph_editor.model.state import PREVIEW_MODES, DocumentState, Wire
 from studio.graph_editor.model.walking import Direction, first_layer, walk
 from studio.ui.models import entities
+from studio.ui.models.notice_settling import UNDO
 
 if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
@@ -294,7 +295,7 @@ class CanvasCommands:
             canvas.document.apply(f"{verb} {count}", found.state)
             return
         canvas.document.apply(self._named(verb, chosen), found.state)
-        canvas.studio.notify(found.text, "info", ("Undo", self._taker_back()))
+        canvas.studio.notify(found.text, "info", ("Undo", self._taker_back()), about=UNDO)
 
     def _taker_back(self) -> Callable[[], None]:
         """Takes the step back that was just made, for as long as it is the last one."""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtCore import Signal as QtSignal
-from PySide6.QtGui import QEnterEvent
+from PySide6.QtGui import QEnterEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from studio.engine.core.tensor import shape_text
 from studio.instruction_view.model.quantities import ms_text
 from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity, Kind
 
@@ -28,6 +29,8 @@ LEVELS: tuple[tuple[Kind, str, str], ...] = (
     ("kernel", "kernel", "chip"),
 )
 """Kind of the thing, word for it, and its icon."""
+
+_LEAST_PART = 64
 
 _PROMPT = "Select a layer, an instruction or a tensor: it appears here at every level"
 _ELSEWHERE = "What is selected is no part of the program that is shown"
@@ -55,7 +58,7 @@ class PathBar(QWidget):
         self._time = QLabel(self)
         self._time.setObjectName("path_bar.time")
         self._time.setFont(theme.font("numbers"))
-        self._prompt = QLabel(_PROMPT, self)
+        self._prompt = ElidedLabel(self)
         self._prompt.setObjectName("path_bar.prompt")
         self._prompt.setProperty("role", "faint")
         self._note = QLabel("of the program before", self)
@@ -110,7 +113,7 @@ class PathBar(QWidget):
     @property
     def texts(self) -> tuple[str, ...]:
         """What the bar says, part by part; empty while nothing is selected."""
-        parts = [p.text() for p in self._parts.values() if not p.isHidden()]
+        parts = [p.whole for p in self._parts.values() if not p.isHidden()]
         return (*parts, self._time.text()) if self._time.text() else tuple(parts)
 
     def part(self, kind: Kind) -> QToolButton:
@@ -124,7 +127,7 @@ class PathBar(QWidget):
         is_away = self._front.is_welcoming
         is_empty = is_away or all(each is None for each in path)
         # What only the training program has stays selected while the other one is shown.
-        self._prompt.setText(_ELSEWHERE if self._bus.selection.entities else _PROMPT)
+        self._prompt.set_text(_ELSEWHERE if self._bus.selection.entities else _PROMPT)
         self._prompt.setVisible(is_empty and not is_away)
         for kind, part in self._parts.items():
             entity = path.at(kind)
@@ -218,6 +221,7 @@ class _Part(QToolButton):
     left = QtSignal()
 
     def __init__(self, word: str, icon: str, parent: QWidget) -> None:
+        self._whole = ""
         super().__init__(parent)
         self._word = word
         self.setObjectName(f"path_bar.{word}")
@@ -231,12 +235,42 @@ class _Part(QToolButton):
             self.setFont(theme.font("mono"))
         icons.keep(self, icon)
 
+    @property
+    def whole(self) -> str:
+        """The text, uncut."""
+        return self._whole
+
     def say(self, text: str) -> None:
         """Show a thing; an empty text says that there is none at this level."""
-        self.setText(text or f"no {self._word}")
+        self._whole = text or f"no {self._word}"
         self.setEnabled(bool(text))
         self.setAccessibleName(f"{self._word}: {text}" if text else f"no {self._word}")
-        self.setToolTip(f"Select the {self._word}" if text else "")
+        self._cut()
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        letters = self.fontMetrics()
+        missing = letters.horizontalAdvance(self._whole) - letters.horizontalAdvance(self.text())
+        return QSize(hint.width() + missing, hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(_LEAST_PART, self.sizeHint().width()), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._cut()
+
+    def _cut(self) -> None:
+        """A path gives way to a notice beside it."""
+        letters = self.fontMetrics()
+        beside = super().sizeHint().width() - letters.horizontalAdvance(self.text())
+        # An advance is rounded, so that what just fits may seem not to.
+        room = max(self.width(), self.minimumSizeHint().width()) - beside + 1
+        shown = letters.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        self.setText(shown)
+        tip = f"Select the {self._word}" if self.isEnabled() else ""
+        self.setToolTip(f"{self._whole}\n{tip}" if shown != self._whole else tip)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)

@@ -89,6 +89,8 @@ class ActionRegistry:
         self._specs: dict[str, ActionSpec] = {}
         self._bindings: dict[str, _Binding] = {}
         self._barred = barred
+        self.current = ""
+        """The action being carried out; empty while none is."""
         self._failed = failed or (lambda error: _LOG.error("%s", error))
 
     def declare(self, specs: Iterable[ActionSpec]) -> None:
@@ -154,10 +156,13 @@ class ActionRegistry:
         found = self._bindings.get(action_id)
         if found is None or self.why_not(action_id):
             return False
+        before, self.current = self.current, action_id
         try:
             found.handler()
         except StudioError as error:
             self._failed(error)
+        finally:
+            self.current = before
         self.triggered.emit(action_id)
         self.changed.emit(action_id)
         return True

@@ -24,21 +24,36 @@ class Notice:
 
     Attributes:
         text: one sentence.
-        severity: how much it matters; errors stay until they are seen.
+        severity: how much it matters; errors stay until they are seen or settled.
         details: what to do about it, or more about it.
-        action: a word for a button and what it does.
-        when: seconds since the epoch.
-        seen: the user has had it before the eyes.
+        action: a word for a button and what it does; None once it no longer applies.
+        about: what it is about, so that it can be settled; parts are joined by dots, the widest
+            first, as in ``document.save``.
         in_log: the log has it already, with more than is said here.
+        when: seconds since the epoch; of the last time, where it was said more than once.
+        times: how often it was said before it was seen.
+        seen: the user has had it before the eyes, or need not any more.
     """
 
     text: str
     severity: Severity = "info"
     details: str = ""
     action: NoticeAction | None = None
-    when: float = field(default_factory=time.time)
-    seen: bool = False
+    about: str = ""
     in_log: bool = False
+    when: float = field(default_factory=time.time)
+    times: int = 1
+    seen: bool = False
+
+    def is_about(self, about: str) -> bool:
+        """Whether it is about this, or about a part of it."""
+        return self.about == about or self.about.startswith(f"{about}.")
+
+    def says_the_same(self, other: Notice) -> bool:
+        """Whether it reads as another one and is about the same."""
+        return (self.text, self.severity, self.details, self.about) == (
+            other.text, other.severity, other.details, other.about,
+        )  # fmt: skip
 
 
 class Notices:
@@ -46,6 +61,7 @@ class Notices:
 
     def __init__(self) -> None:
         self.added: Signal[[Notice]] = Signal()
+        """A notice was said, for the first time or again."""
         self.changed: Signal[[]] = Signal()
         self._kept: deque[Notice] = deque(maxlen=MOST)
 
@@ -56,20 +72,30 @@ class Notices:
         action: NoticeAction | None = None,
         details: str = "",
         *,
+        about: str = "",
         in_log: bool = False,
     ) -> Notice:
-        """Tell the user something."""
-        notice = Notice(text, severity, details, action, in_log=in_log)
+        """Tell the user something; what was said already and not yet seen is counted."""
+        notice = Notice(text, severity, details, action, about, in_log)
+        before = next((n for n in self._kept if not n.seen and n.says_the_same(notice)), None)
+        if before is not None:
+            self._kept.remove(before)
+            before.times += 1
+            before.when, before.action = notice.when, notice.action
+            notice = before
         self._kept.append(notice)
         self.added.emit(notice)
         self.changed.emit()
         return notice
 
-    def add_error(self, error: StudioError, action: NoticeAction | None = None) -> Notice:
+    def add_error(
+        self, error: StudioError, action: NoticeAction | None = None, about: str = ""
+    ) -> Notice:
         """Tell the user what went wrong, and what to do about it."""
         text = f"{error.who}: {error.message}" if error.who else error.message
         details = "\n".join(part for part in (error.hint, error.origin) if part)
-        return self.add(text, "error", action, details, in_log=isinstance(error, InternalError))
+        in_log = isinstance(error, InternalError)
+        return self.add(text, "error", action, details, about=about, in_log=in_log)
 
     @property
     def all(self) -> tuple[Notice, ...]:
@@ -86,3 +112,15 @@ class Notices:
         for notice in notices or tuple(self._kept):
             notice.seen = True
         self.changed.emit()
+
+    def settle(self, *about: str) -> None:
+        """What these are about is over: nobody need see them, and their actions apply no more."""
+        found = [
+            notice
+            for notice in self._kept
+            if any(map(notice.is_about, about)) and not (notice.seen and notice.action is None)
+        ]
+        for notice in found:
+            notice.seen, notice.action = True, None
+        if found:
+            self.changed.emit()

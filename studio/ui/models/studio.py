@@ -42,6 +42,7 @@ from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import NetworkAtRest, initial
 from studio.ui.models.logbook import Logbook
 from studio.ui.models.logbook_events import LogEvents
+from studio.ui.models.notice_settling import DOCUMENT, TRAINING, WEIGHTS, NoticeSettling
 from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
@@ -159,6 +160,7 @@ class Studio:
         profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
         profiling_actions.bind_problems(self.actions, self.problems)
         self.front.changed.connect(self.actions.refresh)
+        self._settling = NoticeSettling(self.notices, self.actions, self.data, self.training)
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)
@@ -177,9 +179,20 @@ class Studio:
         severity: Severity = "info",
         action: NoticeAction | None = None,
         details: str = "",
+        *,
+        about: str = "",
     ) -> Notice:
-        """Tell the user something, without standing in the way."""
-        return self.notices.add(text, severity, action, details)
+        """Tell the user something, without standing in the way.
+
+        Args:
+            text: one sentence.
+            severity: how much it matters.
+            action: a word for a button and what it does.
+            details: what to do about it, or more about it.
+            about: what settles it, see `Notices.settle`. What is about ``document`` or a part of
+                it is settled when another project is opened.
+        """
+        return self.notices.add(text, severity, action, details, about=about)
 
     def fail_unexpectedly(self, error: BaseException) -> None:
         """Tell the user that a part of the studio is broken; the log must have the traceback."""
@@ -189,12 +202,18 @@ class Studio:
             "error", self._show_in_log(what), what, in_log=True,
         )  # fmt: skip
 
-    def fail(self, error: StudioError) -> None:
-        """Tell the user what went wrong."""
+    def fail(self, error: StudioError, about: str = "") -> None:
+        """Tell the user what went wrong.
+
+        Args:
+            error: says it.
+            about: what settles it; by default that the action under way is done after all.
+        """
+        about = about or self._settling.refused()
         if isinstance(error, InternalError):
-            self.notices.add_error(error, self._show_in_log(error.message))
+            self.notices.add_error(error, self._show_in_log(error.message), about)
         elif error.code != "cancelled":
-            self.notices.add_error(error)
+            self.notices.add_error(error, about=about)
 
     def _show_in_log(self, text: str) -> NoticeAction:
         return ("Show the log", lambda: self.log.point_at(text))
@@ -232,7 +251,7 @@ class Studio:
         self.runs.follow()
         self.document_replaced.emit(document)
         for warning in document.warnings:
-            self.notify(warning, "warning")
+            self.notify(warning, "warning", about=DOCUMENT)
 
     def close(self) -> None:
         """End everything that runs; the models are void after this."""
@@ -260,6 +279,7 @@ class Studio:
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._document_changed)
         document.saved.connect(self._document_saved)
+        self._settling.follow(document)
         self.problems.follow(document)
         self.annotations.follow(document)
         self.data.follow(document)
@@ -267,8 +287,9 @@ class Studio:
         self.previews.follow(document)
         for holder in self.recovery.follow(document):
             self.notify(
-                f"Another window has this project open, process {holder.process.pid}", "warning"
-            )
+                f"Another window has this project open, process {holder.process.pid}", "warning",
+                about=DOCUMENT,
+            )  # fmt: skip
 
     def _document_changed(self, change: Change) -> None:
         self.bus.forget(entities.node(gone) for gone in change.removed)
@@ -335,13 +356,18 @@ class Studio:
         """Why the training failed, with a way to the layer it failed in."""
         found = (item for item in self.problems.items if item.source == "training")
         culprit = next((item for item in found if item.entity is not None), None)
+        self._settling.failed_in()
         if isinstance(error, MemoryShortageError) and error.fitting:
             batch = error.fitting
-            self.notices.add_error(error, (f"Batch size {batch}", lambda: self._set_batch(batch)))
-        elif culprit is None:
-            self.fail(error)
+            self._settling.failed_in(fitting=batch)
+            action = (f"Batch size {batch}", lambda: self._set_batch(batch))
+            self.notices.add_error(error, action, TRAINING)
+        elif culprit is None or culprit.entity is None:
+            self.fail(error, TRAINING)
         elif error.code != "cancelled":
-            self.notices.add_error(error, ("Show culprit", lambda: self.problems.go_to(culprit)))
+            self._settling.failed_in(culprit.entity.key)
+            action = ("Show culprit", lambda: self.problems.go_to(culprit))
+            self.notices.add_error(error, action, TRAINING)
 
     def _set_batch(self, size: int) -> None:
         state = self.document.state
@@ -357,9 +383,10 @@ class Studio:
             self.training.save_again(self._saved, self._tell_unsaved)
 
         text = f"The trained weights are in this window only: {error.message}"
-        self.notify(text, "error", ("Write them again", again), error.hint)
+        self.notify(text, "error", ("Write them again", again), error.hint, about=WEIGHTS)
 
     def _saved(self) -> None:
+        self.notices.settle(WEIGHTS)
         self.notify("The trained weights were written into the run's folder", "ok")
         self.runs.refresh()
 

@@ -20,6 +20,7 @@ from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.crash_reports import CrashReports
 from studio.ui.models.debug_log import DebugLog
+from studio.ui.models.notice_settling import OPEN
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.studio import Studio
@@ -148,7 +149,7 @@ class Session:
                 self.studio.open(project)
                 self.window.show_canvas()
         except StudioError as error:
-            self.studio.fail(error)
+            self.studio.fail(error, OPEN)
         self.window.show()
 
     def tell_crashes(self, reports: Sequence[Path]) -> None:
@@ -158,7 +159,12 @@ class Session:
         last = reports[-1]
 
         def copy() -> None:
-            QApplication.clipboard().setText(last.read_text("utf-8", "replace"))
+            try:
+                text = last.read_text("utf-8", "replace")
+            except OSError as error:
+                self.studio.notify(f"{last.name} cannot be read: {error.strerror}", "warning")
+                return
+            QApplication.clipboard().setText(text)
 
         self.studio.notify(
             "The studio ended by a fault the last time", "warning", ("Copy report", copy),

@@ -15,6 +15,7 @@ from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
 from studio.samples import changed_copies, pristine_copy, sample_of
 from studio.ui.kit import binding
+from studio.ui.models.notice_settling import OPEN, SAVE
 from studio.ui.models.recent import RecentFile
 from studio.ui.models.recovery_sessions import RecoverableSession, described
 from studio.ui.models.saving import save_document
@@ -343,7 +344,7 @@ class Documents:
         try:
             self._write(path)
         except StudioError as error:
-            self._studio.notices.add_error(error, ("Save elsewhere…", self.save_as))
+            self._studio.notices.add_error(error, ("Save elsewhere…", self.save_as), SAVE)
             return False
         return True
 
@@ -352,7 +353,7 @@ class Documents:
         try:
             work()
         except StudioError as error:
-            self._studio.fail(error)
+            self._studio.fail(error, OPEN)
 
     def _folder(self) -> Path:
         studio = self._studio

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -19,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.kit import binding, icons, theme
-from studio.ui.kit.toasts import ICONS, ROLES
+from studio.ui.kit.notice_line import ICONS, ROLES
 from studio.ui.models.notices import Notice
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import TaskHandle
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 400
 _HEIGHT = 420
+_LONG = re.compile(r"\S{32,}")
+_PIECE = 8
 
 
 class Popup(QFrame):
@@ -156,9 +160,26 @@ class NoticesPopup(Popup):
         log.setToolTip("Show the whole log")
         log.clicked.connect(self._show_log)
         self._head.addWidget(log)
-        rows = [self._row(notice) for notice in reversed(studio.notices.all)]
-        self.show_rows(rows, "Nothing has been said yet.")
-        studio.notices.see()
+        # What is said while it is open is seen there; an action that no longer applies goes.
+        binding.connect(self, studio.notices.changed, self._refresh)
+        self._shown: list[tuple[Notice, int, bool]] = []
+        self._is_over = False
+        self._refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        # It is deleted a moment later; what is said until then was seen by nobody.
+        self._is_over = True
+
+    def _refresh(self) -> None:
+        notices = self._studio.notices
+        now = [(each, each.times, each.action is not None) for each in reversed(notices.all)]
+        if self._is_over or (now and now == self._shown):
+            return
+        self._shown = now
+        self.show_rows([self._row(each) for each, *_ in now], "Nothing has been said yet.")
+        if notices.unseen:
+            notices.see()
 
     def _row(self, notice: Notice) -> QWidget:
         row = QWidget()
@@ -173,12 +194,14 @@ class NoticesPopup(Popup):
         column.setSpacing(2)
         for text, role in ((notice.text, ""), (notice.details, "soft")):
             if text:
-                label = QLabel(text, row)
+                label = QLabel(_breakable(text), row)
+                label.setAccessibleName(text)
                 label.setTextFormat(Qt.TextFormat.PlainText)
                 label.setWordWrap(True)
                 label.setProperty("role", role)
                 column.addWidget(label)
-        when = QLabel(time.strftime("%H:%M:%S", time.localtime(notice.when)), row)
+        often = f", {notice.times} times" if notice.times > 1 else ""
+        when = QLabel(time.strftime("%H:%M:%S", time.localtime(notice.when)) + often, row)
         when.setProperty("role", "faint")
         column.addWidget(when)
         line.addLayout(column, 1)
@@ -192,7 +215,17 @@ class NoticesPopup(Popup):
 
     def _show_log(self) -> None:
         self.close()
-        self._studio.actions.trigger("pane.log")
+        self._studio.log.point_at("")
+
+
+def _breakable(text: str) -> str:
+    """Words longer than a line may be broken: a label would cut them off at its edge."""
+
+    def broken(word: re.Match[str]) -> str:
+        whole = word.group()
+        return "\u200b".join(whole[at : at + _PIECE] for at in range(0, len(whole), _PIECE))
+
+    return _LONG.sub(broken, text)
 
 
 def show_tasks(window: MainWindow) -> TasksPopup:

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QDialog, QMainWindow, QStackedWidget, QToolBar, QW
 from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
 from studio.ui.kit import binding, live_budget
-from studio.ui.kit.toasts import ToastStack
 from studio.ui.models.actions import ActionSpec
 from studio.ui.models.studio import Studio
 from studio.ui.shell import actions, arrangement, drops, window_actions
@@ -26,8 +25,9 @@ from studio.ui.shell.framing import Framing
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.leaving import Leaving
 from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, TRANSPORT
+from studio.ui.shell.path_row import PathRow
 from studio.ui.shell.qt_actions import WindowActions
-from studio.ui.shell.status_bar import HEIGHT, BottomBar, StatusBar
+from studio.ui.shell.status_bar import BottomBar, StatusBar
 from studio.ui.shell.toolbar import TopBar
 from studio.ui.shell.welcome import WelcomePage
 
@@ -79,7 +79,6 @@ class MainWindow(QMainWindow):
         self._exports = Exports(studio, self, lambda: self.canvas)
         self.actions_of_window = WindowActions(studio.actions, self, self._refused)
         self.actions_of_window.fill_menu_bar()
-        self.toasts = ToastStack(studio.notices, self, HEIGHT, self.status.button("bell"))
         self._take_place(reset_layout=reset_layout)
         self._follow()
 
@@ -90,11 +89,10 @@ class MainWindow(QMainWindow):
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.top_bar)
         # Every state that is kept must know this bar, or restoring one puts it into the first row.
         self.addToolBarBreak()
-        self._path_bar = QToolBar("Path", self)
-        self._path_bar.setObjectName("path_bar_row")
-        self._path_bar.setMovable(False)
-        self._path_bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.addToolBar(self._path_bar)
+        self._path_row = PathRow(self.studio.notices, self)
+        self.notice_line = self._path_row.notice_line
+        self.notice_line.list_wanted.connect(self._show_notices)
+        self.addToolBar(self._path_row)
         self.status = StatusBar(self.studio, self.go, self)
         self.setStatusBar(BottomBar(self.status, self))
 
@@ -147,6 +145,7 @@ class MainWindow(QMainWindow):
         self.status.show_document(False)
         self._give_keyboard()
         self._retitle()
+        self._show_read_only()
         self.studio.front.set_welcoming(True)
 
     def show_canvas(self) -> None:
@@ -159,6 +158,7 @@ class MainWindow(QMainWindow):
         self.status.show_document(True)
         self._give_keyboard()
         self._retitle()
+        self._show_read_only()
         self.studio.front.set_welcoming(False)
 
     def ensure_canvas(self) -> QWidget:
@@ -208,6 +208,7 @@ class MainWindow(QMainWindow):
         self.docks.set_focus_mode(on)
         for bar in self.findChildren(QToolBar):
             bar.setVisible(not on)
+        self._path_row.set_focus_mode(on)
         self.statusBar().setVisible(not on)
 
     # -- beginning and ending ---------------------------------------------------------------------
@@ -231,13 +232,13 @@ class MainWindow(QMainWindow):
 
     def _make_bars(self) -> None:
         """The parts of the toolbars that need the models."""
-        for path, take in ((TRANSPORT, self.top_bar.set_transport), (PATH_BAR, self._add_path_bar)):
+        for path, take in (
+            (TRANSPORT, self.top_bar.set_transport),
+            (PATH_BAR, self._path_row.set_path_bar),
+        ):
             if path:
                 module, _, name = path.partition(":")
                 take(getattr(import_module(module), name)(self.studio))
-
-    def _add_path_bar(self, widget: QWidget) -> None:
-        self._path_bar.addWidget(widget)
 
     @property
     def is_ready(self) -> bool:
@@ -314,6 +315,7 @@ class MainWindow(QMainWindow):
             binding.connect(self, document.history.changed, self._retitle),
         ]
         self._retitle()
+        self._show_read_only()
 
     def _replaced(self, document: Document) -> None:
         self._watch(document)
@@ -350,8 +352,16 @@ class MainWindow(QMainWindow):
     def _show_log(self) -> None:
         self.docks.show("log")
 
+    def _show_notices(self) -> None:
+        self.studio.actions.trigger("window.notices")
+
     def _refused(self, spec: ActionSpec, reason: str) -> None:
         self.status.hint(f"{spec.text.rstrip('…')}: {reason}")
+
+    def _show_read_only(self) -> None:
+        """A band says why nothing can be changed, for as long as such a project is in sight."""
+        why = "" if self.is_welcoming else self.studio.document.read_only
+        self._path_row.set_read_only(why)
 
     def _retitle(self) -> None:
         document = self.studio.document

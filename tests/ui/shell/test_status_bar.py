@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -285,6 +285,10 @@ def _labels(popup: TasksPopup | NoticesPopup) -> set[str]:
     return {label.text() for label in popup.findChildren(QLabel)}
 
 
+def _buttons(popup: NoticesPopup) -> list[str]:
+    return [button.text() for button in popup.findChildren(QPushButton)]
+
+
 def test_the_bell_counts_what_was_not_seen_and_opening_it_is_seeing(
     qtbot: QtBot, opened: MainWindow
 ) -> None:
@@ -296,36 +300,17 @@ def test_the_bell_counts_what_was_not_seen_and_opening_it_is_seeing(
     popup = opened.findChild(NoticesPopup)
     assert {"First thing", "Second thing", "and what to do"} <= _labels(popup)
     qtbot.waitUntil(lambda: text(opened, "bell") == "")
+    for _ in range(2):
+        opened.studio.notify("Third thing", "error", ("Undo", lambda: None), about="document.undo")
+    # Said while the list is open, it is seen there.
+    assert "Third thing" in _labels(popup)
+    assert opened.studio.notices.unseen == 0
+    assert _buttons(popup).count("Undo") == 2
+    opened.studio.notices.settle("document.undo")
+    assert "Undo" not in _buttons(popup)
     popup.close()
-
-
-def test_toasts_stand_above_the_bar_and_leave_the_focus(qtbot: QtBot, opened: MainWindow) -> None:
-    opened.canvas.setFocus()
-    opened.studio.notify("Something happened", "warning")
-    assert opened.canvas.hasFocus()
-    assert opened.toasts.isVisible()
-    assert opened.toasts.geometry().bottom() < opened.statusBar().geometry().top()
-
-
-def test_a_success_covers_no_pane_and_not_the_bell(qtbot: QtBot, opened: MainWindow) -> None:
-    opened.canvas.setFocus()
-    opened.studio.notify("The training has finished: test accuracy 97 %", "ok")
-    line = opened.toasts.line
-    assert line is not None
-    assert line.isVisible()
-    assert opened.canvas.hasFocus()
-    assert not opened.toasts.isVisible()
-    bar, bell = opened.statusBar(), opened.status.button("bell")
-
-    def stands_on_the_bar() -> bool:
-        end = bell.mapTo(opened, QPoint(0, 0)).x()
-        place = line.geometry()
-        return bar.geometry().contains(place) and end - 8 < place.right() < end
-
-    # The bell begins to count, and needs more room.
-    qtbot.waitUntil(lambda: "1" in bell.text() and stands_on_the_bar())
-    opened.resize(opened.width() - 60, opened.height() - 40)
-    qtbot.waitUntil(stands_on_the_bar)
+    opened.studio.notify("Fourth thing", "error")
+    assert opened.studio.notices.unseen == 1
 
 
 def test_zoom_follows_the_canvas(qtbot: QtBot, opened: MainWindow) -> None:

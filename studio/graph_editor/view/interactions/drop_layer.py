@@ -21,6 +21,7 @@ from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.model.validation import validate
 from studio.graph_editor.view.interactions.move_nodes import INSERT_REACH
 from studio.ui.models import entities
+from studio.ui.models.notice_settling import EDIT
 
 if TYPE_CHECKING:
     from studio.graph_editor.view.canvas import CanvasView
@@ -75,7 +76,7 @@ class DropLayer:
             made = add_at_place(document.state, [self._layer], place, corner)
             document.apply(f"Add {made.ids[0]}", made.state)
         except StudioError as error:
-            canvas.studio.fail(error)
+            canvas.studio.fail(error, EDIT)
             return
         canvas.studio.palette.used(self._layer.type_name)
         canvas.studio.quick_add.took(document.state, self._layer.type_name, place)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.ui.models.data_opening import Attachment
+from studio.ui.models.notice_settling import DATA
 from studio.ui.models.studio import Studio
 
 FILTER = (
@@ -62,13 +63,14 @@ class Attaching:
         found = made.found
         if made.dataset is None:
             # The Data pane says what is wrong: a success beside that would deny it.
-            self._notify(f"Attached as {found.kind}, which cannot be read yet", "warning")
+            text = f"Attached as {found.kind}, which cannot be read yet"
+            self._notify(text, "warning", about=DATA)
             return
         details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
         self._notify(f"Attached as {found.kind}", "ok", details=details)
 
     def _refused(self, error: StudioError) -> None:
-        self._fail(error)
+        self._fail(error, DATA)
 
 
 def dropped_paths(data: QMimeData) -> tuple[Path, ...]:

@@ -26,6 +26,7 @@ from studio.ui.kit.frame import PaneFrame, separator
 from studio.ui.kit.keys import shown_keys
 from studio.ui.kit.tool_button import tool_button
 from studio.ui.models import entities
+from studio.ui.models.notice_settling import RUNS
 from studio.ui.models.runs_bin import Binned
 from studio.ui.models.runs_records import RunRecord
 from studio.ui.models.selection import Selection
@@ -50,6 +51,7 @@ class RunsPane(PaneFrame):
         self._bus = studio.bus
         self._fail = studio.fail
         self._notify = studio.notify
+        self._settle = studio.notices.settle
         self._table = RunTable(studio.runs, self)
         self._differences = DifferencesView(self)
         self._notes = NotesView(self)
@@ -176,7 +178,7 @@ class RunsPane(PaneFrame):
         binned = self._runs.binned
         if binned:
             self._add(menu, "Bring back the run deleted last", "undo",
-                      lambda: self._do(lambda: self._runs.restore(binned[-1])))  # fmt: skip
+                      lambda: self._restore(binned[-1]))  # fmt: skip
         if chosen:
             self._add_delete(menu, chosen)
         menu.aboutToHide.connect(menu.deleteLater)
@@ -225,8 +227,13 @@ class RunsPane(PaneFrame):
             self._fail(error)
 
     def _deleted(self, binned: Binned, title: str) -> None:
-        undo = ("Undo", lambda: self._do(lambda: self._runs.restore(binned)))
-        self._notify(f"Deleted the run {title}", "info", undo)
+        undo = ("Undo", lambda: self._restore(binned))
+        about = f"{RUNS}.{binned.path.name}"
+        self._notify(f"Deleted the run {title}", "info", undo, about=about)
+
+    def _restore(self, binned: Binned) -> None:
+        self._do(lambda: self._runs.restore(binned))
+        self._settle(f"{RUNS}.{binned.path.name}")
 
     def _star(self, name: str) -> None:
         run = self._runs.run(name)
