@@ -349,7 +349,7 @@ def dialogs(camera: Camera) -> None:
     studio.notify("Wrote digits-cnn.safetensors", "ok", ("Show", lambda: None), "/home/me/out")
     studio.notify("Tensors are shown from copies: the device lent no context", "warning")
     studio.notify("conv2: expected 3 numbers, got 4", "error", None, "kernel_size is 3 by 3")
-    camera.take("window-toasts")
+    camera.take("window-notices")
     for action in ("window.notices", "window.tasks"):
         studio.actions.trigger(action)
         _popup(camera, action)

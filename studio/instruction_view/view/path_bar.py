@@ -138,6 +138,12 @@ class PathBar(QWidget):
         # One that is being compiled anew is there in a moment; one that cannot be stays.
         self._note.setVisible(not is_empty and self._compilation.stop is not None)
         self._show_time()
+        layout = self.layout()
+        if layout is not None:
+            # Each part is cut to the room it has among the others, not to the one it had.
+            layout.activate()
+        for part in self._parts.values():
+            part.cut()
         self._actions.refresh(*(f"go.{word}" for _, word, _ in LEVELS))
 
     def _show_time(self) -> None:
@@ -245,7 +251,7 @@ class _Part(QToolButton):
         self._whole = text or f"no {self._word}"
         self.setEnabled(bool(text))
         self.setAccessibleName(f"{self._word}: {text}" if text else f"no {self._word}")
-        self._cut()
+        self.setText(self._whole)
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
@@ -259,18 +265,21 @@ class _Part(QToolButton):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._cut()
+        self.cut()
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
         """A path gives way to a notice beside it."""
         letters = self.fontMetrics()
         beside = super().sizeHint().width() - letters.horizontalAdvance(self.text())
         # An advance is rounded, so that what just fits may seem not to.
         room = max(self.width(), self.minimumSizeHint().width()) - beside + 1
         shown = letters.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
-        self.setText(shown)
+        if shown != self.text():
+            self.setText(shown)
         tip = f"Select the {self._word}" if self.isEnabled() else ""
-        self.setToolTip(f"{self._whole}\n{tip}" if shown != self._whole else tip)
+        said = f"{self._whole}\n{tip}" if shown != self._whole else tip
+        if said != self.toolTip():
+            self.setToolTip(said)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)

@@ -31,7 +31,10 @@ READ_SECONDS = 1.0
 HEIGHT = 36
 """Two lines of text, and the air of a row of tools around them."""
 
-_LEAST, _MOST = 320, 900
+LEAST = 320
+"""Pixels that a notice needs at least."""
+
+_MOST = 900
 ICONS = {"info": "info", "ok": "ok", "warning": "warning", "error": "error"}
 ROLES = {"info": "accent", "ok": "ok", "warning": "warning", "error": "error"}
 
@@ -113,10 +116,10 @@ class NoticeLine(QWidget):
 
     def sizeHint(self) -> QSize:
         wide = super().sizeHint().width()
-        return QSize(min(max(wide, _LEAST), _MOST), HEIGHT)
+        return QSize(min(max(wide, LEAST), _MOST), HEIGHT)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(_LEAST, HEIGHT)
+        return QSize(LEAST, HEIGHT)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         if self._notice is None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QVBoxLayout, QWidget
 
 from studio.ui.kit import binding, icons, theme
-from studio.ui.kit.notice_line import HEIGHT, NoticeLine
+from studio.ui.kit.notice_line import HEIGHT, LEAST, NoticeLine
 from studio.ui.models.notices import Notices
 
 _AROUND = 4
+_SHARE = 0.55
+"""How much of the row a notice may have."""
 
 
 class PathRow(QToolBar):
@@ -41,7 +43,7 @@ class PathRow(QToolBar):
         holder.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         column = QVBoxLayout(holder)
         column.setContentsMargins(_AROUND, 0, _AROUND, 0)
-        column.setSpacing(0)
+        column.setSpacing(2)
         column.addWidget(self._top)
         column.addWidget(self.read_only)
         self.addWidget(holder)
@@ -58,6 +60,11 @@ class PathRow(QToolBar):
         layout = self.layout()
         if layout is not None:
             layout.setContentsMargins(_AROUND, _AROUND, _AROUND, _AROUND)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # The path gives way to a notice, and is still to be read.
+        self.notice_line.setMaximumWidth(max(LEAST, round(_SHARE * event.size().width())))
 
     def set_path_bar(self, path: QWidget) -> None:
         """Put the path at the left."""

@@ -173,3 +173,21 @@ def test_a_measured_time_changes_the_time_and_nothing_else(
     assert refreshed == []
     assert QEvent.Type.ToolTipChange not in changed
     assert QEvent.Type.EnabledChange not in changed
+
+
+def test_a_path_gives_way_and_keeps_its_whole_text_in_the_tip(
+    studio: Studio, bar: PathBar, qtbot: QtBot
+) -> None:
+    studio.bus.select([entities.node("conv1")], source="canvas")
+    whole = bar.texts
+    part = bar.part("instruction")
+    assert part.text() == whole[1]
+    assert bar.minimumSizeHint().width() < 400
+    bar.resize(400, 28)
+    qtbot.waitUntil(lambda: part.text().endswith("…"), timeout=60_000)
+    assert bar.texts == whole
+    assert whole[1] in part.toolTip()
+    assert all(bar.rect().contains(bar.part(kind).geometry()) for kind, _, _ in LEVELS)
+    bar.resize(1000, 28)
+    qtbot.waitUntil(lambda: part.text() == whole[1], timeout=60_000)
+    assert part.toolTip() == "Select the instruction"

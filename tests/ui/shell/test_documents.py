@@ -135,7 +135,9 @@ def test_a_newer_file_is_looked_at_and_never_written(
     newer.write_text(project.read_text().replace('"version": 1', '"version": 99', 1))
     window.documents.open_path(newer)
     assert "(read-only)" in window.windowTitle()
-    assert "newer Glassbox" in window.studio.notices.all[-1].text
+    band = window.findChild(QLabel, "read_only_text")
+    assert band.isVisible()
+    assert "newer Glassbox" in band.text()
     why = window.studio.actions.why_not("file.save_as")
     assert why == window.studio.document.read_only
     press("Ctrl+Shift+S")
