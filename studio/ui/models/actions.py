@@ -85,6 +85,7 @@ class ActionRegistry:
         barred: Callable[[ActionSpec], str] = _never_barred,
     ) -> None:
         self.changed: Signal[[str]] = Signal()
+        self.about_to: Signal[[ActionSpec]] = Signal()
         self.triggered: Signal[[str]] = Signal()
         self._specs: dict[str, ActionSpec] = {}
         self._bindings: dict[str, _Binding] = {}
@@ -152,8 +153,10 @@ class ActionRegistry:
         return found is not None and found.checked is not None and found.checked()
 
     def trigger(self, action_id: str) -> bool:
-        """Do it, if it can be done; whether it was."""
+        """Do it, if it can be done; whether it was. ``about_to`` is emitted before."""
         found = self._bindings.get(action_id)
+        if found is not None:
+            self.about_to.emit(self._specs[action_id])
         if found is None or self.why_not(action_id):
             return False
         before, self.current = self.current, action_id

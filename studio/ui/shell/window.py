@@ -29,6 +29,7 @@ from studio.ui.shell.path_row import PathRow
 from studio.ui.shell.qt_actions import WindowActions
 from studio.ui.shell.status_bar import BottomBar, StatusBar
 from studio.ui.shell.toolbar import TopBar
+from studio.ui.shell.typed_first import TypedFirst
 from studio.ui.shell.welcome import WelcomePage
 
 LEAST = QSize(1024, 640)
@@ -78,6 +79,7 @@ class MainWindow(QMainWindow):
         window_actions.bind(self)
         self._exports = Exports(studio, self, lambda: self.canvas)
         self.actions_of_window = WindowActions(studio.actions, self, self._refused)
+        self._typed_first = TypedFirst(studio, self)
         self.actions_of_window.fill_menu_bar()
         self._take_place(reset_layout=reset_layout)
         self._follow()

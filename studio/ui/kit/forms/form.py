@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -12,7 +12,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.ui.kit import icons, theme
 from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.forms.editor import Editor, is_escape
+from studio.ui.kit.forms.editor import MIXED, Editor, is_escape
 from studio.ui.kit.forms.making import make_editor
 from studio.ui.models.option_fields import Row
 
@@ -50,6 +50,7 @@ class FormRow(QObject):
         super().__init__(parent)
         self.row = row
         self.is_touched = False
+        self._is_told = False
         self._take = take
         self._reset = reset
         field = row.field
@@ -105,6 +106,18 @@ class FormRow(QObject):
         self.label.setToolTip(row.field.tip())
         self.editor.show_value(row.value, is_mixed=row.is_mixed)
 
+    def take_refusal(self) -> str:
+        """What was refused and what counts instead, in a sentence.
+
+        Empty where nothing was refused, or where it was told and no longer stands in the field.
+        """
+        if self.refusal.isHidden() or (self._is_told and not self.editor.has_focus_inside):
+            return ""
+        self._is_told = True
+        why, field = self.refusal.text().partition("\n")[0], self.row.field
+        value = MIXED if self.row.is_mixed else _plain_text(self.row.value)
+        return f"{field.label} stays {value}: {why}"
+
     def forgive(self) -> None:
         """Say no more what was refused."""
         if not self.refusal.isHidden():
@@ -134,6 +147,7 @@ class FormRow(QObject):
             self._refuse(error)
 
     def _refuse(self, error: StudioError) -> None:
+        self._is_told = False
         self.refusal.setText(f"{error.message}\n{error.hint}" if error.hint else error.message)
         self.refusal.show()
         if not self.editor.has_focus_inside:
@@ -153,6 +167,17 @@ class FormRow(QObject):
             # What was refused is not the document's: it is not shown any longer than typed.
             self._show_truth()
         return False
+
+
+def _plain_text(value: Plain) -> str:
+    """A value in a sentence."""
+    if isinstance(value, list):
+        return ", ".join(_plain_text(each) for each in value) or "none"
+    if isinstance(value, Mapping):
+        return str(value.get("type", "as it was"))
+    return (
+        "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
 
 
 class Form(QWidget):
