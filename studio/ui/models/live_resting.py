@@ -30,9 +30,19 @@ class Resting(Protocol):
         """Steps they were trained for."""
         ...
 
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Names of layers that are others now than those these weights belong to."""
+        ...
+
     def read(self, name: str) -> Array | None:
         """A tensor as stored, None where these weights have none of that name."""
         ...
+
+
+def is_replaced(resting: Resting | None, tensor: str) -> bool:
+    """Whether a tensor's layer is another now than the one that weights at rest belong to."""
+    return resting is not None and tensor.partition("/")[0] in resting.replaced
 
 
 @dataclass
@@ -48,6 +58,7 @@ class HeldWeights:
     label: str
     make: Callable[[], Mapping[str, Array]]
     step: int = 0
+    replaced: frozenset[str] = frozenset()
     _found: Mapping[str, Array] | None = None
 
     def read(self, name: str) -> Array | None:
@@ -71,12 +82,25 @@ class NetworkAtRest:
         network: open as long as this is used.
         label: whose they are.
         step: steps it was trained for.
+        replaced: names of layers that are others now than the trained ones.
     """
 
-    def __init__(self, network: Network, label: str, step: int) -> None:
+    def __init__(
+        self,
+        network: Network,
+        label: str,
+        step: int,
+        replaced: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
         self.label = label
         self.step = step
         self._network = network
+        self._replaced = replaced
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Names of layers that are others now than the trained ones."""
+        return self._replaced()
 
     def read(self, name: str) -> Array | None:
         """A tensor of the session; None for any other, and when the network has been closed."""

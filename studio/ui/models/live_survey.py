@@ -8,10 +8,11 @@ from typing import NamedTuple
 from studio.engine.core.signal import Signal
 from studio.engine.runtime.live_statistics import Statistics
 from studio.engine.train.trainer import Trainer
+from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.live import LiveTensors, LiveView
 from studio.ui.models.live_frames import SHARE
-from studio.ui.models.live_resting import Resting
+from studio.ui.models.live_resting import Resting, is_replaced
 from studio.ui.models.scheduling import Handle, Scheduler
 
 PAUSE = 0.25
@@ -102,7 +103,12 @@ class TensorSurvey:
         if view is None:
             return
         frame = view.frame
-        if frame is not None and frame.statistics is not None:
+        name = entities.tensor_name(view.entity)[0]
+        if self._live.trainer is None and is_replaced(self._live.resting, name):
+            self._seen.pop(view.entity.key, None)
+            self._leave()
+            self.changed.emit()
+        elif frame is not None and frame.statistics is not None:
             self._seen[view.entity.key] = Look(frame.statistics, frame.snapshot.moment.step)
             self._leave()
             self.changed.emit()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import StudioError
 from studio.engine.train.trainer import Trainer
 from studio.ui.models.live import LiveTensors
-from studio.ui.models.live_resting import Resting
+from studio.ui.models.live_resting import Resting, is_replaced
 from studio.ui.models.preview_network import Weights
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -47,7 +47,8 @@ def origin_of(live: LiveTensors) -> Origin:
     if trainer is not None:
         return Origin(f"training {id(trainer)}", "training", True, _of_trainer(trainer))
     if resting is not None and resting.step > 0:
-        return Origin(f"{resting.label} {resting.step}", resting.label, False, _of_rest(resting))
+        key = " ".join((resting.label, str(resting.step), *sorted(resting.replaced)))
+        return Origin(key, resting.label, False, _of_rest(resting))
     return INITIAL
 
 
@@ -72,6 +73,8 @@ def _of_rest(resting: Resting) -> Weights:
     def read(names: Iterable[str]) -> Mapping[str, Array]:
         found: dict[str, Array] = {}
         for name in names:
+            if is_replaced(resting, name):
+                continue
             try:
                 array = resting.read(name)
             except StudioError:

@@ -293,8 +293,7 @@ class Studio:
 
     def _document_changed(self, change: Change) -> None:
         self.bus.forget(entities.node(gone) for gone in change.removed)
-        if not change.only_places:
-            self.training.document_changed()
+        self.training.document_changed(change)
 
     def _document_saved(self) -> None:
         self.runs.document_saved()
@@ -344,7 +343,10 @@ class Studio:
         resting = None
         if trainer is not None and self.training.has_weights:
             label = "trained weights" if run is None else f"weights of run {run.name}"
-            resting = NetworkAtRest(trainer.network, label, self.training.standing.steps)
+            steps = self.training.standing.steps
+            resting = NetworkAtRest(
+                trainer.network, label, steps, lambda: self.training.lineage.replaced
+            )
         self.live.ended(resting)
         self.problems.provide_error("training", ending.error, self._ids())
         if ending.error is not None:

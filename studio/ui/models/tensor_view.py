@@ -47,6 +47,7 @@ class TensorViewModel:
         tensor_of: the tensor of a name in the program at hand, None where it has none.
         picks: the element pointed at in all views.
         empty: the colour of where nothing is.
+        older: whether what is left of a training is of another network than the one at hand.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class TensorViewModel:
         tensor_of: Callable[[str], Tensor | None] = lambda _: None,
         picks: SharedPick | None = None,
         empty: Callable[[], tuple[int, int, int]] = lambda: (16, 18, 22),
+        older: Callable[[], bool] = lambda: False,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.entity: Entity | None = None
@@ -72,6 +74,7 @@ class TensorViewModel:
         self._live = live
         self._tasks = tasks
         self._tensor_of = tensor_of
+        self.older = older
         self._view: LiveView | None = None
         self._active = False
         self._from_device = False
@@ -115,14 +118,13 @@ class TensorViewModel:
     @property
     def badge(self) -> str:
         """Mode and moment, for the corner of the picture."""
-        comparing = self.comparing and self.held is not None
-        minus = f"held {self.held.label}" if comparing and self.held is not None else ""
-        return badge_text(self.frame, self.status, minus)
+        minus = f"held {self.held.label}" if self.comparing and self.held is not None else ""
+        return badge_text(self.frame, self.status, minus, older=self.older())
 
     @property
     def is_stale(self) -> bool:
         """Whether the picture is an old one, because there is no newer."""
-        return self.frame is not None and not is_current(self.frame, self.status)
+        return self.frame is not None and (self.older() or not is_current(self.frame, self.status))
 
     def picture(self) -> Picture | None:
         """The coloured cells; None where there are none, and while the device draws them."""
@@ -361,9 +363,8 @@ class TensorViewModel:
     # -- inside ---------------------------------------------------------------------------------
 
     def _tensor(self) -> Tensor | None:
-        if self.entity is None:
-            return None
-        return self._tensor_of(entities.tensor_name(self.entity)[0])
+        entity = self.entity
+        return None if entity is None else self._tensor_of(entities.tensor_name(entity)[0])
 
     def _reopen(self) -> None:
         if self._view is not None:

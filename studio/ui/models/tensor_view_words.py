@@ -21,24 +21,36 @@ _MINUS = "\N{MINUS SIGN}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 
 
-def badge_text(frame: Frame | None, status: Status, minus: str = "") -> str:
+def badge_text(frame: Frame | None, status: Status, minus: str = "", *, older: bool = False) -> str:
     """Mode and moment, for the corner of the picture.
 
     Args:
         frame: what is shown.
         status: why.
         minus: what the picture is the difference to, empty where it is none.
+        older: the network was changed since it was trained.
     """
     if frame is None:
         return {"compiling": "RECOMPILING", "quiet": "QUIET"}.get(status.state, "NO PICTURE YET")
     word = _WORDS[frame.state] if is_current(frame, status) else "LAST SEEN"
     text = f"{word} · {frame.label}"
+    if older and frame.state != "held":
+        text += " · of the previous program"
     return f"{text} {_MINUS} {minus}" if minus else text
 
 
-def is_current(frame: Frame | None, status: Status) -> bool:
-    """Whether what is shown is the newest there is."""
-    return frame is not None and status.state == frame.state
+def is_current(frame: Frame | None, status: Status, *, older: bool = False) -> bool:
+    """Whether what is shown is the newest there is, and of the network at hand."""
+    if frame is None or status.state != frame.state:
+        return False
+    return not older or frame.state == "held"
+
+
+def status_text(status: Status, *, older: bool = False) -> str:
+    """Why a picture is what it is, and what to do about it."""
+    if older:
+        return "Of the previous program: the network was changed since. Train it again"
+    return f"{status.text}. {status.hint}" if status.hint else status.text
 
 
 def aside_text(placed: Placed | None, choice: Choice) -> str:

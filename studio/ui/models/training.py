@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,8 @@ from studio.engine.train.project import Project
 from studio.engine.train.run_lock import require_free
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.trainer import Trainer
+from studio.graph_editor.model.change import Change
+from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.compilation_result import OpenData, open_data
 from studio.ui.models.curves import RunCurves
 from studio.ui.models.preferences import Preferences
@@ -22,7 +25,7 @@ from studio.ui.models.training_device import ContextFactory, Device
 from studio.ui.models.training_network import SharedNetwork
 from studio.ui.models.training_preparation import Plan, Prepared, runs_folder
 from studio.ui.models.training_session import NEWS_SECONDS, TrainingSession
-from studio.ui.models.training_staleness import GraphDifference, graph_difference
+from studio.ui.models.training_staleness import GraphDifference, Lineage, graph_difference
 from studio.ui.models.training_state import BUSY, WORDS, Compiling, Ending, Standing, State
 
 _LOG = logging.getLogger(__name__)
@@ -52,6 +55,11 @@ class TrainingDocument(Protocol):
     @property
     def path(self) -> Path | None:
         """Its file, if it has one."""
+        ...
+
+    @property
+    def state(self) -> DocumentState:
+        """The document as it is now."""
         ...
 
     @property
@@ -117,6 +125,7 @@ class TrainingModel:
         self._news_seconds = NEWS_SECONDS
         self._staleness = ""
         self._difference_found: GraphDifference | None = None
+        self.lineage = Lineage()
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
 
     # -- where it stands ------------------------------------------------------------------------
@@ -220,16 +229,18 @@ class TrainingModel:
         """What differs, layer by layer; None where nothing does, or nothing can be said."""
         return self._difference_found if self._staleness else None
 
-    def document_changed(self) -> None:
+    def document_changed(self, change: Change) -> None:
         """The network on the canvas may be another: compare them once it rests."""
-        if self.trained_project is not None:
+        self.lineage.follow(change)
+        if self.trained_project is not None and not change.only_places:
             self._compare.ask()
 
     def check_staleness(self) -> None:
         """Compare what was trained with the document."""
         found, trained = "", self.trained_project
         if trained is not None and self.state != "preparing":
-            self._difference_found, found = _difference(trained, self._document())
+            now, replaced = self._document(), self.lineage.replaced
+            self._difference_found, found = _difference(trained, now, replaced)
         if found != self._staleness:
             self._staleness = found
             self.staleness_changed.emit()
@@ -304,6 +315,8 @@ class TrainingModel:
             raise ParameterError(
                 f"all {done} epochs are done: ask for more than that, got {wanted}", who=run.name
             )
+        if self.run is None or self.run.path != run.path:
+            self.lineage.begin(self._document().state)
         plan = Plan(project, run.path.parent, self._preferences.text("backend"), None, run, wanted)
         self._open(plan)
 
@@ -405,10 +418,9 @@ class TrainingModel:
     def _begin(self) -> bool:
         if self.why_not_start():
             return False
-        plan = Plan(
-            self._document().project(), self.runs_path, self._preferences.text("backend")
-        )  # fmt: skip
-        self._open(plan)
+        document = self._document()
+        self.lineage.begin(document.state)
+        self._open(Plan(document.project(), self.runs_path, self._preferences.text("backend")))
         return True
 
     def _open(self, plan: Plan) -> None:
@@ -466,10 +478,13 @@ class TrainingModel:
         return close
 
 
-def _difference(trained: Project, document: TrainingDocument) -> tuple[GraphDifference | None, str]:
+def _difference(
+    trained: Project, document: TrainingDocument, replaced: frozenset[str]
+) -> tuple[GraphDifference | None, str]:
     """What differs between what was trained and the document, and the same as a sentence."""
     try:
         found = graph_difference(trained.graph, document.project().graph)
+        found = replace(found, replaced=tuple(sorted(replaced)))
     except StudioError:
         return None, "weights belong to an older graph: it has problems now"
     return found, "" if found.is_empty else f"weights belong to an older graph: {found.text}"

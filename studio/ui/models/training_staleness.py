@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,11 +10,13 @@ from studio.engine.core.options import Plain
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.train.project import Project
+from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.project_file import state_of_project
 from studio.graph_editor.model.state import DocumentState
 
 MINUS = "\u2212"
 _NAMED = 3
+_REMEMBERED = 1000
 
 
 @dataclass(frozen=True)
@@ -25,17 +28,19 @@ class GraphDifference:
         removed: layers only the older has.
         changed: layers with other options.
         rewired: layers fed by others than before.
+        replaced: layers that are new, though the older has one of the same name.
     """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     rewired: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether both are the same network."""
-        return not (self.added or self.removed or self.changed or self.rewired)
+        return not (self.added or self.removed or self.changed or self.rewired or self.replaced)
 
     @property
     def text(self) -> str:
@@ -49,6 +54,8 @@ class GraphDifference:
             parts.append(f"{_listed(self.changed)} changed")
         if self.rewired:
             parts.append(f"{_listed(self.rewired)} rewired")
+        if self.replaced:
+            parts.append(f"{_listed(self.replaced)} replaced")
         return ", ".join(parts)
 
     @property
@@ -56,9 +63,52 @@ class GraphDifference:
         """The difference in full, one sentence a kind."""
         kinds = (
             ("Added", self.added), ("Removed", self.removed), ("Changed", self.changed),
-            ("Fed by others", self.rewired),
+            ("Fed by others", self.rewired), ("Replaced by a new layer", self.replaced),
         )  # fmt: skip
         return tuple(f"{kind}: {', '.join(names)}" for kind, names in kinds if names)
+
+
+class Lineage:
+    """Which layers are others than those of the same names that a training began with.
+
+    A layer that is deleted leaves its id and its name to the next new one, and names can be
+    swapped. Undo brings a layer itself back, so what is gone is remembered for each state of the
+    history.
+    """
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+        self._known: deque[tuple[DocumentState, frozenset[str]]] = deque(maxlen=_REMEMBERED)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Names that stand for another layer in the last state followed than in the training."""
+        if not self._known:
+            return frozenset()
+        state, gone = self._known[-1]
+        return frozenset(
+            node.name
+            for node in state.layers()
+            if node.name in self._owners
+            and ((owner := node.shares or node.id) in gone or owner != self._owners[node.name])
+        )
+
+    def begin(self, state: DocumentState) -> None:
+        """A training begins with these layers."""
+        self._owners = {node.name: node.shares or node.id for node in state.layers()}
+        self._known.clear()
+        self._known.append((state, frozenset()))
+
+    def follow(self, change: Change) -> None:
+        """The document has changed."""
+        if not self._known:
+            return
+        found = next((ids for state, ids in self._known if state is change.after), None)
+        if found is None:
+            before, after = change.before.nodes, change.after.nodes
+            switched = {i for i in change.modified if before[i].type_name != after[i].type_name}
+            found = self._known[-1][1] | {*change.removed, *switched}
+        self._known.append((change.after, found))
 
 
 def reverted(state: DocumentState, project: Project) -> DocumentState:

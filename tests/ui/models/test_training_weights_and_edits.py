@@ -61,8 +61,8 @@ def test_an_edit_is_compared_once_it_rests(bench: TrainingBench) -> None:
     bench.train()
     hidden = next(node for node in bench.document.state.layers() if node.type_name == "Dense")
     for units in (9, 10, 11):
-        bench.document.apply("units", set_option(bench.document.state, hidden.id, "units", units))
-        bench.model.document_changed()
+        state = set_option(bench.document.state, hidden.id, "units", units)
+        bench.model.document_changed(bench.document.apply("units", state))
         assert not bench.model.is_stale
     bench.scheduler.advance(1.0)
     assert bench.model.is_stale

@@ -33,7 +33,7 @@ from studio.ui.models.tensor_view_actions import bind_view
 from studio.ui.models.tensor_view_choice import TensorChoice, renamed
 from studio.ui.models.tensor_view_colours import CHOICES
 from studio.ui.models.tensor_view_picture import exact_number
-from studio.ui.models.tensor_view_words import pick_text, statistics_text
+from studio.ui.models.tensor_view_words import pick_text, statistics_text, status_text
 from studio.ui.panes.tensor_view.arrangement import Arrangement
 from studio.ui.panes.tensor_view.histogram_view import HistogramView
 from studio.ui.panes.tensor_view.sheet_painting import ground_between_cells
@@ -79,8 +79,9 @@ class TensorViewPane(PaneFrame):
         self._sought: Selection | None = None
         self._tensor: Tensor | None = None
         self.view = TensorViewModel(
-            studio.live, studio.tasks, self._tensor_of, studio.picks, ground_between_cells
-        )
+            studio.live, studio.tasks, self._tensor_of, studio.picks, ground_between_cells,
+            lambda: studio.live.trainer is None and studio.training.is_stale,
+        )  # fmt: skip
         self._chooser = QComboBox(self)
         self._typing = QLineEdit(self._chooser)
         self._sheet = SheetView(self.view, self)
@@ -173,8 +174,9 @@ class TensorViewPane(PaneFrame):
         binding.connect(self, self.view.changed, self._seen)
         binding.connect(self, self._preferences.changed, self._preferred)
         binding.refresh(
-            self, self._refresh, self.view.changed, theme.changed, rate=30, when_visible=True
-        )
+            self, self._refresh, self.view.changed, theme.changed,
+            studio.training.staleness_changed, rate=30, when_visible=True,
+        )  # fmt: skip
         self._preferred("live_rate")
 
     # -- what is shown --------------------------------------------------------------------------
@@ -233,8 +235,7 @@ class TensorViewPane(PaneFrame):
     def _show_status(self) -> None:
         status, current = self.view.status, not self.view.is_stale and self.view.frame is not None
         self._status.setVisible(not current)
-        text = f"{status.text}. {status.hint}" if status.hint else status.text
-        self._status.set_text(text)
+        self._status.set_text(status_text(status, older=self.view.is_stale and self.view.older()))
         role = "error" if status.state == "missing" else "warning" if self.view.is_stale else "soft"
         if self._status.property("role") != role:
             self._status.setProperty("role", role)

@@ -98,9 +98,10 @@ class SliceControls(QWidget):
             for widget in self._rows.pop(axis):
                 widget.setParent(None)
                 widget.deleteLater()
-        for place, (axis, slider) in enumerate(sorted(sliders.items())):
+        for axis, slider in sliders.items():
             if axis not in self._rows:
-                self._add(axis, 2 + place)
+                # By the axis, not by the sliders there are: those stay where they are.
+                self._add(axis, 2 + axis)
             self._show(slider)
 
     def _add(self, axis: int, row: int) -> None:

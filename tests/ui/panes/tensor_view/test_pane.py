@@ -213,6 +213,28 @@ def test_a_double_click_opens_a_tile_and_goes_back(
     assert pane.view.look.tile is None
 
 
+def test_sliders_do_not_lie_on_each_other_when_one_comes_in_front(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
+) -> None:
+    for shape in ((1, 2, 3, 4, 5), (3, 2, 3, 4, 5), (3, 1, 3, 4, 5), (3, 2, 3, 4, 5)):
+        show(qtbot, studio, pane, rng.standard_normal(shape).astype(np.float32))
+        qtbot.waitUntil(lambda shape=shape: pane.view.shape == shape, timeout=60000)
+        wanted = [slider.axis for slider in pane.view.sliders if slider.count > 1]
+        assert len(wanted) == (2 if 1 not in shape else 1)
+        qtbot.waitUntil(
+            lambda wanted=wanted: (
+                sorted(rows(pane)) == wanted and len(set(rows(pane).values())) == len(wanted)
+            ),
+            timeout=60000,
+        )
+
+
+def rows(pane: TensorViewPane) -> dict[int, int]:
+    """The upper edge of each slider in sight, by its axis."""
+    found = pane.slices.findChildren(QSlider)
+    return {int(each.objectName()[-1]): each.y() for each in found if each.isVisible()}
+
+
 def test_an_axis_of_one_index_has_no_slider(
     qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
 ) -> None:

@@ -11,7 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox
 
 from studio.engine.gl.live import GlSnapshot
-from studio.graph_editor.model.edits.layers import rename
+from studio.graph_editor.model.edits.insertion import add_on_wire
+from studio.graph_editor.model.edits.layers import rename, set_option
+from studio.graph_editor.model.edits.removal import delete
+from studio.graph_editor.model.state import Wire
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
@@ -265,5 +268,46 @@ def test_a_slice_over_the_past_is_typed_and_left_again(
     assert pane.view.shape == seen[-1].shape
     assert pane.view.slice_error == ""
     studio.training.stop()
+    pane.close_view()
+    studio.close()
+
+
+def test_a_new_layer_does_not_show_the_weights_of_a_deleted_one_as_its_own(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=60000)
+    pane = opened_pane(qtbot, studio)
+    layer = layer_ids(studio, "Dense")[0]
+    studio.bus.select((entities.node(layer),), source="canvas")
+    studio.training.start()
+    qtbot.waitUntil(lambda: pane.view.badge.startswith("LIVE · step"), timeout=60000)
+    studio.training.stop()
+    qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST · weights of run"), timeout=60000)
+    assert "previous" not in pane.view.badge
+    node = studio.document.state.nodes[layer]
+    (follower,) = studio.document.state.wires_from(layer)
+    studio.document.apply("Delete", delete(studio.document.state, [layer]))
+    wire = Wire(node.inputs[0], follower.target, follower.slot)
+    options = node.config.plain()
+    state = add_on_wire(studio.document.state, "Dense", wire, config=options)
+    (made,) = set(state.nodes) - set(studio.document.state.nodes)
+    studio.document.apply("Add", rename(state, made, node.name))
+    assert studio.document.state.nodes[made].config == node.config
+    qtbot.waitUntil(lambda: not studio.compilation.is_stale, timeout=60000)
+    studio.bus.select((entities.node(made),), source="canvas")
+    words = "of the previous program"
+    qtbot.waitUntil(lambda: pane.view.badge.endswith(words), timeout=60000)
+    assert pane.view.is_stale
+    assert studio.training.staleness
+    while studio.document.history.position:
+        studio.document.undo()
+    qtbot.waitUntil(
+        lambda: pane.view.badge.startswith("AT REST") and words not in pane.view.badge,
+        timeout=60000,
+    )
+    units = 7 if options["units"] != 7 else 9
+    studio.document.apply("Set", set_option(studio.document.state, layer, "units", units))
+    qtbot.waitUntil(lambda: pane.view.badge.endswith(words), timeout=60000)
     pane.close_view()
     studio.close()
