@@ -34,6 +34,7 @@ COMMANDS = {
     "tune": ("tuning", "tune"),
     "import": ("doors", "import_file"),
     "export": ("doors", "export_project"),
+    "trust": ("trust", "trust"),
     "doctor": ("doctor", "doctor"),
     "isa": ("manual", "isa"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,10 @@ import typer
 from studio.engine.core.errors import DataError
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.project import Project
+from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
+from studio.engine.train.trusted_data import TrustedData, UntrustedDataError
 from studio.samples import open_copy, sample_names, sample_root
+from studio.ui.models.places import Places
 
 _MOST_NEAR = 200
 
@@ -84,10 +88,49 @@ def make_folder(path: Path) -> None:
 
 
 def open_project(named: str) -> Project:
-    """The project a word stands for, loaded where it lies: looking at a sample copies nothing."""
+    """The project a word stands for, loaded where it lies: looking at a sample copies nothing.
+
+    Raises:
+        DataError: there is none, or it names data that the user has not agreed to read.
+    """
     if not Path(named).exists() and named in sample_names():
         return Project.load(sample_root() / named / f"{named}.glassbox")
-    return Project.load(find_project(named))
+    return load_trusted(find_project(named))
+
+
+def load_trusted(path: Path) -> Project:
+    """A project from its file, whose data may be read.
+
+    Raises:
+        UntrustedDataError: it names data outside its folder, and the user has not agreed to that.
+    """
+    project = Project.load(path)
+    check_trust(project, str(path))
+    return project
+
+
+def check_trust(project: Project, named: str, run: Path | None = None) -> None:
+    """UntrustedDataError where a project, or a run's record of it, names data not agreed to.
+
+    Args:
+        project: what names the data.
+        named: what to type for the project.
+        run: the run's folder, where it is a run's record.
+    """
+    if project.data is None:
+        return
+    try:
+        trusted_data().check(project.data.reference, project.folder, who=named)
+    except UntrustedDataError as error:
+        option = "" if run is None else f" --run {shlex.quote(str(run))}"
+        error.hint = f"glassbox trust {shlex.quote(named)}{option} agrees to it"
+        raise
+
+
+def trusted_data() -> TrustedData:
+    """What the user has agreed to have read, here or in the window."""
+    places = Places.of_user()
+    return TrustedData(places.config / TRUSTED_DATA, (places.data,))
 
 
 def word_for(project: Project) -> str:

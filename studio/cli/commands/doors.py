@@ -9,7 +9,7 @@ import typer
 
 from studio.cli import console
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
-from studio.cli.options import JsonOption, ProjectArgument, find_project, open_project
+from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted, open_project
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.devices import open_backend
@@ -68,6 +68,7 @@ def import_file(
 ) -> None:
     """Bring weights into a project as a new run, so that it evaluates, predicts and exports."""
     project = find_project(str(output), samples=False)
+    load_trusted(project)
     run = import_weights(source, project)
     if as_json:
         console.answer_json({"project": str(project), "run": str(run.path)})

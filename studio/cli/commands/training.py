@@ -18,13 +18,13 @@ from studio.cli.options import (
     ProjectArgument,
     SeedOption,
     find_project,
+    load_trusted,
     make_folder,
 )
 from studio.cli.progress_bar import ProgressBar
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import export_all
-from studio.engine.train.project import Project
 from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, resume_point
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
@@ -54,7 +54,7 @@ def train(
 
     Ends with code 1 where the training did not learn.
     """
-    opened = Project.load(find_project(project)).with_training(epochs=epochs, seed=seed)
+    opened = load_trusted(find_project(project)).with_training(epochs=epochs, seed=seed)
     point = resume_point(opened) if resume else None
     checkpoint = None if point is None else _checkpoint_of(point, epochs)
     if checkpoint is not None and seed is None:

@@ -11,7 +11,14 @@ import numpy as np
 import typer
 
 from studio.cli import console
-from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project, word_for
+from studio.cli.options import (
+    BackendOption,
+    JsonOption,
+    ProjectArgument,
+    check_trust,
+    open_project,
+    word_for,
+)
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
@@ -106,22 +113,25 @@ def predict(
 
 
 def run_of(project: Project, run: Path | None) -> RunFolder:
-    """The run a command means: the folder given, or the project's last one."""
-    if run is not None:
-        if not (run / "settings.json").is_file():
-            raise DataError(
-                "this is no run of a training",
-                who=str(run),
-                hint="name a folder below the project's .runs folder",
-            )
-        return RunFolder(run)
-    folder = latest_run(project)
+    """The run a command means: the folder given, or the project's last one.
+
+    Raises:
+        DataError: there is none, or it names data that the user has not agreed to read.
+    """
+    if run is not None and not (run / "settings.json").is_file():
+        raise DataError(
+            "this is no run of a training",
+            who=str(run),
+            hint="name a folder below the project's .runs folder",
+        )
+    folder = latest_run(project) if run is None else RunFolder(run)
     if folder is None:
         raise DataError(
             "this project has not been trained yet",
             who=project.name,
             hint=f"glassbox train {word_for(project)}",
         )
+    check_trust(folder.project(), word_for(project), run)
     return folder
 
 

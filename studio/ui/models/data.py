@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -11,6 +12,8 @@ from studio.engine.core.options import Plain
 from studio.engine.core.signal import Signal
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.sources import paths_of
+from studio.engine.train.trusted_data import UntrustedDataError
 from studio.graph_editor.model.document import Change, Document
 from studio.graph_editor.model.edits.sections import data_of, set_data
 from studio.graph_editor.model.report import DataFacts
@@ -43,6 +46,7 @@ from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 
 Status: TypeAlias = Literal["none", "opening", "ready", "failed"]
 
+_LOG = logging.getLogger(__name__)
 _OWN_NORMALIZATION = {"digits": "unit", "iris": "standard"}
 
 
@@ -51,6 +55,7 @@ class DataModel:
 
     Attributes:
         read_again: files were read anew because the user asked for it, well or not.
+        trust_wanted: the project names data outside its folder, and the user has to agree first.
 
     Args:
         document: gives the document.
@@ -66,6 +71,7 @@ class DataModel:
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.read_again: Signal[[]] = Signal()
+        self.trust_wanted: Signal[[tuple[Path, ...]]] = Signal()
         self.cache = cache or DatasetCache()
         self.status: Status = "none"
         self.summary: DataSummary | None = None
@@ -133,10 +139,10 @@ class DataModel:
         self._forget_task()
         if before is not None:
             before.changed.disconnect(self._document_changed)
-            before.saved.disconnect(self._refresh)
+            before.saved.disconnect(self._saved)
         self._followed = document
         document.changed.connect(self._document_changed)
-        document.saved.connect(self._refresh)
+        document.saved.connect(self._saved)
         self._wanted, self._reads_again = None, False
         self.status, self.summary, self.error = "none", None, None
         self.problems, self.columns = Problems(()), ()
@@ -171,6 +177,8 @@ class DataModel:
             self.columns = ()
             self._show("none", None)
             return
+        if not self._may_read(wanted):
+            return
         if before is None or before.data.reference != wanted.data.reference:
             self._peek(wanted)
         self.status, self.problems = "opening", Problems(())
@@ -181,6 +189,52 @@ class DataModel:
             lambda made: self._show("ready", made),
             lambda error: self._refused(wanted, error),
         )
+
+    # -- data outside the project's folder ------------------------------------------------------
+
+    @property
+    def is_untrusted(self) -> bool:
+        """Whether it was not read because it lies outside the project's folder."""
+        return isinstance(self.error, UntrustedDataError)
+
+    def trust(self) -> None:
+        """The user agrees to have it read, now and later."""
+        self._trust(self._wanted)
+        if self.is_untrusted:
+            self.reload()
+
+    def _may_read(self, wanted: Wanted) -> bool:
+        """Whether the user has agreed to read it; asks where not."""
+        trusted = self.cache.trusted
+        if trusted is None:
+            return True
+        if self._document().path is None:
+            # What has no file yet was made here.
+            trusted.trust(wanted.data.reference, wanted.folder, remember=False)
+        try:
+            trusted.check(wanted.data.reference, wanted.folder)
+        except UntrustedDataError as error:
+            self.columns = ()
+            self._show("failed", None, error)
+            self.trust_wanted.emit(error.paths)
+            return False
+        return True
+
+    def _trust(self, wanted: Wanted | None) -> None:
+        trusted = self.cache.trusted
+        if trusted is None or wanted is None:
+            return
+        try:
+            has_file = self._document().path is not None
+            trusted.trust(wanted.data.reference, wanted.folder, remember=has_file)
+        except StudioError as error:
+            _LOG.warning("what may be read is not remembered: %s", error)
+
+    def _saved(self) -> None:
+        """What the user could read before is the user's in the new folder too."""
+        if self._wanted is not None and not self.is_untrusted:
+            self._trust(wanted_of(self._document()))
+        self._refresh()
 
     def _forget_task(self) -> None:
         if self._task is not None:
@@ -218,9 +272,11 @@ class DataModel:
             quiet=True,
         )
 
-    def _show(self, status: Status, summary: DataSummary | None) -> None:
+    def _show(
+        self, status: Status, summary: DataSummary | None, error: StudioError | None = None
+    ) -> None:
         self._task = None
-        self.status, self.summary, self.error = status, summary, None
+        self.status, self.summary, self.error = status, summary, error
         self.problems = Problems(())
         self._document().set_data_facts(self.facts)
         self.changed.emit()
@@ -371,4 +427,12 @@ class DataModel:
 
     def _apply(self, text: str, data: Mapping[str, Plain], merge_key: str = "") -> None:
         document = self._document()
-        document.apply(text, set_data(document.state, data), merge_key)
+        state = set_data(document.state, data)
+        settings, before = data_of(state), self._wanted
+        same = before is not None and settings is not None and set(
+            paths_of(settings.reference, Path())
+        ) == set(paths_of(before.data.reference, Path()))  # fmt: skip
+        if settings is not None and not (same and self.is_untrusted):
+            # What the user chooses here, the user agrees to.
+            self._trust(Wanted(settings, ("none", 0.0), document.folder))
+        document.apply(text, state, merge_key)

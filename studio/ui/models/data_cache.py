@@ -14,6 +14,7 @@ from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.sources import paths_of
+from studio.engine.train.trusted_data import TrustedData
 from studio.ui.models.tasks import CancelledError
 
 KEPT = 3
@@ -38,9 +39,13 @@ class DatasetCache:
 
     A set counts as the same while its reference, the folder relative paths start from, and size
     and time of its files are the same, so that a file that was mended is read anew.
+
+    Args:
+        trusted: what may be read outside of a project's folder; anything without.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, trusted: TrustedData | None = None) -> None:
+        self.trusted = trusted
         self._lock = Lock()
         self._slots: OrderedDict[str, _Slot] = OrderedDict()
 
@@ -48,7 +53,12 @@ class DatasetCache:
         """The data set, read at the first time; raises what `DataSettings.open` raises.
 
         Whoever asks for a set that is being read waits until it is there.
+
+        Raises:
+            UntrustedDataError: it lies where the user has not agreed to read.
         """
+        if self.trusted is not None:
+            self.trusted.check(settings.reference, folder)
         slot = self._slot(_key(settings.reference, folder))
         while not slot.lock.acquire(timeout=_ASKED_EVERY):
             go_on()

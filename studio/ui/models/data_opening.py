@@ -131,6 +131,9 @@ def look_at(
     first, *beside = paths
     found = recognise_pair(first, beside[0], base) if beside else recognise(first, base)
     settings = DataSettings.from_json(found.reference)
+    if cache.trusted is not None:
+        # The user has just chosen it.
+        cache.trusted.trust(found.reference, base or Path.cwd(), remember=False)
     handle.progress(None, "reading")
     try:
         return Attachment(found, cache.open(settings, base or Path.cwd()))

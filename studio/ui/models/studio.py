@@ -14,6 +14,8 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
+from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
+from studio.engine.train.trusted_data import TrustedData
 from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.document import Change, Document
 from studio.graph_editor.model.edits.sections import set_training
@@ -114,7 +116,7 @@ class Studio:
 
     def _make_models(self, contexts: ContextFactory) -> None:
         scheduler, tasks = self.scheduler, self.tasks
-        datasets = DatasetCache()
+        datasets = DatasetCache(TrustedData(self.places.config / TRUSTED_DATA, (self.places.data,)))
         self.data = DataModel(self._document, tasks, datasets)
         self.quick_add = QuickAdd(ConnectionHistory(self.places.state / "connections.json"))
         self.palette = load_palette(self.places.state / "palette.json")

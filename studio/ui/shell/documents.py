@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QMainWindow
+import shiboken6
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QLineEdit,
+    QMainWindow,
+    QMessageBox,
+    QPlainTextEdit,
+    QWidget,
+)
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
 from studio.engine.train.runs import RunFolder
@@ -26,6 +35,7 @@ from studio.ui.shell.questions import Answer, ask
 PROJECT = ".glassbox"
 _FILTERS = (f"Projects (*{PROJECT})", "All files (*)")
 _MOST_LINES = 20
+_LONGEST_PATH = 400
 _WEIGHTS = f"Weights ({' '.join(f'*{ending}' for ending in IMPORT_FORMATS)})"
 
 Then = Callable[[], object]
@@ -51,8 +61,10 @@ class Documents:
         self._leave = leave
         self._stamp: _Stamp | None = None
         self._heard: binding.Delivery | None = None
+        self._question: tuple[Document, QMessageBox] | None = None
         self._example: tuple[Path | None, str] | None = None
         binding.connect(window, studio.document_replaced, self._follow)
+        binding.connect(window, studio.data.trust_wanted, self._ask_to_trust)
         self._follow(studio.document)
 
     # -- beginning ----------------------------------------------------------------------------
@@ -136,6 +148,9 @@ class Documents:
 
     def save(self, then: Then = lambda: None) -> None:
         """Write the document to its file; asks where for one that has none."""
+        typed_in = _finish_typing()
+        if typed_in is not None and shiboken6.isValid(typed_in):
+            typed_in.setFocus()
         document = self._studio.document
         if document.path is None or document.read_only:
             self.save_as(then)
@@ -237,6 +252,7 @@ class Documents:
 
     def leaving(self, then: Then) -> None:
         """Call back when the open document may be left: asked about, saved or given up."""
+        _finish_typing()
         self._leave(lambda: self._ask_to_save(then))
 
     def _ask_to_save(self, then: Then) -> None:
@@ -265,6 +281,34 @@ class Documents:
             answers,
             answered,
         )
+
+    def _ask_to_trust(self, paths: tuple[Path, ...]) -> None:
+        """Ask before data is read that the project names outside its folder."""
+        self._close_question()
+        studio, document = self._studio, self._studio.document
+        answers = (Answer("leave", "Do not read it", "cancel"), Answer("read", "Read it"))
+
+        def answered(name: str) -> None:
+            self._question = None
+            if name == "read" and studio.document is document:
+                studio.data.trust()
+
+        named = "\n".join(cleaned(str(path))[-_LONGEST_PATH:] for path in paths)
+        box = ask(
+            self._window,
+            f"May {document.title} read data outside its folder?",
+            f"It names:\n\n{named}\n\n"
+            "If the project is not yours, it could be after private files. Your consent is "
+            "remembered for this folder; you can also give it later, in the Data pane.",
+            answers,
+            answered,
+        )
+        self._question = (document, box)
+
+    def _close_question(self) -> None:
+        question, self._question = self._question, None
+        if question is not None:
+            question[1].reject()
 
     def _is_changed_outside(self, path: Path) -> bool:
         now = _stamp_of(path)
@@ -295,6 +339,8 @@ class Documents:
     # -- inside -------------------------------------------------------------------------------
 
     def _follow(self, document: Document) -> None:
+        if self._question is not None and self._question[0] is not document:
+            self._close_question()
         if self._heard is not None:
             self._heard.stop()
         self._heard = binding.connect(self._window, document.saved, self._note)
@@ -361,6 +407,19 @@ class Documents:
             return studio.document.path.parent
         recent = next((file for file in studio.recent.files if not file.is_missing), None)
         return Path.home() if recent is None else recent.path.parent
+
+
+def _finish_typing() -> QWidget | None:
+    """Have what is being typed into a field taken into the document it was typed for.
+
+    Fields take it over when the keyboard leaves them, which would otherwise be after another
+    document is open. Returns what had the keyboard.
+    """
+    focused = QApplication.focusWidget()
+    if not isinstance(focused, QLineEdit | QPlainTextEdit):
+        return None
+    focused.clearFocus()
+    return focused
 
 
 def _stamp_of(path: Path | None) -> _Stamp | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -87,6 +87,35 @@ def test_nothing_can_be_saved_where_nothing_is_open(qtbot: QtBot, window: MainWi
     window.studio.document.history.mark_clean()
     window.studio.actions.trigger("file.close")
     qtbot.waitUntil(lambda: not button.isEnabled())
+
+
+def test_what_is_being_typed_belongs_to_the_project_it_is_typed_for(
+    qtbot: QtBot, opened: MainWindow, project: Path
+) -> None:
+    def type_seed(text: str) -> QLineEdit:
+        qtbot.waitUntil(lambda: opened.findChild(QLineEdit, "field_seed") is not None,
+                        timeout=60_000)  # fmt: skip
+        field = opened.findChild(QLineEdit, "field_seed")
+        field.setFocus()
+        qtbot.waitUntil(field.hasFocus)
+        field.selectAll()
+        qtbot.keyClicks(field, text)
+        return field
+
+    change(opened)
+    field = type_seed("41")
+    press("Ctrl+S")
+    assert Document.open(project).state.training["seed"] == 41
+    assert field.hasFocus()
+    type_seed("42")
+    press("Ctrl+N")
+    assert "Save the changes to iris?" in question(qtbot, opened).text()
+    answer(qtbot, opened, "save")
+    qtbot.waitUntil(lambda: opened.studio.document.path is None)
+    assert Document.open(project).state.training["seed"] == 42
+    opened.canvas.setFocus()
+    assert not opened.studio.document.dirty
+    assert opened.studio.document.state.training["seed"] == 0
 
 
 def test_a_project_without_a_file_asks_where(

@@ -108,6 +108,8 @@ class SourceHead(QWidget):
             self.offer.say(offer.why, offer.text, data.take_offer)
         if data.error is None:
             self._put_away(self.refusal)
+        elif data.is_untrusted:
+            self.refusal.say(_sentence(data.error), "Read it", data.trust)
         else:
             self.refusal.say(_sentence(data.error), "Read again", data.reload)
 
