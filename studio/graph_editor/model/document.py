@@ -10,6 +10,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.project import Project
 from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.change import Change
+from studio.graph_editor.model.edits.settling import settled
 from studio.graph_editor.model.errors import ReadOnlyError
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.history import History
@@ -138,13 +139,16 @@ class Document:
         """Make ``state`` the state now, as one step of the history.
 
         Steps that follow each other with the same ``merge_key``, and all steps of an open gesture,
-        become one. Returns what differs; nothing happens when nothing does.
+        become one. Layers that grow get room, and frames hold what they held. Returns what differs;
+        nothing happens when nothing does.
 
         Raises:
             ReadOnlyError: the document may not be changed.
         """
         if self.read_only:
             raise ReadOnlyError(self.read_only, who=self.state.name)
+        if not self.history.is_gesture_open:
+            state = settled(self.state, state)
         self.history.push(text, state, merge_key)
         return self._announce(text)
 

@@ -15,6 +15,7 @@ from studio.graph_editor.model.edits.insertion import (
     insert_on_wire,
 )
 from studio.graph_editor.model.edits.places import move
+from studio.graph_editor.model.edits.settling import frames_around
 from studio.graph_editor.model.geometry import GRID
 from studio.graph_editor.model.state import DocumentState, Wire
 from studio.graph_editor.view.interactions.interaction import Interaction, Pointer
@@ -42,6 +43,7 @@ class MoveNodes(Interaction):
     def __init__(self, canvas: CanvasView, at: Pointer, held: str) -> None:
         super().__init__(canvas)
         state = canvas.document.state
+        self._before = state
         self._start = at.scene
         self._held = held
         self._chosen = [i for i in canvas.selected_ids() if i in state.nodes] or [held]
@@ -87,6 +89,9 @@ class MoveNodes(Interaction):
             ends = f"{state.nodes[wire.source].name} → {state.nodes[wire.target].name}"
             text = f"Insert {state.nodes[self._held].name} on {ends}"
             document.apply(text, insert_on_wire(state, self._chosen, wire, push=self._push))
+        # What was dragged until its middle is outside has left its frame.
+        held = frames_around(self._before, document.state, may_leave=wire is None)
+        document.apply(text, held)
         document.commit_gesture(text)
         self.canvas.end_gesture()
 
