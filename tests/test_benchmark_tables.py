@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from benchmarks import slowest, timing, training_steps
+from benchmarks import busy_neighbour, slowest, timing, training_steps
 from benchmarks.timing import Row, Timing
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
@@ -136,3 +137,26 @@ def test_a_profile_of_a_workload_has_its_step_beside_it(monkeypatch: pytest.Monk
     assert len(asked) == 1
     assert profile.steps == 2
     assert 0 < step.best_ms <= step.median_ms <= step.worst_ms
+
+
+def test_ratios_beside_a_neighbour_are_paired_by_round() -> None:
+    drift = (1.0, 3.0, 0.5, 7.0)
+    times = {
+        "Glassbox": {False: [2.0 * d for d in drift], True: [6.0 * d for d in drift]},
+        "PyTorch": {False: [4.0 * d for d in drift], True: [8.0 * d for d in drift]},
+    }
+    (row,) = busy_neighbour._ratio_rows("W2", times)
+    # However the machine's speed drifts from round to round, the ratios do not.
+    assert row.split(" | ")[1:] == [
+        "Glassbox to PyTorch",
+        "0.50 (0.50-0.50)",
+        "0.75 (0.75-0.75)",
+        "1.50 (1.50-1.50) |",
+    ]
+
+
+def test_the_cores_of_a_measurement_are_those_allowed() -> None:
+    allowed = os.sched_getaffinity(0)
+    assert busy_neighbour._chosen_cores(1) <= allowed
+    with pytest.raises(SystemExit, match="cores are wanted"):
+        busy_neighbour._chosen_cores(len(allowed) + 1)
