@@ -58,7 +58,7 @@ def assemble(entry: Entry, views: Views, scratches: Sequence[Scratch] = ()) -> R
     Args:
         entry: what it runs.
         views: the arrays of its operands.
-        scratches: working memory of each part the entry may be cut into; it runs on the calling
+        scratches: working memory of each thread that may share the entry; it runs on the calling
             thread alone where there are fewer than two.
     """
     views.next_kernel()

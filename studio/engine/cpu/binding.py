@@ -18,7 +18,7 @@ from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.rows import Block, Row, Step
 from studio.engine.cpu.sums import reduced_axes, sum_to
-from studio.engine.cpu.team import PART_ELEMENTS, cut_evenly, parts_of, run_together
+from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Anything, Floats, Run, Views
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
@@ -120,11 +120,11 @@ class _Cut:
         return [full[i : i + self.step] for i in self.starts]
 
     def shares(self, views: Views) -> list[range]:
-        """Which stretches each part runs."""
+        """Which stretches each thread runs."""
         return cut_evenly(len(self.starts), views.means.threads, prod(self.space), self.light)
 
     def scratch(self, views: Views, dtype: type[np.generic]) -> list[Anything]:
-        """A stretch of working memory for each part, in the form of its stretches in turn."""
+        """A stretch of working memory for each thread, in the form of its stretches in turn."""
         shape = (self.step,) if self.flat else (self.step, *self.space[1:])
         if not self.space:
             return [views.scratch_of((), dtype)]
@@ -146,9 +146,8 @@ def _cut(space: Shape, arrays: Sequence[Anything], stretch: int, light: bool) ->
 
 
 def _long_stretch(space: Shape, views: Views) -> int:
-    """A stretch that leaves every part its own."""
-    parts = parts_of(views.means.threads, prod(space), PART_ELEMENTS)
-    return max(STRETCH, min(LONG_STRETCH, -(-prod(space) // parts)))
+    """A stretch that leaves every thread its own."""
+    return max(STRETCH, min(LONG_STRETCH, -(-prod(space) // views.means.threads)))
 
 
 class _Part:

@@ -22,7 +22,6 @@ from studio.engine.cpu.memory import MemoryCount
 from studio.engine.cpu.placement import Placement, place
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.cpu.session import CpuSession
-from studio.engine.cpu.team import most_parts
 from studio.engine.cpu.views import Run, Views
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
@@ -88,7 +87,7 @@ class CpuExecutable:
         self._rows = bound_rows(self._program, self._session.shape)
         self._plan: MemoryPlan = plan_memory(self._program, self._batch, self._rows, self._target)
         self._placement: Placement = place(self._plan, self._session, self._batch, self._rows)
-        self._scratches = [Scratch() for _ in range(most_parts(self._means.threads))]
+        self._scratches = [Scratch() for _ in range(self._means.threads)]
         self._views = Views(
             self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
             self._means,

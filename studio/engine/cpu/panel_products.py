@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from studio.engine.cpu.products import product_parts
-from studio.engine.cpu.team import cut_steps, product_shares
+from studio.engine.cpu.team import WORTH_FLOPS, cut_steps
 from studio.engine.cpu.views import Floats, Run, Views
 
 FULL = 16
@@ -67,7 +67,7 @@ def across_parts(views: Views, dy: Floats, x: Floats, dw: Floats) -> list[Run]:
     start = np.zeros(dw.shape[1], np.float32)
     return [
         partial(multiply_across, dy, x, start, dw, cut, _panel(views, rows))
-        for cut in _cuts(dw.shape[1], _shares(views, dw, rows))
+        for cut in _cuts(dw.shape[1], _threads(views, dw, rows))
     ]
 
 
@@ -84,15 +84,16 @@ def _parts(
     views: Views, loop: Loop, x: Floats, w: Floats, bias: Floats | None, y: Floats
 ) -> list[Run]:
     (rows, depth), width = x.shape, y.shape[1]
-    shares = _shares(views, y, depth)
+    threads = _threads(views, y, depth)
     start = np.zeros(width, np.float32) if bias is None else bias
     if width >= rows:
         return [
-            partial(loop, x, w, start, y, cut, _panel(views, depth)) for cut in _cuts(width, shares)
+            partial(loop, x, w, start, y, cut, _panel(views, depth))
+            for cut in _cuts(width, threads)
         ]
     return [
         _in_blocks(loop, x[i:j], w, start, y[i:j], _panel(views, depth))
-        for i, j in _cuts(rows, shares)
+        for i, j in _cuts(rows, threads)
     ]
 
 
@@ -109,12 +110,12 @@ def _in_blocks(loop: Loop, x: Floats, w: Floats, start: Floats, y: Floats, panel
     return run
 
 
-def _shares(views: Views, result: Floats, depth: int) -> int:
-    return product_shares(views.means.threads, 2 * result.size * depth)
+def _threads(views: Views, result: Floats, depth: int) -> int:
+    return views.means.threads if 2 * result.size * depth >= WORTH_FLOPS else 1
 
 
 def _cuts(length: int, count: int) -> list[tuple[int, int]]:
-    """First and stop of each part of a side, no part shorter than `FULL`."""
+    """First and stop of each thread's part of a side, no part shorter than `FULL`."""
     whole = cut_steps(max(length // FULL, 1), count, 1)
     found = [(cut.start * FULL, cut.stop * FULL) for cut in whole]
     found[-1] = (found[-1][0], length)

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from studio.engine.cpu.team import cut_steps, product_shares, run_together
+from studio.engine.cpu.team import WORTH_FLOPS, cut_steps, run_together
 from studio.engine.cpu.views import Floats, Run
 
 _LANES = 16
@@ -36,7 +36,7 @@ def product_parts(
         add: [columns], added to every row.
     """
     rows, columns = out.shape[-2:]
-    count = product_shares(threads, 2 * out.size * left.shape[-1])
+    count = threads if 2 * out.size * left.shape[-1] >= WORTH_FLOPS else 1
     if columns >= rows:
         return [
             _part(left, right[..., cut], out[..., cut], add if add is None else add[cut])

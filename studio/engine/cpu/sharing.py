@@ -16,14 +16,10 @@ from studio.engine.cpu.binding import is_one_pass
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.cpu.team import (
-    DEARER,
     LIGHT_PASS,
-    PART_ELEMENTS,
-    PART_FLOPS,
     WORTH_ELEMENTS,
     WORTH_FLOPS,
-    cut_steps,
-    parts_of,
+    cut_evenly,
     run_together,
 )
 from studio.engine.cpu.views import Anything, Halo, Run, Views
@@ -38,8 +34,6 @@ BY_SAMPLE = frozenset(
 """Instructions with a kernel file whose results are the samples' own."""
 FROZEN_BY_SAMPLE = frozenset({"BATCHNORM", "BATCHNORM2D"})
 """Those that are once their statistics are frozen."""
-MOST_SUMMED = 1 << 16
-"""Elements of gradients summed over the batch beyond which each thread has one part."""
 
 
 class PartViews(Views):
@@ -50,7 +44,7 @@ class PartViews(Views):
         first: first sample of the part.
         stop: the sample behind it.
         own_sums: whether gradients that sum over the batch get memory of their own.
-        scratch: working memory of this part.
+        scratch: working memory of this part's thread.
     """
 
     def __init__(
@@ -108,36 +102,13 @@ def can_share(entry: Entry, views: Views) -> bool:
         return False
     if not all(_by_sample(part, views) for part in entry.parts):
         return False
-    elements, flops = _work(entry, views)
-    one_pass = is_one_pass(entry.parts, views)
-    if elements >= WORTH_ELEMENTS * (LIGHT_PASS if one_pass else 1):
-        return True
-    return flops >= WORTH_FLOPS
-
-
-def _work(entry: Entry, views: Views) -> tuple[int, int]:
-    """Elements of the largest operand of an entry, and its operations."""
     elements = max(
         views.type_of(r).numel for part in entry.parts for r in part.operands if r.present
     )
-    return elements, sum(part.flops(views.type_of) for part in entry.parts)
-
-
-def _share_count(entry: Entry, views: Views) -> int:
-    """Into how many parts an entry is cut; every part treats the filters, and sums gradients."""
-    threads = views.means.threads
-    summed = sum(
-        views.type_of(ref).numel
-        for part in entry.parts
-        if isinstance(part, Twin)
-        for _, ref in part.targets()
-        if not _has_samples(views, ref)
-    )
-    if summed > MOST_SUMMED:
-        return threads
-    elements, flops = _work(entry, views)
-    by_elements = parts_of(threads, elements, DEARER * PART_ELEMENTS)
-    return max(by_elements, parts_of(threads, flops, DEARER * PART_FLOPS))
+    one_pass = is_one_pass(entry.parts, views)
+    if elements >= WORTH_ELEMENTS * (LIGHT_PASS if one_pass else 1):
+        return True
+    return sum(part.flops(views.type_of) for part in entry.parts) >= WORTH_FLOPS
 
 
 def _by_sample(ins: Instruction, views: Views) -> bool:
@@ -169,10 +140,10 @@ def shared(
     Args:
         entry: one that `can_share`.
         views: of the whole batch.
-        scratches: working memory, one for each part there can be.
+        scratches: working memory, one for each thread.
         build: builds the entry on given views.
     """
-    cuts = cut_steps(views.batch, min(_share_count(entry, views), len(scratches)), 1)
+    cuts = cut_evenly(views.batch, len(scratches), WORTH_ELEMENTS)
     parts = [
         PartViews(views, cut.start, cut.stop, number > 0, scratch)
         for number, (cut, scratch) in enumerate(zip(cuts, scratches, strict=False))

@@ -185,49 +185,9 @@ LIGHT_PASS = 2
 WORTH_FLOPS = 4_000_000
 """Operations from which it pays however small the operands."""
 
-MOST_PARTS = 4
-"""Parts for each thread at most."""
-
-PART_ELEMENTS = 1 << 18
-"""Elements of a part from which further parts cost little beside it."""
-
-PART_FLOPS = 32_000_000
-"""Operations of such a part of a matrix product: some hundred microseconds."""
-
-
-DEARER = 2
-"""How much larger a part is where each part does something again, as treating filters."""
-
-
-def parts_of(threads: int, work: int, least: int) -> int:
-    """How many parts so many threads make of some work: as many of the least size as it has.
-
-    It depends on nothing else, so that sums over parts have the same bits on every run.
-    """
-    if threads == 1:
-        return 1
-    return max(threads, min(most_parts(threads), work // least))
-
-
-def most_parts(threads: int) -> int:
-    """How many parts so many threads make of anything at most."""
-    return 1 if threads == 1 else threads * MOST_PARTS
-
-
-def product_shares(threads: int, flops: int) -> int:
-    """Into how many parts a matrix product is cut; one where sharing does not pay."""
-    return parts_of(threads, flops, PART_FLOPS) if flops >= WORTH_FLOPS else 1
-
-
-def element_shares(threads: int, elements: int, dearer: int = 1) -> int:
-    """Into how many parts work on so many elements is cut; one where sharing does not pay."""
-    if elements < WORTH_ELEMENTS:
-        return 1
-    return parts_of(threads, elements, dearer * PART_ELEMENTS)
-
 
 def cut_steps(length: int, count: int, step: int) -> list[slice]:
-    """Slices of a side for each part, of whole steps but for the last; at most ``count``."""
+    """Slices of a side for each thread, of whole steps but for the last; at most ``count``."""
     steps = -(-length // step)
     count = max(1, min(count, steps))
     ends = [min(length, round(i * steps / count) * step) for i in range(count + 1)]
@@ -235,7 +195,7 @@ def cut_steps(length: int, count: int, step: int) -> list[slice]:
 
 
 def cut_evenly(length: int, threads: int, elements: int, light: bool = False) -> list[range]:
-    """Runs of indices, one for each part; one run where sharing does not pay.
+    """Runs of indices for each thread; one run where sharing does not pay.
 
     Args:
         length: how many there are to deal out.
@@ -243,8 +203,8 @@ def cut_evenly(length: int, threads: int, elements: int, light: bool = False) ->
         elements: elements worked on in all.
         light: whether that is one pass bound by memory.
     """
-    shares = element_shares(threads, elements // LIGHT_PASS if light else elements)
-    count = max(1, min(shares, length))
+    worth = WORTH_ELEMENTS * LIGHT_PASS if light else WORTH_ELEMENTS
+    count = 1 if elements < worth else max(1, min(threads, length))
     cuts = [round(i * length / count) for i in range(count + 1)]
     return [range(cuts[i], cuts[i + 1]) for i in range(count)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 from studio.engine.cpu import direct_convolution, winograd
@@ -23,7 +23,7 @@ from studio.engine.cpu.direct_convolution import (
 )
 from studio.engine.cpu.panel_products import plain_parts, turned_parts
 from studio.engine.cpu.picture_sums import PictureSums
-from studio.engine.cpu.team import DEARER, cut_steps, element_shares, run_together
+from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Floats, Run, Sink, Views
 from studio.engine.cpu.windows import Columns, Geometry
 from studio.engine.isa.instruction import Instruction, Twin
@@ -44,10 +44,10 @@ def build(ins: Instruction, views: Views) -> Run:
         parts = plain_parts(views, _matrix(x.cells), _filters(weights), _matrix(y), bias)
         return partial(run_together, parts)
     # A batch is shared by samples; what is shared here are the rows of a single picture.
-    bands = _bands(views, geometry, max(x.cells.size, y.size))
+    bands = cut_evenly(geometry.out[0], views.means.threads, max(x.cells.size, y.size))
     direct = (
         is_direct(views, weights, weights.shape[3], x, views.halo(ins.ref("y")))
-        and _fill_tiles(geometry, bands)
+        and all(fills_tiles(banded(geometry, band)) for band in bands)
         and (len(y) == 1 or len(bands) == 1)
     )
     if direct:
@@ -61,22 +61,6 @@ def build(ins: Instruction, views: Views) -> Run:
             for band in bands
         ]
     return partial(run_together, parts)
-
-
-def _bands(views: Views, geometry: Geometry, elements: int) -> list[range]:
-    """Rows of windows of each part: even numbers, as squares want them, and enough for tiles."""
-    threads = views.means.threads
-    most = element_shares(threads, elements, DEARER)
-    for count in (most, min(most, threads)):
-        cuts = cut_steps(geometry.out[0], count, 2)
-        bands = [range(cut.start, cut.stop) for cut in cuts]
-        if _fill_tiles(geometry, bands):
-            break
-    return bands
-
-
-def _fill_tiles(geometry: Geometry, bands: Sequence[range]) -> bool:
-    return all(fills_tiles(banded(geometry, band)) for band in bands)
 
 
 def _matrix(pictures: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from math import prod
 
 from studio.engine.cpu.dense import DenseIn, DenseOut
@@ -31,29 +33,41 @@ def build(ins: Instruction, views: Views) -> Run:
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
-    """dw = dyᵀ·x, db = Σ dy, dx = dy·w; all in one round of the threads."""
+    """dw = dyᵀ·x, db = Σ dy, dx = dy·w; dw and dx in one round of the threads."""
     weights = views.data(ins.ref("w"))
     out_size, in_size = weights.shape
     rows = prod(views.shape(ins.ref("x"))[:-1])
     x = DenseIn(views, views.data(ins.ref("x")), (rows, in_size))
     dy = DenseIn(views, views.grad(ins.ref("y")), (rows, out_size))
     dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
-    parts: list[Run] = []
+    products: list[list[Run]] = []
     if dw is not None:
-        parts += across_parts(views, dy.array, x.array, dw.dense())
+        products.append(across_parts(views, dy.array, x.array, dw.dense()))
     if dx is not None:
         flat = dx.dense().reshape(rows, in_size)
-        parts += plain_parts(views, dy.array, weights, flat)
-    if db is not None:
-        parts.append(ColumnSums(views, dy.array, db.into()).run)
+        products.append(plain_parts(views, dy.array, weights, flat))
+    sums = ColumnSums(views, dy.array, db.into()) if db is not None else None
+    rounds = [_sequence(parts) for parts in zip_longest(*products)]
     sinks = [sink for sink in (dw, db, dx) if sink is not None]
 
     def run() -> None:
         dy.load()
         x.load()
-        if parts:
-            run_together(parts)
+        if rounds:
+            run_together(rounds)
+        if sums is not None:
+            sums.run()
         for sink in sinks:
             sink.deliver()
+
+    return run
+
+
+def _sequence(parts: Sequence[Run | None]) -> Run:
+    wanted = [part for part in parts if part is not None]
+
+    def run() -> None:
+        for part in wanted:
+            part()
 
     return run
