@@ -110,10 +110,14 @@ class Verdict:
     answers: bool = False
 
     @property
+    def word(self) -> str:
+        """What became of the training, in place of "finished"."""
+        return "Diverged" if self.kind == "diverged" and self.answers else "Did not learn"
+
+    @property
     def headline(self) -> str:
         """What is the matter, in a few words."""
-        diverged = self.kind == "diverged" and self.answers
-        return "Training diverged" if diverged else "Training did not learn"
+        return f"Training {self.word.lower()}"
 
     @property
     def evidence(self) -> str:
@@ -143,6 +147,7 @@ class Verdict:
         """Plain data for a file."""
         return {
             "kind": self.kind,
+            "word": self.word,
             "text": self.text,
             "loss": self.loss,
             "start": self.start,

@@ -59,10 +59,12 @@ class LogEvents:
             return
         numbers = ", ".join(f"{name} {value:.4g}" for name, value in ending.metrics.items())
         word = {"stopped": "Training stopped", "finished": "Training finished"}[ending.state]
+        # What a verdict says the user is told, and that is in the log.
+        is_well = ending.state == "finished" and ending.verdict is None
         reason = f": {ending.reason}" if ending.reason else ""
         self._log.add(
             f"{word} after {ending.seconds:.1f} s{reason}",
-            "ok" if ending.state == "finished" else "info",
+            "ok" if is_well else "info",
             "training",
             numbers,
         )

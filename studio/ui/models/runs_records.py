@@ -27,6 +27,7 @@ NOTES = "studio.json"
 MAX_TITLE = 200
 MAX_TEXT = 1 << 16
 MAX_TAGS = 32
+_MOST_WORD, _MOST_VERDICT = 30, 600
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB)
 
 RunState: TypeAlias = Literal["running", "finished", "early", "stopped", "failed", "unfinished"]
@@ -95,6 +96,7 @@ class RunRecord:
         problem: why it cannot, or empty.
         state: how it ended.
         reason: one sentence about that, or empty.
+        verdict: what to call its end where it has not learned, and what says so; or empty.
         device: where it was trained.
         data_hash: fingerprint of the data, empty where it was not recorded.
         version: of Glassbox that trained it, empty where it was not recorded.
@@ -115,6 +117,7 @@ class RunRecord:
     problem: str = ""
     state: RunState = "unfinished"
     reason: str = ""
+    verdict: tuple[str, str] = ("", "")
     device: str = ""
     data_hash: str = ""
     version: str = ""
@@ -152,7 +155,7 @@ class RunRecord:
     @property
     def word(self) -> str:
         """How it ended, as users read it."""
-        return RUN_WORDS[self.state]
+        return self.verdict[0] or RUN_WORDS[self.state]
 
     def living(self, standing: Standing, curves: RunCurves) -> RunRecord:
         """The same as it stands while it trains.
@@ -162,8 +165,8 @@ class RunRecord:
             curves: what it has given so far.
         """
         return replace(
-            self, state="running", reason="", epochs=standing.done, steps=standing.steps,
-            seconds=standing.elapsed, metrics={**curves.last_epoch, **standing.metrics}, test={},
+            self, state="running", reason="", verdict=("", ""), epochs=standing.done,
+            steps=standing.steps, seconds=standing.elapsed, metrics={**curves.last_epoch, **standing.metrics}, test={},
             marks=tuple(curves.marks), notes=replace(self.notes, test={}),
         )  # fmt: skip
 
@@ -228,6 +231,7 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         problem,
         state,
         _text(summary.get("reason")),
+        ("", "") if active else _verdict(summary.get("verdict")),
         _text(summary.get("device")),
         _text(summary.get("data_hash")),
         _text(summary.get("version")),
@@ -303,6 +307,13 @@ def _state(value: object, active: bool) -> RunState:
         "finished": "finished", "early": "early", "stopped": "stopped", "failed": "failed",
     }  # fmt: skip
     return found.get(value, "unfinished") if isinstance(value, str) else "unfinished"
+
+
+def _verdict(value: object) -> tuple[str, str]:
+    if not isinstance(value, Mapping):
+        return "", ""
+    word, text = (" ".join(_text(value.get(key)).split()) for key in ("word", "text"))
+    return (word[:_MOST_WORD], text[:_MOST_VERDICT]) if word and text else ("", "")
 
 
 def _numbers(value: object) -> dict[str, float]:

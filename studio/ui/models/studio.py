@@ -18,7 +18,6 @@ from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
 from studio.engine.train.trusted_data import TrustedData
 from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.document import Change, Document
-from studio.graph_editor.model.edits.sections import set_training
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import QuickAdd
 from studio.ui.models import (
@@ -61,6 +60,7 @@ from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.theme import Theme
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_device import ContextFactory
+from studio.ui.models.training_remedies import Remedies
 from studio.ui.models.training_state import Ending, State
 
 _LOG = logging.getLogger(__name__)
@@ -131,6 +131,7 @@ class Studio:
             dataset=datasets.open,
             said=self._training_said,
         )
+        self.remedies = Remedies(self._document, self.training, self.notices)
         self.runs = RunList(self.training, scheduler, tasks, self.fail)
         self.evaluation = EvaluationModel(
             self.training, self.runs, tasks, self.preferences, datasets.open
@@ -355,6 +356,10 @@ class Studio:
             self._tell_failure(ending.error)
         elif ending.unsaved is not None:
             self._tell_unsaved(ending.unsaved)
+        if ending.verdict is not None:
+            self._settling.failed_in()
+            again = self.remedies.learning_rate(ending.verdict.suggested_rate)
+            self.notify(ending.verdict.text, "warning", again, about=TRAINING)
 
     def _tell_failure(self, error: StudioError) -> None:
         """Why the training failed, with a way to the layer it failed in."""
@@ -362,20 +367,14 @@ class Studio:
         culprit = next((item for item in found if item.entity is not None), None)
         self._settling.failed_in()
         if isinstance(error, MemoryShortageError) and error.fitting:
-            batch = error.fitting
-            self._settling.failed_in(fitting=batch)
-            action = (f"Batch size {batch}", lambda: self._set_batch(batch))
-            self.notices.add_error(error, action, TRAINING)
+            self._settling.failed_in(fitting=error.fitting)
+            self.notices.add_error(error, self.remedies.batch_size(error.fitting), TRAINING)
         elif culprit is None or culprit.entity is None:
             self.fail(error, TRAINING)
         elif error.code != "cancelled":
             self._settling.failed_in(culprit.entity.key)
             action = ("Show culprit", lambda: self.problems.go_to(culprit))
             self.notices.add_error(error, action, TRAINING)
-
-    def _set_batch(self, size: int) -> None:
-        state = self.document.state
-        self.document.apply(f"Set batch size to {size}", set_training(state, {"batch_size": size}))
 
     def _training_said(self, text: str, is_warning: bool) -> None:
         self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")

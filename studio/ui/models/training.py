@@ -14,6 +14,7 @@ from studio.engine.train.project import Project
 from studio.engine.train.run_lock import require_free
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.trainer import Trainer
+from studio.engine.train.verdict import Verdict
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.compilation_result import OpenData, open_data
@@ -138,7 +139,7 @@ class TrainingModel:
     @property
     def word(self) -> str:
         """The state as users read it."""
-        return WORDS[self.state]
+        return WORDS[self.state] if self.ending is None else self.ending.word
 
     @property
     def is_busy(self) -> bool:
@@ -169,6 +170,11 @@ class TrainingModel:
     def error(self) -> StudioError | None:
         """What the last training failed with."""
         return None if self.ending is None else self.ending.error
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why the last training has not learned, None where nothing says so."""
+        return None if self.ending is None else self.ending.verdict
 
     @property
     def curves(self) -> RunCurves | None:
@@ -377,11 +383,7 @@ class TrainingModel:
         Raises:
             ParameterError: it is below 0, or larger than single precision knows.
         """
-        if not 0.0 <= rate <= HIGHEST_RATE:
-            raise ParameterError(
-                f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}",
-                who="learning rate",
-            )
+        _check_rate(rate)
         self._with_session(lambda session: session.set_learning_rate(rate))
 
     def reset(self) -> None:
@@ -488,6 +490,13 @@ def _difference(
     except StudioError:
         return None, "weights belong to an older graph: it has problems now"
     return found, "" if found.is_empty else f"weights belong to an older graph: {found.text}"
+
+
+def _check_rate(rate: float) -> None:
+    if not 0.0 <= rate <= HIGHEST_RATE:
+        raise ParameterError(
+            f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}", who="learning rate"
+        )
 
 
 def _nothing(_: None) -> None:

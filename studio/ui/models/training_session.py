@@ -322,7 +322,15 @@ class TrainingSession:
         result = future.result()
         state: State = "stopped" if result.outcome == "stopped" else "finished"
         self._finish(
-            Ending(state, result.reason, None, result.last, result.total_seconds, result.unsaved)
+            Ending(
+                state,
+                result.reason,
+                None,
+                result.last,
+                result.total_seconds,
+                result.unsaved,
+                result.verdict,
+            )
         )
 
     def _failed(self, error: StudioError) -> None:

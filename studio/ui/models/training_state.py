@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from studio.engine.core.errors import StudioError
 from studio.engine.train.pace import NO_TIME, TimeLeft
 from studio.engine.train.progress import Progress
+from studio.engine.train.verdict import Verdict
 
 State: TypeAlias = Literal[
     "idle", "preparing", "running", "pausing", "paused", "stopping", "finished", "stopped", "failed"
@@ -108,6 +109,7 @@ class Ending:
         metrics: the numbers of the last epoch.
         seconds: seconds of training.
         unsaved: why the weights are not in the run's folder, None where they are.
+        verdict: why it has not learned, None where nothing says so.
     """
 
     state: State
@@ -116,3 +118,9 @@ class Ending:
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     unsaved: StudioError | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def word(self) -> str:
+        """How it ended, as users read it."""
+        return WORDS[self.state] if self.verdict is None else self.verdict.word

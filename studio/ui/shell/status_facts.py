@@ -9,7 +9,7 @@ from studio.ui.kit import numbers
 from studio.ui.models.step_bar import StepBar
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import Standing
-from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
+from studio.ui.panes.transport.progress import look_of, rounded_time
 
 
 class Fact(NamedTuple):
@@ -31,8 +31,10 @@ class Fact(NamedTuple):
 def state_fact(studio: Studio) -> Fact:
     """What the training does."""
     training = studio.training
-    icon, role = STATE_ICONS[training.state]
+    icon, role = look_of(training)
     parts = [training.word]
+    if training.verdict is not None:
+        parts += [training.verdict.evidence, training.verdict.hint]
     if training.doing:
         parts.append(training.doing)
     if training.staleness:

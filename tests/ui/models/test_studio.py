@@ -186,3 +186,71 @@ def test_weights_that_are_only_in_the_window_are_told_until_they_are_written(
     bench.until(lambda: studio.notices.all[-1].severity == "ok")
     assert run.best_result() is not None
     bench.until(lambda: any(r.name == run.name and r.has_weights for r in studio.runs.runs))
+
+
+def hot(bench: Bench, folder: Path, **training: object) -> None:
+    """Train the digits at a learning rate of a million until it ends."""
+    studio = bench.studio
+    studio.open(open_copy("digits-mlp", folder))
+    too_much = {"type": "Adam", "config": {"learning_rate": 1e6}}
+    state = set_training(studio.document.state, {"epochs": 1, "optimizer": too_much, **training})
+    studio.document.apply("rate", state)
+    bench.until(lambda: studio.compilation.result and not studio.compilation.stale_edits)
+    studio.training.start()
+    bench.until(lambda: studio.training.state in ("finished", "failed"))
+
+
+def test_a_training_that_did_not_learn_is_not_called_finished(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    hot(bench, tmp_path)
+    verdict = studio.training.verdict
+    assert verdict is not None
+    assert studio.training.word == "Did not learn"
+    notice = studio.notices.all[-1]
+    assert (notice.severity, notice.text) == ("warning", verdict.text)
+    assert notice.text.startswith("Training did not learn: loss 1")
+    assert "guessing gives 2.30" in notice.text
+    run = studio.training.run
+    assert run is not None
+    bench.until(lambda: (r := studio.runs.run(run.name)) and r.verdict[0])
+    record = studio.runs.run(run.name)
+    assert record is not None
+    assert (record.state, studio.runs.word(record)) == ("finished", "Did not learn")
+    assert record.verdict[1] == verdict.text
+    levels = {line.severity for line in studio.log.lines if "Training finished" in line.text}
+    assert levels == {"info"}
+
+
+def test_the_offered_rate_trains_again_and_can_be_undone(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    hot(bench, tmp_path)
+    before = studio.document.state.training
+    action = studio.notices.all[-1].action
+    assert action is not None
+    assert action[0] == "Train again at rate 0.001"
+    action[1]()
+    assert studio.training.is_busy
+    bench.until(lambda: studio.training.state in ("finished", "failed"))
+    assert (studio.training.state, studio.training.verdict) == ("finished", None)
+    assert studio.training.word == "Finished"
+    trained = studio.training.trained_project
+    assert trained is not None
+    assert trained.training.optimizer.rate(0) == pytest.approx(0.001)
+    assert studio.document.history.undo_text == "Set learning rate to 0.001"
+    studio.document.undo()
+    assert studio.document.state.training == before
+
+
+def test_what_is_offered_for_one_project_changes_no_other(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    hot(bench, tmp_path)
+    rate = studio.notices.all[-1].action
+    size = studio.remedies.batch_size(7)
+    assert rate is not None
+    studio.open(open_copy("iris", tmp_path))
+    before = studio.document.state
+    for _, act in (rate, size):
+        act()
+        assert studio.document.state is before
+        assert not studio.training.is_busy
+        assert "another project" in studio.notices.all[-1].text

@@ -124,6 +124,7 @@ def _time(run: RunRecord) -> str:
 
 def _facts(run: RunRecord, word: str) -> str:
     lines = [run.problem or f"{word}. {run.reason}".rstrip(". ") + "."]
+    lines += [f"{run.verdict[1]}."] if run.verdict[1] else []
     if run.project is not None:
         training = run.project.training
         layers = len(run.project.graph.nodes)

@@ -164,7 +164,8 @@ class RunTableModel(QAbstractTableModel):
         if run.notes.archived:
             return theme.colour("text3")
         if column.id == "state":
-            return theme.colour(_STATE_ROLES.get(run.state, "text2"))
+            role = _STATE_ROLES.get(run.state, "text2")
+            return theme.colour("warning" if run.verdict[0] else role)
         if column.id == "title" and run.name == self._runs.active:
             return theme.colour("accent")
         return None
@@ -176,7 +177,8 @@ def _look(columns: tuple[RunColumn, ...]) -> list[tuple[str, str, str, bool]]:
 
 def _tip(run: RunRecord, column: RunColumn, word: str) -> str:
     if column.id in ("title", "state"):
-        lines = [run.title, f"{word}. {run.reason}".strip(), run.problem, run.notes.text]
+        lines = [run.title, f"{word}. {run.reason}".strip(), run.verdict[1], run.problem]
+        lines.append(run.notes.text)
         return "\n".join(line for line in lines if line)
     text = exact_text(column.kind, column.value(run))
     note = column.note(run) if text else ""

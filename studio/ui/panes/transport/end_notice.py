@@ -32,7 +32,10 @@ class EndNotice(QObject):
     def _hear_end(self, ending: Ending) -> None:
         # Who looks at the window sees it, and what went wrong is told anyway.
         away = QGuiApplication.focusWindow() is None
-        self._ended = ending if away and ending.state == "finished" else None
+        well = ending.state == "finished" and ending.verdict is None
+        self._ended = ending if away and well else None
+        if away and ending.verdict is not None:
+            QApplication.alert(self._widget.window())
         self._tell()
 
     def _tell(self) -> None:

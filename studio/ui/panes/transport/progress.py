@@ -29,6 +29,12 @@ STATE_ICONS: dict[State, tuple[str, str]] = {
 }
 """Icon of a state and the role of its colour; its word stands beside it."""
 
+
+def look_of(training: TrainingModel) -> tuple[str, str]:
+    """Icon and role of its colour for how the training stands."""
+    return STATE_ICONS[training.state] if training.verdict is None else ("warning", "warning")
+
+
 _BAR = 4
 _ICON = 14
 _GAP = 6
@@ -46,6 +52,7 @@ class _Line(NamedTuple):
 
 class _Shown(NamedTuple):
     state: State
+    look: tuple[str, str]
     whole: _Line
     share: float | None
     lines: tuple[_Line, ...]
@@ -74,7 +81,7 @@ class ProgressView(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._training = training
         self._open = open_place
-        self._now = _Shown("idle", _Line("", ""), None, (), ())
+        self._now = _Shown("idle", STATE_ICONS["idle"], _Line("", ""), None, (), ())
         changed: Signal[[]] = theme.changed
         binding.connect(self, changed, self.update)
         self._tick = tick_of(training)
@@ -125,7 +132,9 @@ class ProgressView(QWidget):
         # It is painted again for many reasons; other places tell of it by the same clock.
         end = replace(standing, epoch=standing.epochs, batch=standing.batches)
         lines, rooms = _lines(training, standing), _lines(training, end)
-        now = _Shown(training.state, lines[0], _share(training, standing), lines, rooms)
+        now = _Shown(
+            training.state, look_of(training), lines[0], _share(training, standing), lines, rooms
+        )
         self.setToolTip(self._tip())
         if now != self._now:
             self._now = now
@@ -140,6 +149,8 @@ class ProgressView(QWidget):
         lines = [training.word]
         if training.error is not None:
             lines += [str(training.error)]
+        elif training.verdict is not None:
+            lines += [training.verdict.evidence, f"Hint: {training.verdict.hint}"]
         elif training.ending is not None and training.ending.reason:
             lines.append(training.ending.reason)
         if training.device:
@@ -163,7 +174,7 @@ class ProgressView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        icon, role = STATE_ICONS[self._now.state]
+        icon, role = self._now.look
         # Without a bar the words stand in the middle.
         high = self.height() - (_BAR + 4.0 if self.share is not None else 0.0)
         square = QRectF(0, (high - _ICON) / 2, _ICON, _ICON)
