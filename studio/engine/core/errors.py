@@ -213,7 +213,7 @@ class NumericError(StudioError):
     Attributes:
         tensors: what the instruction wrote, then its operands, as they were in that step; empty
             where the cause was not found. Operands too large to copy are left out.
-        step: steps of the whole training done before that one.
+        step: number of that step in the whole training, from 1; 0 where there is no training.
     """
 
     code = "numeric"

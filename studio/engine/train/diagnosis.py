@@ -67,7 +67,7 @@ class Diagnosis:
             except NumericError as error:
                 where = f"epoch {epoch + 1}, step {step + 1}"
                 error.origin = f"{error.origin}, {where}" if error.origin else where
-                error.step = self._total + step - self._first
+                error.step = self._total + step - self._first + 1
                 return error
         return NumericError(
             f"the loss is no finite number in epoch {epoch + 1}, step {bad_step + 1}",

@@ -202,7 +202,8 @@ class Trainer:
             result = self._train()
         except BaseException as error:
             if self._resumed is None or self._begun:
-                self._summarise("failed", str(error))
+                code = error.code if isinstance(error, StudioError) else ""
+                self._summarise("failed", str(error), verdict=None, error=code)
             raise
         finally:
             self._reporter.watch.halt()
@@ -362,7 +363,8 @@ class Trainer:
         self._end_callbacks()
         self._writer.save_end(self.checkpoint, stopped=outcome == "stopped")
         result = self._result(outcome)
-        self._summarise(outcome, place.stop_reason, result.verdict)
+        verdict = None if result.verdict is None else result.verdict.to_json()
+        self._summarise(outcome, place.stop_reason, verdict=verdict)
         return replace(result, unsaved=self._writer.unsaved)
 
     def _end_callbacks(self) -> None:
@@ -488,14 +490,11 @@ class Trainer:
         place, report = self._place, self._reporter.report
         self.progress.emit(report(self.loop, place.epoch, in_epoch=place.in_epoch, logs=logs))
 
-    def _summarise(self, state: MarkKind, reason: str, verdict: Verdict | None = None) -> None:
-        loop, device = self._loop, self.network.backend.device
-        steps = 0 if loop is None else loop.total_step
+    def _summarise(self, state: MarkKind, reason: str, **more: object) -> None:
+        steps = 0 if self._loop is None else self._loop.total_step
+        device = self.network.backend.device
         found = summary_of(state, reason, device, self.history, steps, self.seconds)
-        if loop is not None and loop.trace.end_steps:
-            # Where nothing was left to train, what was said before still holds.
-            found = {**found, "verdict": None if verdict is None else verdict.to_json()}
-        self._writer.end(state, steps, found)
+        self._writer.end(state, steps, {**found, **more})
 
 
 def _all_callbacks(task: Task, own: Sequence[Callback], *, recorded: bool) -> list[Callback]:

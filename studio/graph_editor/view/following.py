@@ -28,6 +28,7 @@ class Following:
         studio = canvas.studio
         binding.connect(canvas, studio.document_replaced, self._replaced)
         binding.connect(canvas, studio.compilation.changed, self._compiled)
+        binding.connect(canvas, studio.culprit.changed, self._culprit_changed)
         binding.connect(canvas, studio.preferences.changed, self._preferred)
         binding.connect(canvas, theme.changed, self._themed)
         binding.connect(canvas, studio.bus.selected, self._selected)
@@ -47,7 +48,7 @@ class Following:
             binding.connect(canvas, document.changed, self._changed),
             binding.connect(canvas, document.report_changed, self._reported),
         ]
-        canvas.graph.show_state(document.state, document.report)
+        canvas.graph.show_state(document.state, canvas.studio.culprit.report)
         accessible.changed(canvas)
         canvas.linking.refresh()
         canvas.fixes.ask()
@@ -66,8 +67,11 @@ class Following:
 
     def _reported(self) -> None:
         canvas = self._canvas
-        canvas.graph.show_report(canvas.document.report)
+        canvas.graph.show_report(canvas.studio.culprit.report)
         canvas.fixes.ask()
+
+    def _culprit_changed(self) -> None:
+        self._canvas.graph.show_report(self._canvas.studio.culprit.report)
 
     def _selected(self, _selection: Selection, _source: str) -> None:
         accessible.primary_changed(self._canvas)

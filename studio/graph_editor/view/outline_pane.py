@@ -61,7 +61,7 @@ class OutlinePane(PaneFrame):
         binding.connect(self, studio.bus.selected, self._selected)
         binding.connect(self, studio.bus.hovered, self._hovered)
         binding.connect(self, theme.changed, self._show)
-        self._refresh = binding.refresh(self, self._show, rate=20)
+        self._refresh = binding.refresh(self, self._show, studio.culprit.changed, rate=20)
         self._replaced(studio.document)
 
     def _set_up_tree(self) -> None:
@@ -122,7 +122,7 @@ class OutlinePane(PaneFrame):
 
     def _show(self) -> None:
         document = self._studio.document
-        found = outline(document.state, document.report)
+        found = outline(document.state, self._studio.culprit.report)
         ids = [row.id for row in (*found.running, *found.aside)]
         self.show_empty(None if ids else self._nothing)
         if ids != list(self._rows) or not self._same_groups(found):
@@ -174,7 +174,7 @@ class OutlinePane(PaneFrame):
         self._following = False
 
     def _fill(self, item: QTreeWidgetItem, row: OutlineRow) -> None:
-        state, report = self._studio.document.state, self._studio.document.report
+        state, report = self._studio.document.state, self._studio.culprit.report
         item.setData(_NAME, _ID, row.id)
         item.setText(_NAME, row.name)
         item.setText(_TYPE, row.type_name)

@@ -35,8 +35,8 @@ class Resting(Protocol):
         """Names of layers that are others now than those these weights belong to."""
         ...
 
-    def read(self, name: str) -> Array | None:
-        """A tensor as stored, None where these weights have none of that name."""
+    def read(self, name: str, *, grad: bool = False) -> Array | None:
+        """A tensor, or its gradient, as stored; None where it is not known."""
         ...
 
 
@@ -61,8 +61,10 @@ class HeldWeights:
     replaced: frozenset[str] = frozenset()
     _found: Mapping[str, Array] | None = None
 
-    def read(self, name: str) -> Array | None:
-        """A tensor as stored."""
+    def read(self, name: str, *, grad: bool = False) -> Array | None:
+        """A tensor as stored; None for gradients, which weights have none of."""
+        if grad:
+            return None
         if self._found is None:
             self._found = self.make()
         return self._found.get(name)
@@ -102,10 +104,11 @@ class NetworkAtRest:
         """Names of layers that are others now than the trained ones."""
         return self._replaced()
 
-    def read(self, name: str) -> Array | None:
+    def read(self, name: str, *, grad: bool = False) -> Array | None:
         """A tensor of the session; None for any other, and when the network has been closed."""
         session = self._network.session
         try:
-            return np.array(session.read(name).result()) if session.has(name) else None
+            has = not grad and session.has(name)
+            return np.array(session.read(name).result()) if has else None
         except BackendError:
             return None

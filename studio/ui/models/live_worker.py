@@ -243,7 +243,7 @@ class Channel:
         if self._snapshot is not None:
             return None
         try:
-            array = None if resting is None or self.grad else resting.read(self.name)
+            array = None if resting is None else resting.read(self.name, grad=self.grad)
         except StudioError as error:
             self._say(Status("missing", error.message, error.hint))
             return None
@@ -252,7 +252,7 @@ class Channel:
             return None
         self._text = resting.label
         return ArraySnapshot(
-            self.name, np.asarray(array, order="C"), False, Moment(resting.step, -1)
+            self.name, np.asarray(array, order="C"), self.grad, Moment(resting.step, -1)
         )
 
     def _behind(self, found: Snapshot, past: Past, worker: LiveWorker) -> Snapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -51,6 +51,7 @@ class ProblemItem:
         hint: what to do about it; empty when the sentence says it.
         place: the layer, file or part it is in, as the user named it.
         entity: where to look; None where no view shows it.
+        tensor: the tensor to look at there.
         details: more about it, perhaps many lines.
         find_repairs: looks for ways to put it right.
     """
@@ -62,6 +63,7 @@ class ProblemItem:
     hint: str = ""
     place: str = ""
     entity: Entity | None = None
+    tensor: Entity | None = None
     details: str = ""
     find_repairs: Callable[[], tuple[Repair, ...]] | None = field(
         default=None, compare=False, repr=False
@@ -131,7 +133,11 @@ class ProblemList:
         self.changed.emit()
 
     def provide_error(
-        self, source: Source, error: StudioError | None, ids: Mapping[str, str] | None = None
+        self,
+        source: Source,
+        error: StudioError | None,
+        ids: Mapping[str, str] | None = None,
+        tensor: Entity | None = None,
     ) -> None:
         """Take the one error of a part, or none.
 
@@ -139,8 +145,10 @@ class ProblemList:
             source: the part.
             error: what it says.
             ids: node ids by the name a user gave them, to find the layer an error names.
+            tensor: the tensor it is about.
         """
-        self.provide(source, () if error is None else (of_error(source, error, ids or {}),))
+        found = () if error is None else (of_error(source, error, ids or {}),)
+        self.provide(source, (replace(item, tensor=tensor) for item in found))
 
     # -- walking --------------------------------------------------------------------------------
 
@@ -160,9 +168,12 @@ class ProblemList:
     def go_to(self, item: ProblemItem) -> None:
         """Stand at a problem and show where it is."""
         self._current = item.id
-        if item.entity is not None:
-            self._bus.select((item.entity,), source=VIEW)
-            self._bus.reveal(item.entity, VIEW)
+        there = [each for each in (item.entity, item.tensor) if each is not None]
+        if there:
+            # The tensor last: a layer is shown by what of it is looked at.
+            self._bus.select(there, source=VIEW)
+        for each in there:
+            self._bus.reveal(each, VIEW)
         self.current_changed.emit()
 
     def _report_changed(self) -> None:

@@ -97,6 +97,7 @@ class RunRecord:
         state: how it ended.
         reason: one sentence about that, or empty.
         verdict: what to call its end where it has not learned, and what says so; or empty.
+        error: code of the error it failed with, empty where it did not.
         device: where it was trained.
         data_hash: fingerprint of the data, empty where it was not recorded.
         version: of Glassbox that trained it, empty where it was not recorded.
@@ -118,6 +119,7 @@ class RunRecord:
     state: RunState = "unfinished"
     reason: str = ""
     verdict: tuple[str, str] = ("", "")
+    error: str = ""
     device: str = ""
     data_hash: str = ""
     version: str = ""
@@ -166,8 +168,9 @@ class RunRecord:
         """
         return replace(
             self, state="running", reason="", verdict=("", ""), epochs=standing.done,
-            steps=standing.steps, seconds=standing.elapsed, metrics={**curves.last_epoch, **standing.metrics}, test={},
-            marks=tuple(curves.marks), notes=replace(self.notes, test={}),
+            steps=standing.steps, seconds=standing.elapsed,
+            metrics={**curves.last_epoch, **standing.metrics}, test={}, marks=tuple(curves.marks),
+            notes=replace(self.notes, test={}),
         )  # fmt: skip
 
 
@@ -232,6 +235,7 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         state,
         _text(summary.get("reason")),
         ("", "") if active else _verdict(summary.get("verdict")),
+        _text(summary.get("error")) if summary.get("state") == "failed" else "",
         _text(summary.get("device")),
         _text(summary.get("data_hash")),
         _text(summary.get("version")),

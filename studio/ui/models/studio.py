@@ -6,10 +6,11 @@ Everything a view shows hangs here; no view is known here, and nothing of Qt.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
-from studio.engine.core.errors import InternalError, MemoryShortageError, StudioError
+from studio.engine.core.errors import InternalError, MemoryShortageError, NumericError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
@@ -33,6 +34,7 @@ from studio.ui.models import (
 from studio.ui.models.actions import ActionRegistry, ActionSpec
 from studio.ui.models.annotations import AnnotationModel
 from studio.ui.models.compilation import Compilation
+from studio.ui.models.culprit import Culprit, FailedStep
 from studio.ui.models.curves_display import CurvesDisplay
 from studio.ui.models.data import DataModel
 from studio.ui.models.data_cache import DatasetCache
@@ -48,7 +50,7 @@ from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.preview import NodePreviews
-from studio.ui.models.problems import ProblemList
+from studio.ui.models.problems import ProblemItem, ProblemList, Repair, of_error
 from studio.ui.models.profiling import ProfilingModel
 from studio.ui.models.recent import RecentFiles
 from studio.ui.models.recovery import Recovery
@@ -131,6 +133,7 @@ class Studio:
             dataset=datasets.open,
             said=self._training_said,
         )
+        self.culprit = Culprit(self._document, self.training)
         self.remedies = Remedies(self._document, self.training, self.notices)
         self.runs = RunList(self.training, scheduler, tasks, self.fail)
         self.evaluation = EvaluationModel(
@@ -172,6 +175,7 @@ class Studio:
         self.training.state_changed.connect(self._training_state_changed)
         self.profiling.quiet_changed.connect(self.live.set_quiet)
         self.live.kept_changed.connect(self.compilation.keep)
+        self.culprit.changed.connect(self._culprit_changed)
         self.preferences.changed.connect(self._preference_changed)
 
     # -- telling the user -----------------------------------------------------------------------
@@ -316,9 +320,19 @@ class Studio:
             ids[stop.error.who] = stop.node
         for each in ("data", "compiler"):
             self.problems.provide_error(each, error if each == source else None, ids)
-        task = self._task()
-        if task is not None and not self.training.has_weights:
+        self._rest()
+
+    def _rest(self) -> None:
+        """Show the step a training broke at, else initial weights where nothing was trained."""
+        task, step = self._task(), self.culprit.shown
+        if step is not None:
+            self.live.rest_on(step)
+        elif task is not None and not self.training.has_weights:
             self.live.rest_on(initial(task))
+
+    def _culprit_changed(self) -> None:
+        self._rest()
+        self._tell_problem()
 
     def _training_started(self, trainer: Trainer) -> None:
         self.problems.provide_error("training", None, self._ids())
@@ -351,7 +365,11 @@ class Studio:
                 trainer.network, label, steps, lambda: self.training.lineage.replaced
             )
         self.live.ended(resting)
-        self.problems.provide_error("training", ending.error, self._ids())
+        self._tell_problem()
+        if isinstance(ending.error, NumericError) and ending.error.tensors and trainer is not None:
+            found = of_error("training", ending.error, self._ids()).entity
+            node_id = "" if found is None else found.key
+            self.culprit.keep(FailedStep(ending.error, trainer.network, node_id))
         if ending.error is not None:
             self._tell_failure(ending.error)
         elif ending.unsaved is not None:
@@ -360,6 +378,22 @@ class Studio:
             self._settling.failed_in()
             again = self.remedies.learning_rate(ending.verdict.suggested_rate)
             self.notify(ending.verdict.text, "warning", again, about=TRAINING)
+
+    def _tell_problem(self) -> None:
+        """List why the last training failed, unless that was in a network that is another now."""
+        error, kept, shown = self.training.error, self.culprit.kept, self.culprit.shown
+        error = None if kept is not None and shown is None else error
+        tensor = None if shown is None else shown.entity
+        self.problems.provide_error("training", error, self._ids(), tensor)
+        verdict = self.training.verdict
+        if verdict is not None:
+            text, again = self.remedies.learning_rate(verdict.suggested_rate)
+            repair = Repair(text, "from fresh weights", again)
+            item = ProblemItem(
+                "training:verdict", "warning", "training", verdict.text,
+                place=self.document.title, find_repairs=lambda: (repair,),
+            )  # fmt: skip
+            self.problems.provide("training", (item,))
 
     def _tell_failure(self, error: StudioError) -> None:
         """Why the training failed, with a way to the layer it failed in."""
@@ -373,8 +407,21 @@ class Studio:
             self.fail(error, TRAINING)
         elif error.code != "cancelled":
             self._settling.failed_in(culprit.entity.key)
-            action = ("Show culprit", lambda: self.problems.go_to(culprit))
-            self.notices.add_error(error, action, TRAINING)
+            show = partial(self._show_culprit, self.culprit.kept, culprit)
+            self.notices.add_error(error, ("Show culprit", show), TRAINING)
+
+    def _show_culprit(self, step: FailedStep | None, item: ProblemItem) -> None:
+        """Lead to the layer a training failed in, and to the tensor where one was kept."""
+        if step is not self.culprit.kept or (step is None and item not in self.problems.items):
+            self.notify("Another training or project came since: that step is gone", "warning")
+        elif step is not None and step is not self.culprit.shown:
+            text = "The network was changed since that training: undo the changes to see the step"
+            self.notify(text, "warning")
+        else:
+            self.problems.go_to(item)
+            pane = "pane.tensor_view"
+            if step is not None and pane in self.actions and not self.actions.is_checked(pane):
+                self.actions.trigger(pane)
 
     def _training_said(self, text: str, is_warning: bool) -> None:
         self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")
@@ -397,6 +444,7 @@ class Studio:
         self.profiling.unfollow()
         self.live.ended()
         self.compilation.use_executables(())
+        self.culprit.keep(None)
         task = self._task()
         self.live.rest_on(None if task is None else initial(task))
 

@@ -6,13 +6,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import NumericError, StudioError
 from studio.engine.train import room
+from studio.graph_editor.model.edits.layers import set_options
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.models import entities
+from studio.ui.models.culprit import FailedStep
+from studio.ui.models.live import LiveView
 from studio.ui.models.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
@@ -127,10 +131,11 @@ def test_numbers_that_are_none_lead_to_the_layer_they_come_from(
     label, show = notice.action
     assert label == "Show culprit"
     show()
-    primary = studio.bus.selection.primary
-    assert primary is not None
-    assert primary.kind == "node"
-    assert studio.document.state.nodes[primary.key].name in f"{notice.text} {notice.details}"
+    node, tensor = studio.bus.selection.entities
+    assert node.kind == "node"
+    assert studio.document.state.nodes[node.key].name in f"{notice.text} {notice.details}"
+    assert (tensor.kind, studio.bus.selection.primary) == ("tensor", tensor)
+    assert tensor.key in notice.text
     # What was recorded of it before can be tested, what holds no weights is not offered.
     newest, run = studio.evaluation.newest, studio.training.run
     assert run is not None
@@ -254,3 +259,109 @@ def test_what_is_offered_for_one_project_changes_no_other(bench: Bench, tmp_path
         assert studio.document.state is before
         assert not studio.training.is_busy
         assert "another project" in studio.notices.all[-1].text
+
+
+def broken(bench: Bench, folder: Path, backend: str = "cpu") -> FailedStep:
+    """Train the digits until a number is none; gives the step that broke."""
+    studio = bench.studio
+    studio.preferences.set("backend", backend)
+    studio.open(open_copy("digits-mlp", folder))
+    too_much = {"type": "SGD", "config": {"learning_rate": 1e30}}
+    state = set_training(studio.document.state, {"epochs": 2, "optimizer": too_much})
+    studio.document.apply("rate", state)
+    bench.until(lambda: studio.compilation.result and not studio.compilation.stale_edits)
+    studio.training.start()
+    bench.until(lambda: studio.training.state in ("failed", "finished"))
+    step = studio.culprit.shown
+    assert step is not None
+    return step
+
+
+def seen(bench: Bench, view: LiveView, label: str) -> np.ndarray:
+    """What a view shows of that moment."""
+    bench.until(lambda: view.frame is not None and view.frame.label == label)
+    assert view.frame is not None
+    return view.frame.snapshot.array()
+
+
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
+def test_the_poisoned_tensor_is_shown_with_its_step(
+    bench: Bench, tmp_path: Path, backend: str
+) -> None:
+    studio = bench.studio
+    step = broken(bench, tmp_path, backend)
+    error = studio.training.error
+    assert isinstance(error, NumericError)
+    view = studio.live.open(step.entity)
+    view.want(active=True)
+    values = seen(bench, view, f"step {step.step}, which broke")
+    assert not np.isfinite(values).all()
+    assert np.array_equal(values, error.tensors[0].values, equal_nan=True)
+    assert view.frame is not None
+    assert (view.frame.snapshot.moment.step, view.frame.state) == (step.step, "resting")
+    # Its operands, and weights as the step left them: none are the initial ones.
+    for copy in error.tensors[1:]:
+        operand = studio.live.open(entities.tensor(copy.name, grad=copy.grad))
+        operand.want(active=True)
+        shown = seen(bench, operand, step.label)
+        assert np.array_equal(shown, copy.values, equal_nan=True)
+        operand.close()
+    view.close()
+
+
+def test_the_layer_at_fault_is_marked_until_the_network_or_the_training_is_another(
+    bench: Bench, tmp_path: Path
+) -> None:
+    studio = bench.studio
+    step = broken(bench, tmp_path)
+    assert studio.document.report.status(step.node_id).state == "ok"
+    status = studio.culprit.report.status(step.node_id)
+    assert status.state == "error"
+    assert status.message == f"NaN or infinity in {step.entity.key} at step {step.step}"
+    others = {i for i in studio.document.state.nodes if i != step.node_id}
+    assert {studio.culprit.report.status(i).state for i in others} == {"ok"}
+    item = next(item for item in studio.problems.items if item.source == "training")
+    assert item.tensor == step.entity
+    label, show = studio.notices.all[-1].action or ("", lambda: None)
+    assert label == "Show culprit"
+    # A setting is not the network: what broke is what it was.
+    state = set_training(studio.document.state, {"epochs": 3})
+    studio.document.apply("epochs", state)
+    bench.until(lambda: not studio.compilation.stale_edits)
+    assert studio.live.resting is studio.culprit.shown is step
+    node = next(i for i, n in studio.document.state.nodes.items() if n.type_name == "Dense")
+    studio.document.apply("units", set_options(studio.document.state, node, {"units": 7}))
+    bench.until(lambda: studio.culprit.shown is None)
+    bench.until(lambda: not studio.compilation.stale_edits)
+    assert studio.culprit.report is studio.document.report
+    assert studio.live.resting is not step
+    assert [i for i in studio.problems.items if i.source == "training"] == []
+    show()
+    assert "undo the changes to see the step" in studio.notices.all[-1].text
+    studio.document.undo()
+    bench.until(lambda: studio.culprit.shown is step and studio.live.resting is step)
+    assert studio.culprit.report.status(step.node_id).state == "error"
+    show()
+    assert studio.bus.selection.primary == step.entity
+    studio.training.step_batch()
+    bench.until(lambda: studio.training.state == "paused")
+    assert studio.culprit.kept is None
+    assert studio.culprit.report is studio.document.report
+    show()
+    assert "that step is gone" in studio.notices.all[-1].text
+    studio.training.stop()
+    bench.until(lambda: not studio.training.is_busy)
+
+
+def test_another_project_knows_nothing_of_the_step_that_broke(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    broken(bench, tmp_path)
+    show = (studio.notices.all[-1].action or ("", lambda: None))[1]
+    studio.open(open_copy("iris", tmp_path))
+    assert studio.culprit.kept is None
+    bench.until(lambda: studio.live.resting is not None)
+    assert studio.live.resting is not None
+    assert studio.live.resting.label == "initial weights"
+    show()
+    assert "that step is gone" in studio.notices.all[-1].text
+    assert studio.bus.selection.primary is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
+from studio.engine.core.errors import NumericError
 from studio.ui.kit import numbers, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models.runs_history import history_of, parts_of
@@ -125,6 +126,11 @@ def _time(run: RunRecord) -> str:
 def _facts(run: RunRecord, word: str) -> str:
     lines = [run.problem or f"{word}. {run.reason}".rstrip(". ") + "."]
     lines += [f"{run.verdict[1]}."] if run.verdict[1] else []
+    if run.error == NumericError.code:
+        lines.append(
+            "The tensors of the step that broke are shown until the next training begins or the "
+            "project is closed; the run does not keep them."
+        )
     if run.project is not None:
         training = run.project.training
         layers = len(run.project.graph.nodes)

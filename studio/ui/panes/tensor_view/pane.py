@@ -70,6 +70,7 @@ class TensorViewPane(PaneFrame):
         self._actions = studio.actions
         self._bus = studio.bus
         self._compilation = studio.compilation
+        self._culprit = studio.culprit
         self._preferences = studio.preferences
         self._notify = studio.notify
         self._fail = studio.fail
@@ -268,10 +269,12 @@ class TensorViewPane(PaneFrame):
     # -- following ------------------------------------------------------------------------------
 
     def _program(self) -> Program | None:
-        """The program that trains, else the one that is shown."""
-        trainer = self._live.trainer
+        """The program that trains or that broke, else the one that is shown."""
+        trainer, step = self._live.trainer, self._culprit.shown
         if trainer is not None:
             return trainer.network.program("train")
+        if step is not None:
+            return step.program
         shown = self._compilation.shown
         return None if shown is None else shown.program
 

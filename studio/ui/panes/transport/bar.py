@@ -213,7 +213,8 @@ class TransportBar(QWidget):
 
     def _open_place(self) -> None:
         """What the progress is about: the plots, or what went wrong."""
-        pane = "problems" if self._training.state == "failed" else "plots"
+        went_wrong = self._training.state == "failed" or self._training.verdict is not None
+        pane = "problems" if went_wrong else "plots"
         action = f"pane.{pane}"
         if action in self._actions and not self._actions.is_checked(action):
             self._actions.trigger(action)

@@ -1,0 +1,97 @@
+"""The step at which a training met NaN or infinity: its tensors, and the layer they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from studio.engine.core.errors import NumericError
+from studio.engine.core.signal import Signal
+from studio.engine.isa.program import Program
+from studio.engine.train.network import Network
+from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.report import NodeStatus, Report
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.live_resting import Array, NetworkAtRest
+from studio.ui.models.training import TrainingModel
+
+
+class FailedStep:
+    """The tensors of a step that broke, for whatever shows tensors.
+
+    What the instruction at fault wrote and read is as check mode found it; weights are those the
+    step left. Other tensors of the step are gone.
+
+    Args:
+        error: what check mode found, with copies of tensors.
+        network: what was trained; open until the next training begins.
+        node_id: the layer the instruction works for, empty where there is none.
+    """
+
+    def __init__(self, error: NumericError, network: Network, node_id: str) -> None:
+        self.step = error.step
+        number = f"{error.step:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        self.label = f"step {number}, which broke"
+        self.node_id = node_id
+        self.program: Program = network.program("train")
+        result = error.tensors[0]
+        self.entity: Entity = entities.tensor(result.name, grad=result.grad)
+        self._copies = {(copy.name, copy.grad): copy.values for copy in error.tensors}
+        self._weights = NetworkAtRest(network, self.label, self.step)
+
+    @property
+    def text(self) -> str:
+        """What to say of the layer."""
+        return f"NaN or infinity in {self.entity.key} at step {self.step}"
+
+    def read(self, name: str, *, grad: bool = False) -> Array | None:
+        """A tensor as it was in that step."""
+        found = self._copies.get((name, grad))
+        return self._weights.read(name, grad=grad) if found is None else found
+
+
+class Culprit:
+    """Keeps the step a training broke at until the next begins; hidden while the network differs.
+
+    Args:
+        document: the document that is open.
+        training: its trainings.
+    """
+
+    def __init__(self, document: Callable[[], Document], training: TrainingModel) -> None:
+        self.changed: Signal[[]] = Signal()
+        self._document = document
+        self._training = training
+        self._step: FailedStep | None = None
+        training.staleness_changed.connect(self._staleness_changed)
+
+    @property
+    def kept(self) -> FailedStep | None:
+        """The step, also where the network on the canvas is another now."""
+        return self._step
+
+    @property
+    def shown(self) -> FailedStep | None:
+        """The step, while the network on the canvas is the one that was trained."""
+        return None if self._training.is_stale else self._step
+
+    @property
+    def report(self) -> Report:
+        """What the checks of the document say, and that the layer at fault is not well."""
+        report, step = self._document().report, self.shown
+        if step is None or step.node_id not in report.nodes:
+            return report
+        before = report.nodes[step.node_id]
+        status: NodeStatus = replace(before, state="error", message=step.text)
+        return replace(report, nodes={**report.nodes, step.node_id: status})
+
+    def keep(self, step: FailedStep | None) -> None:
+        """Keep the step a training broke at, or forget it."""
+        if step is not self._step:
+            self._step = step
+            self.changed.emit()
+
+    def _staleness_changed(self) -> None:
+        if self._step is not None:
+            self.changed.emit()
