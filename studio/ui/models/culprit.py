@@ -34,6 +34,8 @@ class FailedStep:
         number = f"{error.step:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
         self.label = f"step {number}, which broke"
         self.node_id = node_id
+        # It is shown only while the network is the one that was trained.
+        self.replaced: frozenset[str] = frozenset()
         self.program: Program = network.program("train")
         result = error.tensors[0]
         self.entity: Entity = entities.tensor(result.name, grad=result.grad)

@@ -194,8 +194,7 @@ class TrainingModel:
     @property
     def network(self) -> SharedNetwork | None:
         """The network of the training under way or of the last; None before its first step."""
-        session = self._session
-        return None if session is None or session.state == "preparing" else session.network
+        return None if self._session is None or self.state == "preparing" else self._session.network
 
     @property
     def has_weights(self) -> bool:

@@ -18,6 +18,7 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import Loss
 from studio.engine.runtime.backend import Backend
+from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.guessing import guessing_loss
 from studio.engine.train.model_data import sources_of
 from studio.engine.train.network import STATE_ROLES
@@ -294,22 +295,26 @@ def test_the_evidence_is_in_the_sentence(cpu: Backend) -> None:
     assert verdict.hint == "set the learning rate to 0.001 and train again"
 
 
+class StateAtTheEnd(Callback):
+    """Remembers what the network holds when its last step is done."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self.kept: dict[str, np.ndarray] = {}
+
+    def on_train_end(self) -> None:
+        self.kept = self._trainer.network.read(STATE_ROLES)
+
+
 def test_the_network_is_left_as_it_was(cpu: Backend) -> None:
     made = task(mlp(), SPIRALS, epochs=1, optimizer=optimizer("Adam", 1e6))
     with Trainer(made, cpu) as trainer:
-        seen = []
-        real = trainer.save_checkpoint
-
-        def keep(name: str) -> str:
-            if name == "final":
-                seen.append({**trainer.network.read(STATE_ROLES)})
-            return real(name)
-
-        trainer.save_checkpoint = keep  # type: ignore[method-assign]
+        before = StateAtTheEnd(trainer)
+        trainer.callbacks.append(before)
         assert trainer.run().verdict is not None
         after = trainer.network.read(STATE_ROLES)
-    assert seen[0].keys() == after.keys()
-    assert all(np.array_equal(seen[0][name], after[name], equal_nan=True) for name in after)
+    assert before.kept.keys() == after.keys()
+    assert all(np.array_equal(before.kept[k], after[k], equal_nan=True) for k in after)
 
 
 def test_the_summary_of_the_run_holds_it(cpu: Backend, tmp_path: Path) -> None:

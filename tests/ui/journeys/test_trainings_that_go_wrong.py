@@ -71,7 +71,7 @@ def test_the_culprit_is_a_tensor_of_the_step_that_broke(person: Person) -> None:
     train(person, "SGD", 1e30)
     step = studio.culprit.shown
     assert step is not None
-    person.click(person.until(lambda: person.sees(QPushButton, "toast_action")))
+    person.click(person.until(lambda: person.sees(QPushButton, "notice_action")))
     pane = person.until(lambda: person.sees(TensorViewPane, "tensor_view_pane"))
     person.until(lambda: pane.view.badge == f"AT REST · step {step.step}, which broke")
     assert pane.view.entity == step.entity
@@ -103,4 +103,5 @@ def test_the_culprit_is_a_tensor_of_the_step_that_broke(person: Person) -> None:
 
 def _rows(outline: OutlinePane) -> list[QTreeWidgetItem]:
     tree = outline.tree
-    return [tree.topLevelItem(place) for place in range(tree.topLevelItemCount())]
+    rows = (tree.topLevelItem(place) for place in range(tree.topLevelItemCount()))
+    return [row for row in rows if row is not None]
