@@ -83,6 +83,7 @@ class DataModel:
         self._wanted: Wanted | None = None
         self._task: TaskHandle | None = None
         self._reads_again = False
+        self._asked_about: tuple[Path, ...] = ()
         self._followed: Document | None = None
         tasks.changed.connect(self._tasks_changed)
 
@@ -143,7 +144,7 @@ class DataModel:
         self._followed = document
         document.changed.connect(self._document_changed)
         document.saved.connect(self._saved)
-        self._wanted, self._reads_again = None, False
+        self._wanted, self._reads_again, self._asked_about = None, False, ()
         self.status, self.summary, self.error = "none", None, None
         self.problems, self.columns = Problems(()), ()
         self._refresh()
@@ -216,7 +217,10 @@ class DataModel:
         except UntrustedDataError as error:
             self.columns = ()
             self._show("failed", None, error)
-            self.trust_wanted.emit(error.paths)
+            if error.paths != self._asked_about:
+                # Once for a document: the pane goes on saying why nothing was read.
+                self._asked_about = error.paths
+                self.trust_wanted.emit(error.paths)
             return False
         return True
 
