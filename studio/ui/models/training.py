@@ -243,9 +243,11 @@ class TrainingModel:
     def check_staleness(self) -> None:
         """Compare what was trained with the document."""
         found, trained = "", self.trained_project
-        if trained is not None and self.state != "preparing":
+        if trained is not None:
             now, replaced = self._document(), self.lineage.replaced
-            self._difference_found, found = _difference(trained, now, replaced)
+            self._difference_found, found = _difference(
+                trained, now, replaced, is_busy=self.is_busy
+            )
         if found != self._staleness:
             self._staleness = found
             self.staleness_changed.emit()
@@ -480,15 +482,18 @@ class TrainingModel:
 
 
 def _difference(
-    trained: Project, document: TrainingDocument, replaced: frozenset[str]
+    trained: Project, document: TrainingDocument, replaced: frozenset[str], *, is_busy: bool
 ) -> tuple[GraphDifference | None, str]:
     """What differs between what was trained and the document, and the same as a sentence."""
+    whose = "weights belong to an older graph"
+    if is_busy:
+        whose = "what trains is another graph than on the canvas"
     try:
         found = graph_difference(trained.graph, document.project().graph)
         found = replace(found, replaced=tuple(sorted(replaced)))
     except StudioError:
-        return None, "weights belong to an older graph: it has problems now"
-    return found, "" if found.is_empty else f"weights belong to an older graph: {found.text}"
+        return None, f"{whose}: it has problems now"
+    return found, "" if found.is_empty else f"{whose}: {found.text}"
 
 
 def _check_rate(rate: float) -> None:

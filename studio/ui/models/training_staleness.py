@@ -111,6 +111,11 @@ class Lineage:
         self._known.append((change.after, found))
 
 
+def foreign_graph(*, is_busy: bool, is_stale: bool) -> str:
+    """That another graph trains than the canvas shows, in a few words; else empty."""
+    return "another graph" if is_busy and is_stale else ""
+
+
 def reverted(state: DocumentState, project: Project) -> DocumentState:
     """A state with the network of a project, everything else as it is.
 

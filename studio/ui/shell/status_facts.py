@@ -8,6 +8,7 @@ from studio.engine.runtime.free_memory import free_memory
 from studio.ui.kit import numbers
 from studio.ui.models.step_bar import StepBar
 from studio.ui.models.studio import Studio
+from studio.ui.models.training_staleness import foreign_graph
 from studio.ui.models.training_state import Standing
 from studio.ui.panes.transport.progress import look_of, rounded_time
 
@@ -39,7 +40,9 @@ def state_fact(studio: Studio) -> Fact:
         parts.append(training.doing)
     if training.staleness:
         parts.append(training.staleness)
-    return Fact(training.word, ". ".join(parts), icon, role)
+    foreign = foreign_graph(is_busy=training.is_busy, is_stale=training.is_stale)
+    text = f"{training.word} · {foreign}" if foreign else training.word
+    return Fact(text, ". ".join(parts), icon, role)
 
 
 def validity_fact(studio: Studio) -> Fact:

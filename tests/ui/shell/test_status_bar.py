@@ -18,6 +18,7 @@ from studio.ui.kit import numbers
 from studio.ui.models import training_session
 from studio.ui.models.inspector_facts import graph_facts
 from studio.ui.models.tasks import TaskHandle
+from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.transport.progress import ProgressView
 from studio.ui.shell.popups import NoticesPopup, TasksPopup
 from studio.ui.shell.status_facts import Fact, ago_text
@@ -344,3 +345,34 @@ def test_edits_of_notes_do_not_make_the_program_stale(qtbot: QtBot, compiled: Ma
 )
 def test_ages_are_told_coarsely(seconds: float, expected: str) -> None:
     assert ago_text(seconds) == expected
+
+
+def test_a_run_that_goes_on_with_its_own_graph_says_so_wherever_it_is_shown(
+    qtbot: QtBot, compiled: MainWindow
+) -> None:
+    document, training = compiled.studio.document, compiled.studio.training
+    document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
+    compiled.studio.preferences.set("backend", "cpu")
+    compiled.docks.show("plots")
+    qtbot.waitUntil(lambda: compiled.findChild(PlotsPane) is not None, timeout=60_000)
+    above, plots = compiled.findChild(ProgressView), compiled.findChild(PlotsPane)
+    training.start()
+    qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=60_000)
+    qtbot.waitUntil(lambda: training.standing.epoch > 1, timeout=60_000)
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
+    dense = next(n for n in document.state.layers() if n.type_name == "Dense")
+    document.apply("Set units", set_option(document.state, dense.id, "units", 23))
+    assert compiled.studio.actions.trigger("train.continue")
+    said = "Training · another graph"
+    qtbot.waitUntil(lambda: text(compiled, "state") == said, timeout=60_000)
+    tip = f"What trains is another graph than on the canvas: {dense.name} changed"
+    qtbot.waitUntil(lambda: tip in above.toolTip(), timeout=60_000)
+    assert tip.lower() in compiled.status.button("state").toolTip().lower()
+    qtbot.waitUntil(lambda: above.shown.startswith(said), timeout=60_000)
+    qtbot.waitUntil(lambda: plots.note == "another graph trains", timeout=60_000)
+    document.undo()
+    qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=60_000)
+    qtbot.waitUntil(lambda: plots.note == "", timeout=60_000)
+    training.stop()
+    qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)

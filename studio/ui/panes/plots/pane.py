@@ -26,6 +26,7 @@ from studio.ui.models.curves_display import View
 from studio.ui.models.curves_export import csv_text
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import TaskHandle
+from studio.ui.models.training_staleness import foreign_graph
 from studio.ui.panes.plots.box import Gestures
 from studio.ui.panes.plots.controls import PlotControls
 from studio.ui.panes.plots.legend import Legend
@@ -95,7 +96,8 @@ class PlotsPane(PaneFrame):
         self._place_head()
         binding.refresh(
             self, self.draw, self._display.changed, studio.training.changed,
-            studio.training.state_changed, studio.runs.changed, studio.runs.curves_loaded,
+            studio.training.state_changed, studio.training.staleness_changed,
+            studio.runs.changed, studio.runs.curves_loaded,
             studio.runs.overlay.changed, rate=RATE, when_visible=True, live="picture",
         )  # fmt: skip
         binding.refresh(self, self._show_cursor, self._display.cursor_moved, when_visible=True)
@@ -146,7 +148,10 @@ class PlotsPane(PaneFrame):
             plot.set_left_width(left)
             plot.set_right_width(right)
         count = len(self._display.runs)
-        self.set_note(f"{count} runs" if count > 1 else "")
+        training = self._training
+        foreign = foreign_graph(is_busy=training.is_busy, is_stale=training.is_stale)
+        notes = [f"{count} runs" if count > 1 else "", f"{foreign} trains" if foreign else ""]
+        self.set_note(", ".join(note for note in notes if note))
 
     def _say_nothing(self, busy: bool) -> None:
         """Why there are no curves: nothing trained, or what did or does has not run a step."""

@@ -14,6 +14,7 @@ from studio.engine.core.signal import Signal
 from studio.ui.kit import binding, icons, numbers, theme
 from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.training import TrainingModel
+from studio.ui.models.training_staleness import foreign_graph
 from studio.ui.models.training_state import Standing, State
 
 STATE_ICONS: dict[State, tuple[str, str]] = {
@@ -261,6 +262,9 @@ def _counts(training: TrainingModel, standing: Standing, between: str) -> str:
 def _lines(training: TrainingModel, standing: Standing) -> tuple[_Line, ...]:
     """Ways to say where it stands, the longest first."""
     word, text = training.word, _text(training, standing)
+    foreign = foreign_graph(is_busy=training.is_busy, is_stale=training.is_stale)
+    if foreign:
+        word = f"{word} · {foreign}"
     time, pace = _time(training, standing), _pace(training, standing)
     found = [_Line(word, text, time, pace), _Line(word, text, time)]
     short = _counts(training, standing, "/")
