@@ -244,10 +244,8 @@ class TrainingModel:
         """Compare what was trained with the document."""
         found, trained = "", self.trained_project
         if trained is not None:
-            now, replaced = self._document(), self.lineage.replaced
-            self._difference_found, found = _difference(
-                trained, now, replaced, is_busy=self.is_busy
-            )
+            now, replaced, busy = self._document(), self.lineage.replaced, self.is_busy
+            self._difference_found, found = _difference(trained, now, replaced, is_busy=busy)
         if found != self._staleness:
             self._staleness = found
             self.staleness_changed.emit()
