@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -87,7 +87,8 @@ def find_fixes(
 
     Those that make it valid come first, then those that change least, then the most usual, which
     is the order of the generators. One of each kind is offered; then, where only the user knows
-    which layer is meant, the other choices; removing the layer itself comes last.
+    which layer is meant, the other choices; removing the layer itself is
+    the last of those that make the network valid.
     """
     generator = GENERATORS.get(problem.id)
     if generator is None:
@@ -101,22 +102,28 @@ def find_fixes(
             heavy = _added_parameters(report, after) > MOST_NEW_PARAMETERS
             found.append(((not after.is_valid, candidate.rank, heavy, index), candidate, fix))
     found.sort(key=lambda item: item[0])
-    return _one_of_each_kind((candidate, fix) for _, candidate, fix in found)
+    valid = sum(not cost[0] for cost, _, _ in found)
+    return _one_of_each_kind([(candidate, fix) for _, candidate, fix in found], valid)
 
 
-def _one_of_each_kind(found: Iterable[tuple[Candidate, Fix]]) -> tuple[Fix, ...]:
+def _one_of_each_kind(found: Sequence[tuple[Candidate, Fix]], valid: int) -> tuple[Fix, ...]:
+    """The repairs to offer, of which the first so many make the network valid."""
     first: list[Fix] = []
     others: list[Fix] = []
     last: list[Fix] = []
+    beyond: list[Fix] = []
     seen: set[tuple[str, str]] = set()
-    for candidate, fix in found:
+    for index, (candidate, fix) in enumerate(found):
         known = any(kind == candidate.kind for kind, _ in seen)
         if (candidate.kind, candidate.choice) in seen or (known and not candidate.choice):
             continue
         seen.add((candidate.kind, candidate.choice))
-        (last if candidate.rank == GIVE_UP else others if known else first).append(fix)
-    room = max(0, MOST_FIXES - len(first) - len(last))
-    return (*first, *others[:room], *last)[:MOST_FIXES]
+        if index >= valid and last and candidate.rank != GIVE_UP and not known:
+            beyond.append(fix)
+        else:
+            (last if candidate.rank == GIVE_UP else others if known else first).append(fix)
+    room = max(0, MOST_FIXES - len(first) - len(last) - len(beyond))
+    return (*first, *others[:room], *last, *beyond)[:MOST_FIXES]
 
 
 def _added_parameters(before: Report, after: Report) -> int:
