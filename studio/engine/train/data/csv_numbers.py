@@ -11,6 +11,8 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.csv_rows import Row, looks_like_number
 
 _BLOCK_CELLS = 1 << 18
+_TOO_LARGE = 2.0**128 - 2.0**103
+"""The smallest number that is infinite as a float32."""
 _MISSING = ("?", "-", "na", "n/a", "nan", "null", "none", "missing")
 
 
@@ -21,7 +23,6 @@ class NumberColumns:
         columns: indices of the columns to take.
         names: names of all columns, for messages.
         who: the file's name.
-        positions: where the columns stand in the file, if the rows given hold only some of them.
     """
 
     def __init__(
@@ -29,14 +30,12 @@ class NumberColumns:
         columns: Sequence[int],
         names: Sequence[str],
         who: str,
-        positions: Sequence[int] | None = None,
     ) -> None:
         self._columns = tuple(columns)
-        self._positions = positions
         self._names = names
         self._who = who
         self._values = array("d")
-        self._lines = array("q")
+        self._rows = 0
         self._blocks: list[npt.NDArray[np.float32]] = []
         self._block_rows = max(1, _BLOCK_CELLS // max(1, len(self._columns)))
 
@@ -54,45 +53,28 @@ class NumberColumns:
             del self._values[begin:]
             bad = next(i for i in self._columns if not looks_like_number(row.cells[i]))
             raise self._error(row.line, bad, row.cells[bad])
-        self._lines.append(row.line)
-        if len(self._lines) == self._block_rows:
+        # Looked at row by row, so that of two bad rows the first is told.
+        if not all(-_TOO_LARGE < value < _TOO_LARGE for value in self._values[begin:]):
+            values = zip(self._columns, self._values[begin:], strict=True)
+            bad = next(i for i, value in values if not -_TOO_LARGE < value < _TOO_LARGE)
+            del self._values[begin:]
+            raise self._error(row.line, bad, row.cells[bad])
+        self._rows += 1
+        if self._rows == self._block_rows:
             self._close_block()
 
     def _close_block(self) -> None:
-        block = np.frombuffer(self._values).reshape(len(self._lines), len(self._columns))
-        with np.errstate(over="ignore"):
-            narrow = block.astype(np.float32)
-        finite = np.isfinite(narrow)
-        if not finite.all():
-            place = int(np.argmin(finite))
-            at, column = divmod(place, len(self._columns))
-            raise self._error(self._lines[at], self._columns[column], str(block[at, column]))
-        self._blocks.append(narrow)
-        self._values, self._lines = array("d"), array("q")
+        block = np.frombuffer(self._values).reshape(self._rows, len(self._columns))
+        self._blocks.append(block.astype(np.float32))
+        self._values, self._rows = array("d"), 0
 
     def _error(self, line: int, column: int, cell: str) -> DataError:
-        position = column if self._positions is None else self._positions[column]
-        where = f"row {line}, column {position + 1} ({quoted(self._names[column])})"
-        if not cell:
-            return DataError(
-                f"{where}: the cell is empty where a number is expected",
-                who=self._who,
-                hint="fill it in, remove the row, or leave the column out with 'drop'",
-            )
-        hint = "leave a column of text out with 'drop'"
-        if cell.casefold() in _MISSING:
-            hint = "fill the missing value in, or remove the row"
-        if looks_like_number(cell.replace(",", ".", 1)) and "," in cell:
-            hint = "write decimals with a point: 1.5"
-        return DataError(
-            f"{where}: expected a finite number within float32, got {quoted(cell)}",
-            who=self._who,
-            hint=hint,
-        )
+        place = f"row {line}, column {column + 1} ({quoted(self._names[column])})"
+        return not_a_number(place, cell, self._who)
 
     def matrix(self) -> npt.NDArray[np.float32]:
         """All rows so far as float32 [rows, columns]; empties the collector."""
-        if self._lines:
+        if self._rows:
             self._close_block()
         blocks, self._blocks = self._blocks, []
         if not blocks:
@@ -105,6 +87,26 @@ class NumberColumns:
             result[position : position + len(block)] = block
             position += len(block)
         return result
+
+
+def not_a_number(place: str, cell: str, who: str) -> DataError:
+    """The error for a cell that is no finite number; ``place`` names its row and column."""
+    if not cell:
+        return DataError(
+            f"{place}: the cell is empty where a number is expected",
+            who=who,
+            hint="fill it in, remove the row, or leave the column out with 'drop'",
+        )
+    hint = "leave a column of text out with 'drop'"
+    if cell.casefold() in _MISSING:
+        hint = "fill the missing value in, or remove the row"
+    if looks_like_number(cell.replace(",", ".", 1)) and "," in cell:
+        hint = "write decimals with a point: 1.5"
+    return DataError(
+        f"{place}: expected a finite number within float32, got {quoted(cell)}",
+        who=who,
+        hint=hint,
+    )
 
 
 def check_width(row: Row, width: int, who: str) -> None:

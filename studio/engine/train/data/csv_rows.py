@@ -2,15 +2,13 @@
 
 import codecs
 import csv
-import io
-import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from studio.engine.core.errors import DataError, ParameterError, quoted
-from studio.engine.core.interruption import go_on
+from studio.engine.train.data.csv_lines import SAVE_AS_UTF8, TableText
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
@@ -19,19 +17,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 _TIE_ORDER = ";\t|,"
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 20
-_READ_BYTES = 1 << 20
-"""Read from the file at once.
-
-Each reading lets go of the interpreter and takes it back at once, before another thread that waits
-for it has woken up; several within the time after which that thread would insist keep it waiting.
-"""
-
-_ASKED_EVERY = 1024
-"""Lines after which it is asked whether to read on."""
-
-_BARE_RETURN = re.compile(r"(?<=\r)(?!\n)")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_SAVE_AS_UTF8 = "save the table as UTF-8 (in spreadsheets: CSV UTF-8)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +39,62 @@ def parse_delimiter(value: str) -> str:
     return found
 
 
-def read_rows(
-    path: Path, delimiter: str | None = None, limits: DataLimits = DEFAULT_LIMITS
-) -> Iterator[Row]:
-    """The rows of a CSV file that are not blank.
+class Table:
+    """An open table: its rows one by one, or its text.
 
-    UTF-8 with or without byte-order mark; lines end with LF, CRLF or CR; quoted cells may hold
-    delimiters, doubled quotes and line ends.
+    Args:
+        text: the position in the file.
+        delimiter: the separator.
+        who: the file's name.
+        limits: caps on rows.
+    """
+
+    def __init__(self, text: TableText, delimiter: str, who: str, limits: DataLimits) -> None:
+        self.text = text
+        self.delimiter = delimiter
+        self.who = who
+        self.limits = limits
+
+    def rows(self) -> Iterator[Row]:
+        """The rows from here on that are not blank; the text stands behind each row it gives.
+
+        Raises:
+            DataError: not UTF-8, not text, a quote left open, a row beyond the caps.
+        """
+        for first, cells in self.raw_rows():
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped):
+                yield Row(first, stripped)
+
+    def raw_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The line each row from here on begins on, and its cells as they are."""
+        text, most = self.text, self.limits.columns
+        reader = csv.reader(text, delimiter=self.delimiter, strict=True, skipinitialspace=True)
+        while True:
+            first, text.chars = text.number + 1, 0
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                raise DataError(
+                    f"row {first} is malformed: {error}",
+                    who=self.who,
+                    hint="look for a quote that is not closed, or not at the edge of its cell",
+                ) from None
+            if cells is None:
+                return
+            if len(cells) > most:
+                raise DataError(
+                    f"row {first} has too many columns: at most {most}, got {len(cells)}",
+                    who=self.who,
+                )
+            yield first, cells
+
+
+@contextmanager
+def open_table(
+    path: Path, delimiter: str | None = None, limits: DataLimits = DEFAULT_LIMITS
+) -> Iterator[Table]:
+    """A CSV file, open at its beginning.
 
     Args:
         path: the file.
@@ -67,7 +102,7 @@ def read_rows(
         limits: caps on file size, row length and columns.
 
     Raises:
-        DataError: unreadable, not UTF-8, not text, a quote left open, a row beyond the caps.
+        DataError: unreadable, or another encoding than UTF-8.
     """
     who = path.name
     stream, _ = open_regular(path, limits.file_bytes)
@@ -75,89 +110,20 @@ def read_rows(
         sample = stream.read(_SAMPLE_BYTES)
         stream.seek(0)
         if sample.startswith(_UTF16):
-            raise DataError("expected UTF-8 text, got UTF-16", who=who, hint=_SAVE_AS_UTF8)
-        lines = _Lines(_in_large_blocks(stream), who, limits)
-        reader = csv.reader(
-            lines, delimiter=delimiter or _sniff(sample), strict=True, skipinitialspace=True
-        )
-        while True:
-            first, lines.chars = lines.number + 1, 0
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                raise DataError(
-                    f"row {first} is malformed: {error}",
-                    who=who,
-                    hint="look for a quote that is not closed, or not at the edge of its cell",
-                ) from None
-            if cells is None:
-                return
-            if len(cells) > limits.columns:
-                raise DataError(
-                    f"row {first} has too many columns: at most {limits.columns}, got {len(cells)}",
-                    who=who,
-                )
-            stripped = [cell.strip() for cell in cells]
-            if any(stripped):
-                yield Row(first, stripped)
+            raise DataError("expected UTF-8 text, got UTF-16", who=who, hint=SAVE_AS_UTF8)
+        yield Table(TableText(stream, who, limits), delimiter or _sniff(sample), who, limits)
 
 
-def _in_large_blocks(stream: BinaryIO) -> BinaryIO:
-    return io.BufferedReader(cast(io.RawIOBase, stream), _READ_BYTES)
+def read_rows(
+    path: Path, delimiter: str | None = None, limits: DataLimits = DEFAULT_LIMITS
+) -> Iterator[Row]:
+    """The rows of a CSV file that are not blank.
 
-
-class _Lines:
-    """Decoded lines of a file with the number of the last one and the characters of this row."""
-
-    def __init__(self, stream: BinaryIO, who: str, limits: DataLimits) -> None:
-        self.number = 0
-        self.chars = 0
-        self._stream = stream
-        self._who = who
-        self._cap = limits.row_chars
-        self._ready: list[str] = []
-
-    def __iter__(self) -> "_Lines":
-        return self
-
-    def __next__(self) -> str:
-        if not self._ready:
-            self._ready = self._read()
-        line = self._ready.pop()
-        self.number += 1
-        self.chars += len(line)
-        if self.chars > self._cap:
-            raise DataError(
-                f"row {self.number} is longer than {self._cap} characters", who=self._who
-            )
-        return line
-
-    def _read(self) -> list[str]:
-        """The next line, in pieces where it holds bare carriage returns; the last piece first."""
-        if self.number % _ASKED_EVERY == 0:
-            go_on()
-        raw = self._stream.readline(self._cap + 1)
-        if not raw:
-            raise StopIteration
-        line = self.number + 1
-        if b"\0" in raw:
-            raise DataError(f"row {line} holds a zero byte: this is not a text file", who=self._who)
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            if len(raw) > self._cap:
-                raise DataError(
-                    f"row {line} is longer than {self._cap} characters", who=self._who
-                ) from None
-            raise DataError(
-                f"row {line} is not UTF-8: byte {raw[error.start]:#04x} at position "
-                f"{error.start + 1}",
-                who=self._who,
-                hint=_SAVE_AS_UTF8,
-            ) from None
-        if line == 1:
-            text = text.removeprefix("\ufeff")
-        return [piece for piece in reversed(_BARE_RETURN.split(text)) if piece] or [text]
+    UTF-8 with or without byte-order mark; lines end with LF, CRLF or CR; quoted cells may hold
+    delimiters, doubled quotes and line ends. Raises DataError as `open_table` and `Table.rows`.
+    """
+    with open_table(path, delimiter, limits) as table:
+        yield from table.rows()
 
 
 def _sniff(sample: bytes) -> str:

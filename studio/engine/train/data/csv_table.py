@@ -1,9 +1,7 @@
 """CSV tables to data sets: a label column by name or position, text classes, numeric targets."""
 
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Literal
@@ -11,17 +9,19 @@ from typing import Literal
 import numpy as np
 
 from studio.engine.core.errors import DataError, EmptyDataError, quoted
-from studio.engine.train.data.csv_numbers import NumberColumns, check_width
+from studio.engine.train.data.csv_columns import Columns, FeatureBlocks
+from studio.engine.train.data.csv_labels import LabelColumn, LabelPlaces, resolve_labels
+from studio.engine.train.data.csv_pieces import Wanted
 from studio.engine.train.data.csv_rows import (
     Row,
+    Table,
     looks_like_header,
-    looks_like_number,
     name_columns,
-    read_rows,
+    open_table,
 )
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.labels import MAX_GUESSED_CLASSES, Labels, Task, index_classes
-from studio.engine.train.data.normalization import Array, Floats
+from studio.engine.train.data.labels import MAX_GUESSED_CLASSES, Task
+from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
 Column = str | int
@@ -65,19 +65,23 @@ def load_csv(
         DataError: naming file, row and column of the first thing that is wrong.
     """
     who = path.name
-    rows = read_rows(path, options.delimiter, limits)
-    names, rows = _take_header(rows, options, who)
-    labels, features = _choose_columns(names, options, who)
-    numbers = NumberColumns(features, names, who)
-    label_rows = _LabelRows()
-    for row in rows:
-        check_width(row, len(names), who)
-        numbers.append(row)
-        label_rows.append(row.line, [row.cells[i] for i in labels])
-    if not label_rows.lines:
+    with open_table(path, options.delimiter, limits) as table:
+        names, first = _take_header(table, options)
+        labels, features = _choose_columns(names, options, who)
+        are_numbers = options.task == "regression" or (len(labels) > 1 and options.task == "auto")
+        most = 0 if are_numbers else max(limits.classes, MAX_GUESSED_CLASSES)
+        label_columns = [LabelColumn(most, options.class_names) for _ in labels]
+        blocks = FeatureBlocks(len(features), may_be_bytes=bool(options.shape))
+        wanted = Wanted(len(names), tuple(features), tuple(labels))
+        columns = Columns(table, wanted, names, blocks, label_columns)
+        if first is not None:
+            columns.add_row(first)
+        columns.add_rest()
+    if not len(columns.lines):
         raise EmptyDataError("the table has no rows of data", who=who, hint=_ROWS)
-    found, notes = _labels(label_rows, [names[i] for i in labels], labels, options, limits, who)
-    x, kind = _samples(numbers.matrix(), options.shape, who)
+    places = LabelPlaces([names[i] for i in labels], labels, columns.lines, who)
+    found, notes = resolve_labels(label_columns, places, options.task, options.class_names, limits)
+    x, kind = _samples(blocks.matrix(), options.shape, who)
     shaped = kind == "images"
     return Dataset(
         x=x,
@@ -91,37 +95,10 @@ def load_csv(
     )
 
 
-class _LabelRows:
-    """The label cells of all rows, as texts and numbers only.
-
-    Python's collector goes through every container there is and has the window wait meanwhile: a
-    row each of a large table would be a million of them.
-    """
-
-    def __init__(self) -> None:
-        self.lines = array("q")
-        self._cells: list[str] = []
-        self._width = 1
-
-    def append(self, line: int, cells: list[str]) -> None:
-        self.lines.append(line)
-        self._width = len(cells)
-        self._cells.extend(cells)
-
-    def __iter__(self) -> Iterator[Row]:
-        width = self._width
-        for at, line in enumerate(self.lines):
-            yield Row(line, self._cells[at * width : (at + 1) * width])
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-
-def _take_header(
-    rows: Iterator[Row], options: CsvOptions, who: str
-) -> tuple[tuple[str, ...], Iterator[Row]]:
-    """Column names and the rows of data."""
-    first = next(rows, None)
+def _take_header(table: Table, options: CsvOptions) -> tuple[tuple[str, ...], Row | None]:
+    """Column names, and the first row if it is one of data."""
+    who = table.who
+    first = next(table.rows(), None)
     if first is None:
         raise EmptyDataError("the table has no rows", who=who, hint=_ROWS)
     if len(first.cells) < 2:
@@ -137,9 +114,8 @@ def _take_header(
         header = looks_like_header(first.cells) or any(
             isinstance(column, str) and column in first.cells for column in wanted
         )
-    if header:
-        return name_columns(first.cells, len(first.cells), who), rows
-    return name_columns(None, len(first.cells), who), chain([first], rows)
+    names = name_columns(first.cells if header else None, len(first.cells), who)
+    return names, None if header else first
 
 
 def _listed(label: Column | Sequence[Column] | None) -> tuple[Column, ...]:
@@ -184,9 +160,9 @@ def _find_column(column: Column, names: tuple[str, ...], who: str) -> int:
 
 
 def _samples(
-    values: Floats, shape: Sequence[int], who: str
+    values: Array, shape: Sequence[int], who: str
 ) -> tuple[Array, Literal["images", "table"]]:
-    """The features in the shape of a sample; whole numbers from 0 to 255 in a shape are uint8."""
+    """The features in the shape of a sample."""
     if not shape:
         return values, "table"
     sizes = (*shape, 1) if len(shape) == 2 else tuple(shape)
@@ -196,70 +172,4 @@ def _samples(
             f"has {values.shape[1]} feature columns",
             who=who,
         )
-    shaped = values.reshape(len(values), *sizes)
-    kind: Literal["images", "table"] = "images" if len(sizes) == 3 else "table"
-    if ((values >= 0) & (values <= 255) & (values == np.floor(values))).all():
-        return shaped.astype(np.uint8), kind
-    return shaped, kind
-
-
-def _labels(
-    rows: _LabelRows,
-    names: list[str],
-    columns: list[int],
-    options: CsvOptions,
-    limits: DataLimits,
-    who: str,
-) -> tuple[Labels, tuple[str, ...]]:
-    """Labels and a note where the cells left a choice."""
-    for row in rows:
-        if not all(row.cells):
-            at = row.cells.index("")
-            raise DataError(
-                f"row {row.line}, column {columns[at] + 1} ({quoted(names[at])}): the label is "
-                "missing",
-                who=who,
-            )
-    numeric = sum(all(map(looks_like_number, row.cells)) for row in rows)
-    is_class, note = _is_class(rows, numeric, names, options.task)
-    if not is_class:
-        targets = NumberColumns(range(len(names)), names, who, columns)
-        for row in rows:
-            targets.append(row)
-        return Labels(targets.matrix(), ()), note
-    if len(names) > 1:
-        raise DataError("several label columns are only for regression", who=who)
-    texts = [row.cells[0] for row in rows]
-    if numeric == len(rows) and _all_whole(texts):
-        texts = [str(int(float(text))) for text in texts]
-    found = index_classes(texts, rows.lines, who, options.class_names, limits)
-    if len(found.class_names) < 2:
-        raise DataError(
-            f"expected at least two classes: every label in column {quoted(names[0])} is "
-            f"{quoted(found.class_names[0])}",
-            who=who,
-            hint="choose another column as the label",
-        )
-    return found, note
-
-
-def _all_whole(texts: Sequence[str]) -> bool:
-    return all(float(text).is_integer() for text in texts)
-
-
-def _is_class(
-    rows: _LabelRows, numeric: int, names: list[str], task: Task
-) -> tuple[bool, tuple[str, ...]]:
-    """Whether the label is a class, by the task or the cells, and a note where that was a guess."""
-    if task != "auto":
-        return task == "classes", ()
-    distinct = {row.cells[0] for row in rows}
-    if len(names) > 1:
-        return False, ()
-    if numeric < len(rows):
-        # Mostly numbers with many values: a typing slip in a regression target, not classes.
-        return numeric * 2 <= len(rows) or len(distinct) <= MAX_GUESSED_CLASSES, ()
-    few = len(distinct) <= MAX_GUESSED_CLASSES and _all_whole(list(distinct))
-    kind, other = ("classes", "regression") if few else ("targets", "classes")
-    note = f"label column {quoted(names[0])} taken as {kind}; set task to {other} if it is not"
-    return few, (note,)
+    return values.reshape(len(values), *sizes), "images" if len(sizes) == 3 else "table"

@@ -12,8 +12,9 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.array_files import open_npz, read_npy
 from studio.engine.train.data.array_storage import refuse_where, to_float32
-from studio.engine.train.data.csv_numbers import NumberColumns, check_width
-from studio.engine.train.data.csv_rows import looks_like_header, name_columns, read_rows
+from studio.engine.train.data.csv_columns import Columns, FeatureBlocks
+from studio.engine.train.data.csv_pieces import Wanted
+from studio.engine.train.data.csv_rows import looks_like_header, name_columns, open_table
 from studio.engine.train.data.image_decode import IMAGE_SUFFIXES, decode_image
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import (
@@ -176,39 +177,37 @@ def _read_image(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
 def _read_table(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
     """The rows of a CSV file as float32 [rows, columns]."""
     who = path.name
-    rows = read_rows(path, None, limits)
-    first = next(rows, None)
-    if first is None:
-        raise DataError("the table has no rows", who=who)
-    width = len(first.cells)
-    columns = list(range(width))
-    has_header = looks_like_header(first.cells) or (
-        bool(spec.feature_names) and set(spec.feature_names) <= set(first.cells)
-    )
-    names = name_columns(first.cells if has_header else None, width, who)
-    if has_header and spec.feature_names:
-        missing = [name for name in spec.feature_names if name not in names]
-        if missing:
-            raise DataError(
-                f"the table has no column {quoted(missing[0])}, which the model takes", who=who
-            )
-        columns = [names.index(name) for name in spec.feature_names]
-    elif width != prod(spec.shape):
-        raise DataError(
-            f"row {first.line}: expected {prod(spec.shape)} cells, one per input of the model, "
-            f"got {width}",
-            who=who,
+    with open_table(path, None, limits) as table:
+        first = next(table.rows(), None)
+        if first is None:
+            raise DataError("the table has no rows", who=who)
+        width = len(first.cells)
+        features = list(range(width))
+        has_header = looks_like_header(first.cells) or (
+            bool(spec.feature_names) and set(spec.feature_names) <= set(first.cells)
         )
-    numbers = NumberColumns(columns, names, who)
-    if not has_header:
-        numbers.append(first)
-    for row in rows:
-        check_width(row, width, who)
-        numbers.append(row)
-    matrix = numbers.matrix()
-    if not len(matrix):
+        names = name_columns(first.cells if has_header else None, width, who)
+        if has_header and spec.feature_names:
+            missing = [name for name in spec.feature_names if name not in names]
+            if missing:
+                raise DataError(
+                    f"the table has no column {quoted(missing[0])}, which the model takes", who=who
+                )
+            features = [names.index(name) for name in spec.feature_names]
+        elif width != prod(spec.shape):
+            raise DataError(
+                f"row {first.line}: expected {prod(spec.shape)} cells, one per input of the "
+                f"model, got {width}",
+                who=who,
+            )
+        blocks = FeatureBlocks(len(features))
+        columns = Columns(table, Wanted(width, tuple(features), ()), names, blocks)
+        if not has_header:
+            columns.add_row(first)
+        columns.add_rest()
+    if not len(columns.lines):
         raise DataError("the table has a header but no rows of data", who=who)
-    return matrix
+    return blocks.matrix()
 
 
 def _fit(values: Array, shape: tuple[int, ...], who: str) -> Array:

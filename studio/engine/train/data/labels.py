@@ -1,6 +1,6 @@
 """From raw labels (text, whole numbers, one-hot rows, real numbers) to class indices or targets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -56,41 +56,63 @@ def index_classes(
         class_names: all classes in order, or empty to take those that occur.
         limits: cap on the number of classes.
     """
-    names = tuple(class_names) or tuple(_sorted_names(_distinct(values)))
+    index: dict[str, int] = {}
+    codes = np.empty(len(values), np.int32)
+    # So many at once that no other thread waits for long.
+    for begin in range(0, len(values), _BLOCK):
+        block = values[begin : begin + _BLOCK]
+        for text in dict.fromkeys(block):
+            index.setdefault(text, len(index))
+        codes[begin : begin + len(block)] = [index[text] for text in block]
+    return classes_of_codes(list(index), codes, rows.__getitem__, who, class_names, limits)
+
+
+def classes_of_codes(
+    texts: Sequence[str],
+    codes: npt.NDArray[np.int32],
+    line_of: Callable[[int], int],
+    who: str,
+    class_names: Sequence[str] = (),
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Labels:
+    """As `index_classes`, from the different texts and a code into them for every sample.
+
+    Args:
+        texts: the labels that occur; several may be the same.
+        codes: place of each sample's label in them.
+        line_of: where a sample stands in the file, for messages.
+        who: the file's name.
+        class_names: all classes in order, or empty to take those that occur.
+        limits: cap on the number of classes.
+    """
+    names = tuple(class_names) or tuple(_sorted_names(set(texts)))
     if len(names) > limits.classes:
-        raise DataError(
-            f"too many classes: at most {limits.classes}, got {len(names)} distinct labels",
-            who=who,
-            hint="is this the label column? numeric targets need task regression",
-        )
+        raise too_many_classes(limits, who)
     index = {name: position for position, name in enumerate(names)}
     if len(index) != len(names):
         raise DataError("class names must differ from one another", who=who)
-    found = np.empty(len(values), np.int32)
-    try:
-        for begin, block in _blocks(values):
-            found[begin : begin + len(block)] = [index[value] for value in block]
-        return Labels(found, names)
-    except KeyError:
-        place = next(i for i, value in enumerate(values) if value not in index)
-        raise DataError(
-            f"row {rows[place]}: label {quoted(values[place])} is none of the "
-            f"{len(names)} stated classes",
-            who=who,
-        ) from None
+    table = np.fromiter((index.get(text, -1) for text in texts), np.int32, len(texts))
+    found = table[codes]
+    if len(table) and table.min() < 0:
+        place = int(np.argmin(found))
+        raise unknown_label(line_of(place), texts[codes[place]], len(names), who)
+    return Labels(found, names)
 
 
-def _blocks(values: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Labels of a table of any size, so many at once that no other thread waits for long."""
-    for begin in range(0, len(values), _BLOCK):
-        yield begin, values[begin : begin + _BLOCK]
+def too_many_classes(limits: DataLimits, who: str) -> DataError:
+    """The error for labels of which more differ than there can be classes."""
+    return DataError(
+        f"too many classes: expected at most {limits.classes} different labels, got more",
+        who=who,
+        hint="is this the label column? numeric targets need task regression",
+    )
 
 
-def _distinct(values: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for _, block in _blocks(values):
-        found.update(block)
-    return found
+def unknown_label(line: int, text: str, count: int, who: str) -> DataError:
+    """The error for a label that is none of the stated classes."""
+    return DataError(
+        f"row {line}: label {quoted(text)} is none of the {count} stated classes", who=who
+    )
 
 
 def _sorted_names(names: set[str]) -> list[str]:
