@@ -44,6 +44,7 @@ class RunWriter:
 
     Attributes:
         project: what is recorded as the run's settings when it begins; None where they are.
+        is_over: whether a resumed training has nothing left to do, and its run nothing to write.
     """
 
     def __init__(self, folder: RunFolder | None, warn: Callable[[str], object]) -> None:
@@ -51,6 +52,7 @@ class RunWriter:
         self._warn = warn
         self._told: set[str] = set()
         self.project: Project | None = None
+        self.is_over = False
         self._lock = None if folder is None else RunLock(folder.path)
         self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
@@ -62,9 +64,15 @@ class RunWriter:
         found = self._missing.get(_CHECKPOINT)
         return None if found is None else found[1]
 
-    def take(self) -> None:
-        """Keep other trainings out of the run; DataError where one has it."""
-        if self._lock is not None:
+    def take(self, found: Checkpoint | None = None, epochs: int = 0) -> None:
+        """Keep other trainings out of the run; DataError where one has it.
+
+        Args:
+            found: where it is resumed, None for a new run.
+            epochs: epochs that are wanted in all. Where nothing is left, nothing is written.
+        """
+        self.is_over = found is not None and self._is_over(found, epochs)
+        if self._lock is not None and not self.is_over:
             self._lock.take()
 
     def release(self) -> None:
@@ -125,13 +133,7 @@ class RunWriter:
         """Names of the epoch checkpoints, the first to remove first (see `RunFolder`)."""
         return () if self._folder is None else self._folder.saved_epochs(finished)
 
-    def is_over(self, found: Checkpoint, epochs: int) -> bool:
-        """Whether a training resumed there has nothing left to do, and its run nothing to write.
-
-        Args:
-            found: where it is resumed.
-            epochs: epochs that are wanted in all.
-        """
+    def _is_over(self, found: Checkpoint, epochs: int) -> bool:
         done = found.position.epoch
         if found.stop_reason is None and done < epochs:
             return False

@@ -176,7 +176,7 @@ class Trainer:
         """
         found = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
         require_fit(self.task, found)
-        self._writer.take()
+        self._writer.take(found, self.epochs)
         self._resumed, self._writer.project = found, project
         self._reporter.before = max(seconds, found.seconds, self._writer.seconds())
 
@@ -196,7 +196,7 @@ class Trainer:
             NumericError: the loss became no number; names instruction, layer and operands.
             StudioError: what data, compiler, backend or a callback refuse.
         """
-        self._writer.take()
+        self._writer.take(self._resumed, self.epochs)
         self.control.begin()
         try:
             result = self._train()
@@ -344,7 +344,7 @@ class Trainer:
         self._prepare()
         settings, place = self.task.settings, self._place
         outcome: Outcome = "early" if place.stop_wanted else "finished"
-        if self._resumed is not None and self._writer.is_over(self._resumed, settings.epochs):
+        if self._writer.is_over:
             # The run stays as it is; callbacks may put the weights it ended with back.
             self._end_callbacks()
             return self._result(outcome)

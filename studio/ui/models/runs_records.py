@@ -30,7 +30,9 @@ MAX_TAGS = 32
 _MOST_WORD, _MOST_VERDICT = 30, 600
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB)
 
-RunState: TypeAlias = Literal["running", "finished", "early", "stopped", "failed", "unfinished"]
+RunState: TypeAlias = Literal[
+    "running", "finished", "early", "stopped", "failed", "imported", "unfinished"
+]
 
 RUN_WORDS: Mapping[RunState, str] = {
     "running": "Training",
@@ -38,6 +40,7 @@ RUN_WORDS: Mapping[RunState, str] = {
     "early": "Stopped early",
     "stopped": "Stopped",
     "failed": "Failed",
+    "imported": "Imported",
     "unfinished": "Not ended",
 }
 
@@ -138,6 +141,11 @@ class RunRecord:
     def name(self) -> str:
         """Its identity: the name of its folder."""
         return self.folder.name
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it has a place to go on from: imported weights have none."""
+        return self.has_weights and self.state != "imported"
 
     @property
     def title(self) -> str:
@@ -309,6 +317,7 @@ def _state(value: object, active: bool) -> RunState:
         return "running"
     found: dict[object, RunState] = {
         "finished": "finished", "early": "early", "stopped": "stopped", "failed": "failed",
+        "imported": "imported",
     }  # fmt: skip
     return found.get(value, "unfinished") if isinstance(value, str) else "unfinished"
 

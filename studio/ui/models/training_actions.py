@@ -232,7 +232,7 @@ def _bind_after(
         return "" if training.trainer is not None else NEVER_TRAINED
 
     def newest() -> RunFolder | None:
-        found = (run.folder for run in runs.runs if run.has_weights and not run.notes.archived)
+        found = (run.folder for run in runs.runs if run.can_go_on and not run.notes.archived)
         last = training.run
         # What was trained last may have been deleted since.
         return last if last is not None and last.path.is_dir() else next(found, None)

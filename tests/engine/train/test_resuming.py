@@ -11,6 +11,7 @@ import pytest
 from studio.engine.core.errors import CheckpointError
 from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.project import Project
+from studio.engine.train.run_lock import RunLock
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer, TrainingResult
@@ -88,7 +89,11 @@ def test_a_run_with_nothing_left_to_train_stays_as_it_is(tmp_path: Path, cpu: Ba
     whole = train(made, cpu, run)
     before = files_of(run)
     for epochs in (4, 2):
+        lock = RunLock(run.path)
+        lock.take()
+        # Nothing is written, so that the folder may be read-only, or another's.
         again = resume(made.with_training(epochs=epochs), cpu, run)
+        lock.release()
         assert files_of(run) == before
         assert (again.outcome, again.steps, again.history) == (
             "finished", whole.steps, whole.history

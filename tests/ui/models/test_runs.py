@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
+from studio.engine.train.importing import import_weights
+from studio.engine.train.run_lock import RunLock
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
 from studio.ui.models import runs
@@ -452,3 +454,31 @@ def test_many_runs_are_read_once(bench: RunBench, tmp_path: Path) -> None:
     bench.runs.refresh()
     bench.until(lambda: not bench.runs.is_loading)
     assert all(a is b for a, b in zip(before, bench.runs.runs, strict=True))
+
+
+def test_a_run_in_training_elsewhere_is_shown_so_and_not_deleted(
+    bench: RunBench, tmp_path: Path
+) -> None:
+    bench.train()
+    bench.listed(1)
+    (run,) = bench.runs.runs
+    lock = RunLock(run.folder.path)
+    lock.take()
+    assert read_record(run.folder).state == "running"
+    assert "it is being trained by this process" in bench.runs.why_not_delete(run.name)
+    assert bench.runs.delete(run.name) is None
+    assert run.folder.path.is_dir()
+    lock.release()
+    assert read_record(run.folder).state == "finished"
+    assert bench.runs.why_not_delete(run.name) == ""
+
+
+def test_imported_weights_are_called_so_and_cannot_go_on(bench: RunBench, tmp_path: Path) -> None:
+    bench.train()
+    first = bench.model.run
+    assert first is not None
+    source = first.checkpoint_path("final")
+    record = read_record(import_weights(source, tmp_path / "small.glassbox"))
+    assert (record.state, record.word, record.can_go_on) == ("imported", "Imported", False)
+    assert record.has_weights
+    assert read_record(first).can_go_on

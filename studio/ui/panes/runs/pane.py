@@ -164,7 +164,7 @@ class RunsPane(PaneFrame):
             self._add(menu, "Test", "testing", lambda: self._test(one.name),
                       "" if one.has_weights else "it has no weights yet")  # fmt: skip
             busy = "a training is under way" if self._training.is_busy else ""
-            why = busy or ("" if one.has_weights else "it has no checkpoint to go on from")
+            why = busy or ("" if one.can_go_on else "it has no checkpoint to go on from")
             self._add(menu, "Continue training…", "play", lambda: self._continue(one), why)
             menu.addSeparator()
             self._add(menu, "Rename", "edit", self._edit_name)
