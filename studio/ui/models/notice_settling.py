@@ -23,8 +23,8 @@ ACTION = "document.action"
 EDIT, UNDO = "document.edit", "document.undo"
 """An edit that was refused, and an offer to take the last one back; settled by the next edit."""
 
-SAVE, DATA, RUNS = "document.save", "document.data", "document.runs"
-"""Settled when the project is saved, its data are read, a deleted run is back."""
+SAVE, DATA, RUNS, EXPORT = "document.save", "document.data", "document.runs", "document.export"
+"""Settled when it is saved, its data are read, a deleted run is back or gone, it is exported."""
 
 TRAINING, WEIGHTS = "document.training", "document.weights"
 """Why a training failed, and weights that are in no file; settled when a training begins."""

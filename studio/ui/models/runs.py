@@ -305,9 +305,13 @@ class RunList:
 
     def _empty(self, runs: Path) -> None:
         self._tasks.start(
-            "Empty the bin of runs", lambda _: empty(runs), lambda _: None, quiet=True,
+            "Empty the bin of runs", lambda _: empty(runs), self._emptied, quiet=True,
             if_left="finish",
         )  # fmt: skip
+
+    def _emptied(self, removed: int) -> None:
+        if removed:
+            self.changed.emit()
 
     def _state_changed(self, state: State) -> None:
         if state == "preparing":

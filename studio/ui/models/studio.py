@@ -45,7 +45,7 @@ from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import NetworkAtRest, initial
 from studio.ui.models.logbook import Logbook
 from studio.ui.models.logbook_events import LogEvents
-from studio.ui.models.notice_settling import DOCUMENT, TRAINING, WEIGHTS, NoticeSettling
+from studio.ui.models.notice_settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling
 from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
 from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
@@ -111,7 +111,7 @@ class Studio:
         self.bus = SelectionBus()
         self.document = Document.new()
         self.recent = RecentFiles(places.state / "recent.json", places.cache / "thumbnails")
-        self.recovery = Recovery(places.state, scheduler, self.tasks, self.fail)
+        self.recovery = Recovery(places.state, scheduler, self.tasks, self._fail_to_keep)
         self._make_models(contexts)
         self._join()
         self._follow(self.document)
@@ -200,6 +200,10 @@ class Studio:
                 it is settled when another project is opened.
         """
         return self.notices.add(text, severity, action, details, about=about)
+
+    def _fail_to_keep(self, error: StudioError) -> None:
+        """Unsaved work could not be kept aside; saved, it need not be."""
+        self.fail(error, SAVE)
 
     def fail_unexpectedly(self, error: BaseException) -> None:
         """Tell the user that a part of the studio is broken; the log must have the traceback."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -241,6 +242,20 @@ def test_a_save_that_failed_is_over_when_the_project_is_saved(
     document.path = home
     opened.documents.save()
     assert said(opened) == f"Saved {home.name}"
+    assert [n.text for n in opened.studio.notices.all if n.severity == "error" and not n.seen] == []
+
+
+def test_work_that_cannot_be_kept_aside_is_over_when_it_is_saved(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    journals = opened.studio.places.state / "journals"
+    shutil.rmtree(journals, ignore_errors=True)
+    journals.write_text("a file where the folder would be")
+    document = opened.studio.document
+    document.apply("Epochs", set_training(document.state, {"epochs": 77}))
+    qtbot.waitUntil(lambda: "unsaved work cannot" in said(opened), timeout=LONG_MS)
+    opened.documents.save()
+    assert said(opened).startswith("Saved")
     assert [n.text for n in opened.studio.notices.all if n.severity == "error" and not n.seen] == []
 
 

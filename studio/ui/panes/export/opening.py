@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.ui.kit import binding
 from studio.ui.models.exporting import ExportResult
+from studio.ui.models.notice_settling import EXPORT
 from studio.ui.models.studio import Studio
 
 if TYPE_CHECKING:
@@ -54,5 +55,6 @@ class ExportOpener:
         from studio.ui.panes.export.finding_view import finding_of
 
         said = finding_of(result)
+        self._studio.notices.settle(EXPORT)
         sentence = f"{result.path.name}: {said.sentence[:1].lower()}{said.sentence[1:]}"
-        self._studio.notify(sentence, said.severity, details=said.details)
+        self._studio.notify(sentence, said.severity, details=said.details, about=EXPORT)

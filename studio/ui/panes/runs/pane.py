@@ -52,6 +52,7 @@ class RunsPane(PaneFrame):
         self._fail = studio.fail
         self._notify = studio.notify
         self._settle = studio.notices.settle
+        self._offers: dict[str, Binned] = {}
         self._table = RunTable(studio.runs, self)
         self._differences = DifferencesView(self)
         self._notes = NotesView(self)
@@ -83,6 +84,7 @@ class RunsPane(PaneFrame):
             studio.training.state_changed, rate=10, when_visible=True,
         )  # fmt: skip
         binding.connect(self, self._runs.deleted, self._deleted)
+        binding.connect(self, self._runs.changed, self._settle_offers)
         binding.connect(self, self._bus.selected, self._selected_elsewhere)
         self.refresh()
         self.pin_changed.connect(lambda _: self._selected_elsewhere(self._bus.selection, ""))
@@ -229,11 +231,18 @@ class RunsPane(PaneFrame):
     def _deleted(self, binned: Binned, title: str) -> None:
         undo = ("Undo", lambda: self._restore(binned))
         about = f"{RUNS}.{binned.path.name}"
+        self._offers[about] = binned
         self._notify(f"Deleted the run {title}", "info", undo, about=about)
 
     def _restore(self, binned: Binned) -> None:
         self._do(lambda: self._runs.restore(binned))
-        self._settle(f"{RUNS}.{binned.path.name}")
+
+    def _settle_offers(self) -> None:
+        """A run that is back, or was removed for good, is not offered back."""
+        over = [about for about, binned in self._offers.items() if not binned.path.is_dir()]
+        for about in over:
+            del self._offers[about]
+            self._settle(about)
 
     def _star(self, name: str) -> None:
         run = self._runs.run(name)

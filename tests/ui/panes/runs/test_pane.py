@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -321,6 +322,32 @@ def test_a_deleted_run_is_brought_back_from_the_notice(
     notice.action[1]()
     assert studio.runs.run(gone) is not None
     trainings.until(lambda: len(three.table.entries.rows) == 3)
+
+
+def test_a_run_that_is_back_or_gone_for_good_is_not_offered_back(
+    three: RunsPane, trainings: Trainings
+) -> None:
+    studio = trainings.studio
+    gone = studio.runs.runs[1].name
+    for _ in range(2):
+        choose(three, next(i for i, run in enumerate(studio.runs.runs) if run.name == gone))
+        three.delete()
+        notice = studio.notices.all[-1]
+        assert notice.action is not None
+        menu = three.menu()
+        next(a for a in menu.actions() if a.text().startswith("Bring back")).trigger()
+        menu.deleteLater()
+        trainings.until(lambda: studio.runs.run(gone) is not None)
+        trainings.until(lambda notice=notice: notice.action is None)
+        assert studio.notices.unseen == 0
+        trainings.until(lambda: len(three.table.entries.rows) == 3)
+    choose(three, 0)
+    three.delete()
+    notice = studio.notices.all[-1]
+    (binned,) = studio.runs.binned
+    shutil.rmtree(binned.path)
+    studio.runs.refresh()
+    trainings.until(lambda: notice.action is None)
 
 
 def test_an_archived_run_is_out_of_the_list_until_it_is_asked_for(
