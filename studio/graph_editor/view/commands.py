@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QGuiApplication
 
-from studio.engine.core.errors import GraphError
 from studio.graph_editor.model import possible
 from studio.graph_editor.model.arrange.layered import Direction as Flowing
 from studio.graph_editor.model.arrange.layered import layout
@@ -295,28 +294,8 @@ class CanvasCommands:
             canvas.document.apply(f"{verb} {count}", found.state)
             return
         canvas.document.apply(self._named(verb, chosen), found.state)
-        canvas.studio.notify(found.text, "info", ("Undo", self._taker_back()), about=UNDO)
-
-    def _taker_back(self) -> Callable[[], None]:
-        """Takes the step back that was just made, for as long as it is the last one."""
-        document = self._canvas.document
-        steps = document.history.steps[: document.history.position]
-
-        def take_back() -> None:
-            history = document.history
-            now = history.steps[: history.position]
-            if self._canvas.document is document and now[-1:] == steps[-1:]:
-                document.undo()
-                return
-            self._canvas.studio.fail(
-                GraphError(
-                    "other steps came after this one",
-                    who=steps[-1].text,
-                    hint="undo those first, or click the step before it in the history",
-                )
-            )
-
-        return take_back
+        # The next step settles it: what it takes back is the last step for as long as it is offered.
+        canvas.studio.notify(found.text, "info", ("Undo", canvas.document.undo), about=UNDO)
 
     def next_repair(self) -> None:
         """Show on the canvas what the next repair would do; Enter makes it, Esc does not."""
