@@ -294,7 +294,7 @@ class CanvasCommands:
             canvas.document.apply(f"{verb} {count}", found.state)
             return
         canvas.document.apply(self._named(verb, chosen), found.state)
-        # The next step settles it: what it takes back is the last step for as long as it is offered.
+        # The next step settles it: as long as it is offered, what it takes back is the last one.
         canvas.studio.notify(found.text, "info", ("Undo", canvas.document.undo), about=UNDO)
 
     def next_repair(self) -> None:
