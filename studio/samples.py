@@ -9,7 +9,7 @@ import shutil
 from itertools import count
 from pathlib import Path
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 
 _LEFT_OUT = shutil.ignore_patterns("*.runs", "__pycache__", "*.part")
@@ -63,10 +63,10 @@ def open_copy(name: str, into: Path) -> Path:
 
 
 def pristine_copy(name: str, into: Path) -> Path:
-    """A copy of a sample as it came, and return its project file.
+    """Make an unchanged copy of a sample, and return its project file.
 
-    Copies that were changed are left alone: the next one is ``<name>-2``, and so on. One that is as
-    it came is used again, with the runs that were trained of it.
+    Copies that were changed are left alone: the next one is ``<name>-2``, and so on. An unchanged
+    one is used again, with the runs trained in it.
 
     Args:
         name: one of :func:`sample_names`.
@@ -98,7 +98,7 @@ def pristine_copy(name: str, into: Path) -> Path:
 
 
 def changed_copies(name: str, into: Path) -> list[Path]:
-    """Project files of the copies of a sample that are no longer as it came, the newest first."""
+    """Project files of the changed copies of a sample, the newest first."""
     source, found = _source(name), []
     for folder in into.iterdir() if into.is_dir() else ():
         project = folder / f"{folder.name}.glassbox"
@@ -128,7 +128,7 @@ def _source(name: str) -> Path:
     if name not in names:
         raise DataError(
             f"unknown sample project: expected one of {', '.join(names) or '(none)'}, "
-            f"got {name[:60]!r}",
+            f"got {quoted(name)}",
             who="samples",
             hint=did_you_mean(name, names),
         )
@@ -143,7 +143,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _is_pristine(source: Path, copy: Path) -> bool:
-    """Whether every file of a sample is in its copy as it came, the project under its own name."""
+    """Whether every file of a sample is unchanged in its copy; the project may be renamed."""
     for path in sorted(source.rglob("*")):
         place = path.relative_to(source)
         if not path.is_file() or _LEFT_OUT("", [*place.parts]):

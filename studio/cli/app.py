@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import io
 import os
@@ -141,13 +140,14 @@ def _refuse_strangers(words: list[str]) -> None:
     from studio import __version__
     from studio.cli import console
     from studio.engine.core.errors import ParameterError, quoted
+    from studio.engine.core.near_names import near_names
 
     first = words[0] if words else "--help"
     if first == "--version":
         console.say(f"glassbox {__version__}")
         raise typer.Exit
     if first not in COMMANDS and not first.startswith("-"):
-        near = difflib.get_close_matches(first, COMMANDS, 1)
+        near = near_names(first, COMMANDS)
         raise ParameterError(
             f"there is no command {quoted(first)}",
             hint=f"glassbox {near[0]}" if near else "glassbox --help lists all commands",

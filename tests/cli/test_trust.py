@@ -70,7 +70,7 @@ def test_what_was_agreed_to_once_is_read_from_then_on(
     assert glassbox("trust", "theirs.glassbox").out == f"theirs.glassbox may read {foreign}\n"
     glassbox("train", "theirs.glassbox", *CPU)
     glassbox("evaluate", "theirs.glassbox", *CPU)
-    assert "nothing that was not agreed to" in glassbox("trust", "theirs.glassbox").out
+    assert "nothing to agree to" in glassbox("trust", "theirs.glassbox").out
 
 
 def test_a_run_that_names_other_data_than_the_project_is_refused_too(
@@ -98,7 +98,7 @@ def test_samples_and_data_beside_the_project_need_no_word(
         foreign.parent / "here" / "own.glassbox"
     )
     glassbox("train", "own.glassbox", *CPU)
-    assert "nothing that was not agreed to" in glassbox("trust", "own.glassbox").out
+    assert "nothing to agree to" in glassbox("trust", "own.glassbox").out
 
 
 def test_a_relative_path_that_leaves_the_folder_is_refused_agreed_to_or_not(

@@ -14,7 +14,7 @@ from studio.engine.train.runs import RunFolder, list_runs
 
 
 def _recorded(runs: Iterable[RunFolder]) -> Iterator[Project]:
-    """The projects as they were trained; runs that cannot be read are of no use anyway."""
+    """The projects as they were trained; runs that cannot be read are left out."""
     for run in runs:
         with suppress(StudioError):
             yield run.project()
@@ -38,4 +38,4 @@ def trust(project: ProjectArgument, run: RunOption = None) -> None:
     for data in agreed:
         console.say(f"{path} may read {data}")
     if not agreed:
-        console.say(f"{path} reads nothing that was not agreed to")
+        console.say(f"{path}: nothing to agree to")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LONGEST = 200
@@ -95,9 +96,9 @@ class StudioError(Exception):
 
 
 class InternalError(StudioError):
-    """An exception that no part expected, as one sentence for the user.
+    """An unexpected exception, as one sentence for the user.
 
-    Whoever makes one logs its message together with the traceback of ``error``.
+    The code that makes one also logs its message, with the traceback of ``error``.
 
     Args:
         what: what failed, such as ``the training failed``; empty for the exception alone.

@@ -1,4 +1,4 @@
-"""What was probably meant where a name is not known."""
+"""Suggestions for a name that is not known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def near_names(word: object, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def did_you_mean(word: object, names: Iterable[str], otherwise: str = "") -> str:
-    """``did you mean relu?`` for a hint, with ``otherwise`` behind it or, without, in its place."""
+    """The hint ``did you mean relu?``, followed by ``otherwise``; that alone without near names."""
     near = near_names(word, names)
     asked = f"did you mean {' or '.join(near)}?" if near else ""
-    return "; ".join(part for part in (asked, otherwise) if part)
+    return " ".join(part for part in (asked, otherwise) if part)

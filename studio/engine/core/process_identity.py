@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 _PS_SECONDS = 5.0
+_LARGEST_PID = 0xFFFFFFFF
 _NOT_RUNNING = ("Z", "X")
 _PROC = Path("/proc/self/stat")
 
@@ -42,7 +43,7 @@ def own_identity() -> ProcessIdentity:
 
 def start_of(pid: int) -> str | None:
     """When the process of that number began; None when none runs, empty when it is not known."""
-    if pid <= 0:
+    if not 0 < pid <= _LARGEST_PID:
         return None
     if os.name == "nt":
         return _windows_start(pid)

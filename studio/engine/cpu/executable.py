@@ -243,12 +243,14 @@ class CpuExecutable:
                 found = {ref: bad_numbers(apart.any(ref)) for ref in refs}
                 return {ref: bad for ref, bad in found.items() if bad is not None}
 
-            def read(ref: Ref) -> Array:
-                return np.array(apart.any(ref), order="C")
+            def read(ref: Ref, most: float) -> Array | None:
+                values = apart.any(ref)
+                return np.array(values, order="C") if values.nbytes <= most else None
 
             for entry in unfused(self._program):
                 run_checked(self._program, entry, assemble(entry, apart), look, read)
-                kept.update((ref, read(ref)) for ref in written(self._program, entry, keep))
+                for ref in written(self._program, entry, keep):
+                    kept[ref] = np.array(apart.any(ref), order="C")
         return kept
 
     def _unfused_views(self) -> Views:

@@ -18,7 +18,7 @@ from studio.engine.profiler.events import KernelEvent, Profile
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 SHORT_US = 1.0
-"""A call that is shorter tells more of the clock than of the kernel: no peak is judged by it."""
+"""Shorter calls are not compared with the peaks: the clock is too coarse for them."""
 CALLS_THAT_RAISE = 3
 """Calls of a kernel above a roof that show the roof to be too low."""
 
@@ -63,7 +63,7 @@ class Peaks:
         least_us = self.limit(flops, traffic)[1] * 1e6
         if np.count_nonzero(times < least_us) < CALLS_THAT_RAISE:
             return self
-        # A single call may be a slip of the clock; what a call usually takes is none.
+        # The fastest calls may be errors of the clock: the third fastest counts, or the median.
         seconds = float(min(times[CALLS_THAT_RAISE - 1], usual_times(times))) * 1e-6
         gflops = max(self.gflops, flops / seconds * 1e-9)
         gbytes = max(self.gbytes, traffic / seconds * 1e-9)

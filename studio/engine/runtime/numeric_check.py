@@ -49,13 +49,16 @@ class BadNumbers:
 
 
 COPIED_BYTES = 256 << 20
-"""Operands of the line that broke are copied up to this size in all; its result always is."""
+"""Bytes copied of what the broken instruction wrote and read; only the first may take more."""
 
 Look = Callable[[Iterable[Ref]], Mapping[Ref, BadNumbers]]
 """Searches storages as they are now; what it returns has only those with bad numbers."""
 
-Read = Callable[[Ref], Array]
-"""Copies a storage as it is now to the host, dense and without its halo."""
+Read = Callable[[Ref, float], Array | None]
+"""Copies a storage as it is now to the host, dense and without its halo.
+
+None, and nothing is copied, for one of more bytes than the second argument says.
+"""
 
 
 def bad_numbers(array: Array) -> BadNumbers | None:
@@ -112,11 +115,10 @@ def _copies(program: Program, refs: Iterable[Ref], read: Read) -> tuple[TensorCo
     found: list[TensorCopy] = []
     left = COPIED_BYTES
     for ref in dict.fromkeys(refs):
-        if not found or left > 0:
-            values = read(ref)
-            if not found or values.nbytes <= left:
-                found.append(TensorCopy(program.tensor(ref).name, ref.grad, values))
-                left -= values.nbytes
+        values = read(ref, left if found else math.inf)
+        if values is not None:
+            found.append(TensorCopy(program.tensor(ref).name, ref.grad, values))
+            left -= values.nbytes
     return tuple(found)
 
 

@@ -53,7 +53,7 @@ MEASUREMENTS = 5
 TRIES = 15
 """Measurements made at most to find them."""
 DISTURBED = 0.2
-"""Cores that others use on average from which on a measurement on the processor does not count."""
+"""Cores used by other processes above which a measurement does not count."""
 DOUBT = "other programs used the processor while the peaks were measured"
 
 

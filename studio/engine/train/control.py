@@ -25,7 +25,7 @@ class Control:
 
     The methods of the first group may be called from any thread, those of the second by the
     training alone. ``changed`` is emitted with the new state on the thread that changes it,
-    ``rate_set`` on the training thread with the rate somebody set, before it is used.
+    ``rate_set`` on the training thread with a rate set by hand, before it is used.
     """
 
     def __init__(self) -> None:

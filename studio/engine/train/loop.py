@@ -30,9 +30,9 @@ class EpochLoop:
     """Runs epochs on the training thread.
 
     Attributes:
-        measured_seconds: what instrumented steps took so far.
+        measured_seconds: seconds of instrumented steps so far.
         measured_rows: rows of those steps.
-        rate_set: emitted with the steps done and the rate somebody set, before it is used.
+        rate_set: emitted with the steps done and a rate set by hand, before it is used.
 
     Args:
         network: what trains.
@@ -102,7 +102,7 @@ class EpochLoop:
     def profile(self, steps: int, *, shuffle: bool) -> Profile:
         """Run steps of the first epoch instrumented.
 
-        A step before them is not counted: what first calls load and compile is none of their time.
+        One more step runs first and is not measured: first calls load and compile.
         """
         stretch = next(self.feed.stretches(0, shuffle))
         self.feed.position(stretch, step=self.total_step, epoch=0, record=self.total_step)

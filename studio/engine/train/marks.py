@@ -1,6 +1,6 @@
-"""What happened to a run between its steps: begun, continued, its rate changed, ended.
+"""Events of a run: started, continued, learning rate changed, ended.
 
-A line of JSON each in ``marks.jsonl`` of the run's folder, only ever appended to.
+Each is a line of JSON in ``marks.jsonl`` of the run's folder, which is only appended to.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Mark:
     """Something that happened between two steps.
 
     Attributes:
-        kind: what.
-        step: steps done by then.
+        kind: which event.
+        step: steps done before it.
         wall: when, seconds since the system's epoch.
-        value: the new learning rate, where it was changed; not a number for the optimiser's own.
+        value: the new learning rate; NaN for the optimiser's own rate and for other events.
     """
 
     kind: MarkKind
@@ -61,11 +61,12 @@ def append_mark(folder: Path, mark: Mark) -> None:
 
 
 def read_marks(folder: Path) -> list[Mark]:
-    """The marks of a run; lines that are none are left out and logged."""
+    """The marks of a run; damaged lines are left out, and the first of them is logged."""
     path = folder / MARKS
     if not path.is_file():
         return []
     found: list[Mark] = []
+    damaged = 0
     try:
         for number, (line, _) in enumerate(read_lines(path, "marks", _LIMITS), 1):
             if not line:
@@ -73,9 +74,13 @@ def read_marks(folder: Path) -> list[Mark]:
             try:
                 found.append(_mark(line, f"{path}:{number}"))
             except StudioError as error:
-                _LOG.warning("a mark is left out: %s", error)
+                damaged += 1
+                if damaged == 1:
+                    _LOG.warning("a mark is left out: %s", error)
     except FormatError as error:
         _LOG.warning("marks are left out: %s", error)
+    if damaged > 1:
+        _LOG.warning("%d damaged marks are left out of %s", damaged, path)
     return found
 
 

@@ -9,16 +9,16 @@ from collections import deque
 from dataclasses import dataclass
 
 WINDOW_SECONDS = 10.0
-"""The pace is that of so many last seconds."""
+"""Seconds that the pace is averaged over."""
 
 LEAST_SECONDS = 0.5
 """Seconds before there is a pace, unless a whole epoch is over sooner."""
 
 MOST_JUMP = 0.2
-"""Part by which the time left may differ from what was expected without a word."""
+"""Relative difference from the expected time left above which a note says so."""
 
 NOTE_SECONDS = 5.0
-"""How long that word stays."""
+"""How long that note stays."""
 
 _ENDS = 8
 _APART = 0.05
@@ -31,12 +31,12 @@ class _Rate:
         self._notes: deque[tuple[float, int]] = deque()
 
     def note(self, seconds: float, rows: int) -> None:
-        """So many rows were done at that time of the clock."""
+        """Take the rows done up to a time of the clock."""
         notes = self._notes
         if len(notes) > 1 and seconds - notes[-2][0] < _APART:
             notes.pop()
         notes.append((seconds, rows))
-        # Where nothing was done in all that time, it is the pace of the time since something was.
+        # In a stall older notes stay, so that the pace falls instead of becoming unknown.
         while len(notes) > 2 and seconds - notes[1][0] >= WINDOW_SECONDS and rows > notes[1][1]:
             notes.popleft()
 
@@ -55,8 +55,8 @@ class _Rate:
 class Pace:
     """Rows done by the time they took, everything included: stalls, and the ends of epochs.
 
-    Times are seconds of a clock that stands still while the training does. The first step is left
-    out: what starts with it is not repeated.
+    Times are seconds of a clock that stops while the training is paused. The first step is left
+    out, since it includes compiling.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Pace:
         self._end_began: float | None = None
 
     def note(self, seconds: float, rows: int) -> None:
-        """So many rows are done at that time."""
+        """Take the rows done up to a time."""
         if rows > 0:
             self._wall.note(seconds, rows)
             if self._end_began is None:
@@ -127,7 +127,7 @@ class TimeLeftTeller:
         self._noted = 0.0
 
     def tell(self, estimate: float | None, elapsed: float) -> TimeLeft:
-        """What to say at a moment.
+        """The time left now, with a note where it changed suddenly.
 
         Args:
             estimate: time left by the pace of now.

@@ -113,7 +113,7 @@ class Reporter:
         self.watch.start()
 
     def control_changed(self, state: str) -> None:
-        """The training stands still, or goes on: only what lies between is its time."""
+        """Stop the clock while the training is paused."""
         if state == "paused":
             self.watch.halt()
         elif state == "running" and self._rows_before is not None:

@@ -43,7 +43,7 @@ class RateTable:
         if step + count <= self._filled:
             return
         table = np.empty(self.slots, np.float32)
-        # A rate beyond float32 is infinite there; the loss that follows is told as no number.
+        # A rate beyond float32 becomes infinite; the loss of the next step then reports it.
         with np.errstate(over="ignore"):
             for ahead in range(self.slots):
                 table[(step + ahead) % self.slots] = self.rate(step + ahead)

@@ -25,7 +25,7 @@ from studio.engine.train.runs import RunFolder
 
 _ENDED = ("finished", "early")
 _OF_THE_END = ("checkpoint", "checkpoint_epoch", "unsaved")
-"""Facts of a summary that hold once a run has ended: its newest weights, and why others miss."""
+"""Keys of a summary that hold once a run has ended: its newest weights, and why later ones lack."""
 
 _CHECKPOINT = "checkpoint"
 _EPOCH = "epoch "
@@ -95,14 +95,14 @@ class RunWriter:
         folder.write_summary({**before, **facts, "test": {}})
 
     def mark(self, kind: MarkKind, step: int, value: float = math.nan) -> None:
-        """Write down that something happened behind so many steps, and tell it."""
+        """Record an event after so many steps, and emit it."""
         folder, mark = self._folder, Mark(kind, step, time.time(), value)
         if folder is not None:
             self._write(f"mark {kind} {step}", lambda: append_mark(folder.path, mark))
         self.marked.emit(mark)
 
     def mark_rate(self, step: int, rate: float | None) -> None:
-        """Write down that somebody set the rate of the steps to come; None for its own."""
+        """Record a rate set by hand; None for the optimiser's own."""
         self.mark("learning_rate", step, math.nan if rate is None else rate)
 
     def add_test(self, measured: Mapping[str, float]) -> None:
@@ -146,7 +146,8 @@ class RunWriter:
     def save_end(self, make: Callable[[], Checkpoint], *, stopped: bool) -> None:
         """Write the final weights.
 
-        A stopped training has written where it stands: only weights put back are others by now.
+        A stopped training has written its last checkpoint already; only weights that a callback put
+        back differ from it.
         """
         if self._folder is None:
             return
@@ -155,7 +156,7 @@ class RunWriter:
         if stopped and checkpoint.weights_place == (position.epoch, position.step):
             return
         if self.save("final", checkpoint) and not stopped:
-            # Where an earlier part was stopped is of no use any more.
+            # It held where an earlier part was stopped.
             self.remove("last")
 
     def remove(self, name: str) -> None:
@@ -192,12 +193,12 @@ class RunWriter:
             if not self._write(what, work):
                 break
         if _CHECKPOINT in missing and _CHECKPOINT not in self._missing and self._ended is not None:
-            # It said that the weights were missing.
+            # The summary said that the weights were missing.
             self._write("summary", self._write_end)
         return next((error for _, error in self._missing.values()), None)
 
     def save_again(self) -> StudioError | None:
-        """`retry` behind the end of the training; fails where another one has the run by now."""
+        """`retry` after the end of the training; fails where another process trains the run."""
         if not self._missing:
             return None
         try:
@@ -283,7 +284,7 @@ def checkpoint_of(
 
 
 def restore_step_block(network: Network, found: Checkpoint) -> None:
-    """Write the counters of the steps back: without a step to come nothing else sets them."""
+    """Write the step counters back: where no step is left to run, nothing else sets them."""
     block = found.tensors.get(STEP_NAME)
     if block is not None and block.shape == (STEP_WORDS,) and block.dtype == np.int32:
         network.session.write(STEP_NAME, np.ascontiguousarray(block))

@@ -1,4 +1,4 @@
-"""What a resumed training goes on from, and whether it may."""
+"""Finds the checkpoint a training is resumed from, and checks that it fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ResumePoint:
         run: which one.
         path: its checkpoint that was trained furthest.
         checkpoint: what that file holds.
-        passed_over: names of newer runs, which have nothing to go on from.
+        passed_over: names of newer runs without a checkpoint to resume from.
     """
 
     run: RunFolder
@@ -32,7 +32,7 @@ class ResumePoint:
     passed_over: tuple[str, ...] = ()
 
     def require_newest(self) -> None:
-        """DataError where the run has gone on since; to be asked when it is the caller's alone."""
+        """DataError where the run has gone on since; call it while holding the run's lock."""
         head = self.run.last_head()
         if head is None or head.position != self.checkpoint.position:
             raise DataError(
@@ -87,7 +87,7 @@ def require_fit(task: Task, found: Checkpoint) -> None:
             raise CheckpointError(
                 f"the {what} is {here}, the checkpoint was made with {cleaned(str(there))}",
                 who=task.name,
-                hint="train anew, or set it back",
+                hint="start a new run, or set it back",
             )
 
 
@@ -108,7 +108,7 @@ def require_place(position: Position, loop: EpochLoop) -> None:
 
 
 def beyond_an_early_stop(found: Checkpoint) -> Checkpoint:
-    """The checkpoint for a training that goes on although a callback has ended it.
+    """The checkpoint for training on after a callback has ended the training.
 
     Early stopping counts its patience from here. Any other checkpoint stays as it is, so that a
     training that was only interrupted ends in the same bytes.

@@ -1,7 +1,7 @@
-"""Keeps two trainings out of one run: the process that trains it leaves a notice in its folder.
+"""Lets one process at a time train a run, by lock files in the run's folder.
 
-Each process writes a file of its own and then looks for those of others, so two can never both
-miss one another. Notices of processes that have ended count for nothing.
+Each process writes a lock file of its own and then looks for those of others, so that two can never
+both miss each other. Lock files of processes that have ended are ignored.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TRIES = 20
 
 @dataclass(frozen=True)
 class Holder:
-    """A process that trains a run, or is about to.
+    """The process that a lock file names.
 
     Attributes:
         process: which one.
         host: name of its machine.
         since: when it began, seconds since the epoch.
-        is_held: whether it has made sure that there is no other.
-        path: its notice.
+        is_held: whether it trains the run; False while it still looks for others.
+        path: its lock file.
     """
 
     process: ProcessIdentity
@@ -48,7 +48,7 @@ class Holder:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process still runs; one of another machine is taken to."""
+        """Whether the process still runs; one of another machine is assumed to."""
         return self.host != platform.node() or self.process.is_running
 
     @property
@@ -65,7 +65,7 @@ class Holder:
 
 
 class RunLock:
-    """The notice of one training in the folder of its run.
+    """The lock file of one training in the folder of its run.
 
     Args:
         folder: of the run.
@@ -79,17 +79,17 @@ class RunLock:
         self._taken = False
 
     def take(self) -> None:
-        """Keep others out until `release`; taken again it stays as it is.
+        """Keep others out until `release`; does nothing where it is taken already.
 
         Raises:
             DataError: another training has the run.
-            FormatError: the notice cannot be written.
+            FormatError: the lock file cannot be written.
         """
         if self._taken:
             return
         for _ in range(_TRIES):
             self._write(held=False)
-            others = [holder for holder in _notices(self._folder) if holder.path != self._path]
+            others = [holder for holder in _holders(self._folder) if holder.path != self._path]
             for other in others:
                 if not other.is_running:
                     _remove(other.path)
@@ -102,7 +102,7 @@ class RunLock:
             held = next((other for other in others if other.is_held), None)
             if held is not None:
                 raise _refusal(self._folder, held)
-            # Two that began at the same moment: one of them comes first now.
+            # Two began at the same moment; after random waits one of them comes first.
             time.sleep(random.uniform(0.01, 0.1))
         raise _refusal(self._folder, others[0])
 
@@ -126,7 +126,7 @@ class RunLock:
 
 def holder_of(folder: Path) -> Holder | None:
     """The process that trains a run now; None where none does."""
-    return next((h for h in _notices(folder) if h.is_held and h.is_running), None)
+    return next((h for h in _holders(folder) if h.is_held and h.is_running), None)
 
 
 def require_free(folder: Path) -> None:
@@ -143,8 +143,8 @@ def _refusal(folder: Path, holder: Holder) -> DataError:
     return DataError(f"the run is being trained by {holder.text}", who=str(folder), hint=hint)
 
 
-def _notices(folder: Path) -> list[Holder]:
-    """All notices, the longest held first; what is no notice is passed over."""
+def _holders(folder: Path) -> list[Holder]:
+    """What all lock files say, the oldest first; damaged ones are skipped."""
     found: list[Holder] = []
     for path in folder.glob(_PATTERN) if folder.is_dir() else ():
         try:

@@ -264,7 +264,7 @@ def _make_unique(root: Path, stamp: str) -> Path:
 def _furthest_first(
     heads: Iterable[CheckpointHead], order: tuple[str, ...]
 ) -> tuple[CheckpointHead, ...]:
-    """Checkpoints by the epochs and steps they were trained for; times of files say nothing.
+    """Checkpoints by the epochs and steps they were trained for, whatever the times of the files.
 
     Of equals the kind named first in ``order`` comes first; damaged ones come last.
     """

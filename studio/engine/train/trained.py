@@ -81,7 +81,7 @@ class Trained:
             try:
                 found = cls.of_checkpoint(made, str(path), backend)
             except FormatError:
-                # A training that goes on removes old checkpoints: the run has a newer one then.
+                # A running training removes old checkpoints after it has written a newer one.
                 if path is not None and path.is_file():
                     raise
                 continue

@@ -1,8 +1,8 @@
 """Data that lies outside a project's folder: read only where the user has agreed to it.
 
 A project is a file that may come from anybody. What it names inside its own folder came with it;
-what it names elsewhere on the machine is the user's, and may be private. Who has agreed to what is
-remembered in the user's own configuration, never in a project.
+what it names elsewhere on the machine is the user's, and may be private. What the user has agreed
+to is remembered in the user's own settings, never in a project.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class TrustedData:
         try:
             listed = load_json(self._memory, _LIMITS)
         except StudioError:
-            # A damaged list trusts nothing: what is needed of it is asked once more.
+            # A damaged list trusts nothing: the user is asked again.
             return []
         found: list[_Pair] = []
         for entry in listed if isinstance(listed, list) else ():

@@ -1,4 +1,4 @@
-"""Whether a training that ended without an error has learned anything, and what says so."""
+"""Judges whether a training that ended without an error has learned anything."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_RECENT = 4096
 
 
 class LossTrace:
-    """What is kept of the losses of single steps: the first, and those of the last epoch.
+    """Losses of single steps: the first ones, and those of the last epoch.
 
     Args:
         batch_size: rows of a step.
@@ -111,17 +111,17 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """What became of the training, in place of "finished"."""
+        """The outcome in a word or two, shown instead of "Finished"."""
         return "Diverged" if self.kind == "diverged" and self.answers else "Did not learn"
 
     @property
     def headline(self) -> str:
-        """What is the matter, in a few words."""
+        """The verdict in a few words."""
         return f"Training {self.word.lower()}"
 
     @property
     def evidence(self) -> str:
-        """What says so, in one sentence."""
+        """The numbers behind the verdict, in one sentence."""
         steps = "last step" if self.steps == 1 else f"last {self.steps:,} steps"
         parts = [f"loss {self.loss:#.3g} over the {steps}, {self.start:#.3g} at the start"]
         if self.guess is not None:
@@ -166,14 +166,14 @@ def judge(
     history: History,
     before: Weights | None,
 ) -> Verdict | None:
-    """Why a training has not learned; None where it has, or where nothing says otherwise.
+    """Why a training has not learned; None where it has, or where that cannot be told.
 
     Only where the loss is no better than guessing, a step is run to look at the gradients; the
     network is left as it was.
 
     Args:
         network: what was trained.
-        loop: stands behind the last step.
+        loop: has run the last step.
         history: of all epochs.
         before: parameters at its start by name, None where they are not known.
     """

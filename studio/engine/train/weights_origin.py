@@ -1,4 +1,4 @@
-"""Which weights an answer comes from: the run, the checkpoint file and the epoch."""
+"""Where weights come from: run, checkpoint file and epoch."""
 
 from __future__ import annotations
 
@@ -147,6 +147,6 @@ def recorded_epochs(run: RunFolder) -> int:
 
 
 def _text(summary: Mapping[str, Plain], name: str) -> str:
-    """A text of a summary, fit to be shown; empty where there is none."""
+    """A text of a summary, cleaned and cut for display; empty where it is missing."""
     found = summary.get(name)
     return cleaned(found[:_SHOWN]) if isinstance(found, str) else ""

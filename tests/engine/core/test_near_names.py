@@ -35,7 +35,7 @@ def test_the_nearest_come_first_whatever_their_case() -> None:
     assert near_names(7, ("ADD",)) == ()
     assert near_names("", ("ADD",)) == ()
     assert near_names("x" * 1_000_000, ("ADD",)) == ()
-    assert did_you_mean("ad", ("ADD",), "known: ADD") == "did you mean ADD?; known: ADD"
+    assert did_you_mean("ad", ("ADD",), "known: ADD") == "did you mean ADD? known: ADD"
     assert did_you_mean("q", ("ADD",), "known: ADD") == "known: ADD"
 
 

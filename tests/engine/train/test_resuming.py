@@ -72,7 +72,7 @@ def killed_before(
             raise Killed
         save(self, path)
 
-    def nothing(*_: object) -> None:
+    def nothing(*_: object, **__: object) -> None:
         """A killed process writes no summary."""
 
     with monkeypatch.context() as patch:

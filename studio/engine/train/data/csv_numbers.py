@@ -53,7 +53,7 @@ class NumberColumns:
             del self._values[begin:]
             bad = next(i for i in self._columns if not looks_like_number(row.cells[i]))
             raise self._error(row.line, bad, row.cells[bad])
-        # Looked at row by row, so that of two bad rows the first is told.
+        # Checked row by row, so that the error is about the first bad row.
         if not all(-_TOO_LARGE < value < _TOO_LARGE for value in self._values[begin:]):
             values = zip(self._columns, self._values[begin:], strict=True)
             bad = next(i for i, value in values if not -_TOO_LARGE < value < _TOO_LARGE)

@@ -2,8 +2,8 @@
 
 A piece is whole lines. Where its quotes only surround cells they are taken off, and cells are what
 stands between delimiters and line ends; PyArrow then reads the columns where it is installed, else
-Python's own ``float``. Other pieces go through Python's reader of CSV. Whoever asks reads a piece
-row by row where this gives None: something in it is wrong, or merely rare.
+Python's own ``float``. Other pieces go through Python's reader of CSV. Where this gives None,
+because something in the piece is wrong or unusual, the caller reads it row by row.
 """
 
 import csv
@@ -257,7 +257,7 @@ def _by_python(
 
 
 def are_plain_numbers(texts: list[str]) -> bool:
-    """Whether texts that ``float`` takes are numbers in a table, too: "1_000" is none."""
+    """Whether texts that ``float`` accepts count as numbers in a table; "1_000" does not."""
     return "_" not in "".join(texts)
 
 

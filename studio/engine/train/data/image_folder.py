@@ -137,7 +137,7 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
 
 
 def class_folders(root: Path) -> list[str]:
-    """Names of the visible folders directly in ``root``, sorted; a project's runs are none."""
+    """Names of the visible folders directly in ``root``, sorted; without folders of runs."""
     try:
         with os.scandir(root) as entries:
             found = {entry.name: entry.is_dir() for entry in entries if entry.name[0] != "."}
@@ -221,7 +221,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _is_runs(folder: Path) -> bool:
-    """Whether a folder holds the runs of a project that lies beside it, or lay there."""
+    """Whether a folder holds the runs of a project that is beside it, or was."""
     if folder.suffix != ".runs":
         return False
     if folder.with_suffix(".glassbox").is_file():
