@@ -197,6 +197,14 @@ def test_marks_are_read_back_and_damaged_ones_left_out(run: RunFolder) -> None:
     assert found[1].value == 3e-4
 
 
+def test_many_damaged_marks_fill_no_log(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
+    (run.path / "marks.jsonl").write_bytes(b"{}\n" * 50_000)
+    append_mark(run.path, Mark("start", 0, 1000.0))
+    assert [mark.kind for mark in read_marks(run.path)] == ["start"]
+    assert len(caplog.records) == 2
+    assert "50000" in caplog.text
+
+
 def test_rate_marks_stand_on_every_axis(run: RunFolder) -> None:
     made = Recorded(run.path)
     made.begin(0, 1000.0)

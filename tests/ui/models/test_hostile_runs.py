@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from studio.engine.train.marks import MARKS, read_marks
 from studio.engine.train.runs import RunFolder
-from studio.ui.models.curves_recorded import MARKS, load_curves, read_marks
+from studio.ui.models.curves_recorded import load_curves
 from studio.ui.models.runs_records import NOTES, read_record
 from studio.ui.models.series_file import FORMAT, NAME, VERSION, read_steps
 from tests import hostile
@@ -63,7 +64,7 @@ def test_values_of_marks_and_steps(run: RunFolder) -> None:
         read_marks(run.path)
         load_curves(run)
 
-    mark = {"kind": "rate", "step": 1, "wall": 1.0, "value": 0.5}
+    mark = {"kind": "learning_rate", "step": 1, "wall": 1.0, "value": 0.5}
     assert hostile.refusals(load_marks, hostile.texts(mark)) == 0
     (run.path / MARKS).unlink()
 
