@@ -119,9 +119,9 @@ class Reporter:
         elif state == "running" and self._rows_before is not None:
             self.watch.start()
 
-    def begin_steps(self) -> None:
+    def begin_steps(self, loop: EpochLoop) -> None:
         """The steps of an epoch are about to run."""
-        self._pace.begin_steps(self.watch.seconds)
+        self._pace.begin_steps(self._plain_seconds(loop))
 
     def end_steps(self, loop: EpochLoop, epoch: int) -> None:
         """The steps of an epoch are done; validation and callbacks follow."""
@@ -165,4 +165,7 @@ class Reporter:
     def _plain(self, loop: EpochLoop, rows: int) -> tuple[float, int]:
         """Seconds and rows of this part of the training, without instrumented steps."""
         before = self._rows_before or 0
-        return self.watch.seconds - loop.measured_seconds, rows - before - loop.measured_rows
+        return self._plain_seconds(loop), rows - before - loop.measured_rows
+
+    def _plain_seconds(self, loop: EpochLoop) -> float:
+        return self.watch.seconds - loop.measured_seconds

@@ -453,7 +453,7 @@ class Trainer:
         if settings.stop_on_nan:
             place.snapshot = snapshot_of(self.network)
             place.snapshot_step, place.snapshot_total = loop.step, loop.total_step
-        self._reporter.begin_steps()
+        self._reporter.begin_steps(loop)
         whole = loop.run(epoch, settings.shuffle)
         self._reporter.end_steps(loop, epoch)
         if loop.bad_step is not None and settings.stop_on_nan:

@@ -9,6 +9,7 @@ import pytest
 
 from studio.engine.runtime.backend import Backend
 from studio.engine.train import loop, pace
+from studio.engine.train import progress as progress_module
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.pace import LEAST_SECONDS, WINDOW_SECONDS, Pace, TimeLeft, TimeLeftTeller
 from studio.engine.train.progress import Progress
@@ -192,6 +193,30 @@ def test_instrumented_steps_are_left_out(cpu: Backend, monkeypatch: pytest.Monke
     rows = 40 * len(trainer.loop.feed.samples)
     assert heard[-1][1] == rows - measured
     assert heard[-1][0] <= result.seconds - seconds + 1e-6
+
+
+def test_instrumented_steps_leave_the_time_left_alone(
+    cpu: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[float] = []
+
+    class Heard(Pace):
+        def note(self, seconds: float, rows: int) -> None:
+            times.append(seconds)
+            super().note(seconds, rows)
+
+        def begin_steps(self, seconds: float) -> None:
+            times.append(seconds)
+            super().begin_steps(seconds)
+
+    monkeypatch.setattr(progress_module, "Pace", Heard)
+    with Trainer(task(epochs=40, batch_size=16), cpu) as trainer:
+        trainer.watch_steps(StepSampler(interval=0.0, share=1.0))
+        trainer.run()
+        assert trainer.loop.measured_seconds > 0
+    # Steps and ends of epochs are on one clock: it never goes back.
+    assert len(times) > 40
+    assert times == sorted(times)
 
 
 def test_before_the_first_epoch_is_over_a_step_counts_whole(cpu: Backend) -> None:
