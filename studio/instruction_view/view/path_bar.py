@@ -135,8 +135,10 @@ class PathBar(QWidget):
             if kind in self._chevrons:
                 self._chevrons[kind].setVisible(not is_empty)
             part.say("" if entity is None else self._text(entity))
-        # One that is being compiled anew is there in a moment; one that cannot be stays.
-        self._note.setVisible(not is_empty and self._compilation.stop is not None)
+        # One that is being compiled is there in a moment; where none ever was, none was before.
+        compiled = self._compilation
+        is_before = compiled.result is not None and compiled.stop is not None
+        self._note.setVisible(not is_empty and is_before)
         self._show_time()
         layout = self.layout()
         if layout is not None:

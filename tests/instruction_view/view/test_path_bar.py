@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.layers import rename, set_option
+from studio.graph_editor.model.edits.layers import add_layer, rename, set_option
 from studio.instruction_view.view.path_bar import LEVELS, PathBar
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
@@ -130,6 +130,21 @@ def test_a_path_through_a_program_that_is_no_longer_the_graphs_says_so(
     assert note.text() == "of the program before"
     document.undo()
     settled()
+    assert not note.isVisible()
+
+
+def test_where_nothing_was_compiled_yet_no_program_was_before(
+    studio: Studio, document: Document, bar: PathBar, settled: Callable[[], None]
+) -> None:
+    note = bar.findChild(QLabel, "path_bar.note")
+    assert isinstance(note, QLabel)
+    fresh = studio.new()
+    fresh.apply("Add", add_layer(fresh.state, "Input"))
+    settled()
+    assert studio.compilation.stop is not None
+    (name,) = fresh.state.nodes
+    studio.bus.select([entities.node(name)], source="canvas")
+    assert bar.texts
     assert not note.isVisible()
 
 

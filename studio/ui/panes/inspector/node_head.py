@@ -140,6 +140,7 @@ class Trouble(QFrame):
         self.setObjectName("trouble")
         self._repair = repair
         self._sign = QLabel(self)
+        self._sign.setObjectName("trouble_sign")
         self._sign.setFixedSize(16, 16)
         self._text = QLabel(self)
         self._text.setObjectName("trouble_text")
@@ -157,7 +158,9 @@ class Trouble(QFrame):
         column.addLayout(row)
         column.addLayout(self._chips)
         self._shown: tuple[object, ...] = ()
+        self._signs = ("info", "text3")
         self._offered: list[QPushButton] = []
+        binding.connect(self, theme.changed, self._paint_sign)
         self.hide()
 
     @property
@@ -176,9 +179,9 @@ class Trouble(QFrame):
         severity = "warning" if problem is not None and problem.severity == "warning" else (
             facts.condition
         )  # fmt: skip
-        name = _SIGNS.get(severity, "info")
         role = severity if severity in ("error", "warning") else "text3"
-        self._sign.setPixmap(icons.icon(name, role).pixmap(QSize(16, 16)))
+        self._signs = (_SIGNS.get(severity, "info"), role)
+        self._paint_sign()
         self._sign.setAccessibleName(severity)
         hint = problem.hint if problem is not None else ""
         text = message[:1].upper() + message[1:]
@@ -188,6 +191,10 @@ class Trouble(QFrame):
         if shown != self._shown:
             self._shown = shown
             self._show_fixes(fixes)
+
+    def _paint_sign(self) -> None:
+        name, role = self._signs
+        self._sign.setPixmap(icons.icon(name, role).pixmap(QSize(16, 16)))
 
     def _show_fixes(self, fixes: Sequence[Fix]) -> None:
         for old in self._offered:

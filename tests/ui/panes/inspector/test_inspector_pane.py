@@ -346,3 +346,22 @@ def test_what_was_changed_stays_bold_in_another_theme(
     finally:
         theme.install(QApplication.instance(), before)
     assert epochs.font().bold()
+
+
+def test_the_sign_of_a_problem_has_the_colours_of_the_theme(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    flat = next(n.id for n in studio.document.state.layers() if n.type_name == "Flatten")
+    studio.document.apply("Delete", delete(studio.document.state, [flat]))
+    problem = next(p for p in studio.document.report.problems if p.node and p.fixes)
+    studio.bus.select([entities.node(problem.node)])
+    trouble = pane.node_view.head.trouble
+    qtbot.waitUntil(lambda: bool(trouble.buttons))
+    sign = child(trouble, QLabel, "trouble_sign")
+    before, first = theme.current(), sign.pixmap().toImage()
+    try:
+        theme.install(QApplication.instance(), Theme("light" if before.mode == "dark" else "dark"))
+        assert sign.pixmap().toImage() != first
+    finally:
+        theme.install(QApplication.instance(), before)
+    assert sign.pixmap().toImage() == first
