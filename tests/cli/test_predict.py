@@ -58,7 +58,9 @@ def test_outputs_are_written_in_the_form_of_the_ending(
     np.save("in.npy", digits)
     for name in ("o.npy", "o.npz", "O.CSV"):
         words = ("predict", "digits-mlp", "in.npy", "--output", name, *CPU)
-        assert glassbox(*words).out == f"{name}: float32[12, 10]\n"
+        written, weights = glassbox(*words).out.splitlines()
+        assert written == f"{name}: float32[12, 10]"
+        assert weights.startswith("weights: epoch 2, final.safetensors, run ")
     np.testing.assert_allclose(np.load("o.npy"), expected, atol=1e-5)
     with np.load("o.npz") as stored:
         np.testing.assert_allclose(stored["outputs"], expected, atol=1e-5)

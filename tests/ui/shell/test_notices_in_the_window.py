@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -261,7 +262,9 @@ def test_work_that_cannot_be_kept_aside_is_over_when_it_is_saved(
 
 def end_badly(studio: Studio, error: DataError | MemoryShortageError) -> None:
     """A training fails; the notice of it appears."""
-    studio.training.ended.emit(Ending("failed", "", error, {}, 1.0))
+    ending = Ending("failed", "", error, {}, 1.0)
+    with patch.object(type(studio.training), "ending", ending):
+        studio.training.ended.emit(ending)
 
 
 def test_the_offer_of_a_batch_goes_when_the_batch_fits(qtbot: QtBot, opened: MainWindow) -> None:
