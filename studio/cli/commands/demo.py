@@ -68,11 +68,14 @@ def demo(
             if result.unsaved is not None:
                 raise result.unsaved
             test = trainer.evaluate("test")
-            exports = export_all(trainer.trained(), out)
+            trained = trainer.trained()
+            exports = export_all(trained, out)
+            origin = trained.origin
     if as_json:
         console.answer_json(
             {
                 "device": device.backend.device,
+                "weights": None if origin is None else origin.to_json(),
                 "test": test,
                 "files": {e.format: str(e.path) for e in exports},
                 "differences": {e.format: e.difference for e in exports},
@@ -88,7 +91,8 @@ def demo(
             f"{export.format + ':':<14}{export.path}  "
             f"(read back, answers differ by {export.difference:.1e})"
         )
-    console.say(f"{'run:':<14}{run.path}")
+    if origin is not None:
+        console.say(f"{'weights:':<14}{origin.text}")
 
 
 def _has_display() -> bool:

@@ -101,6 +101,7 @@ class Reporter:
         self._pace = Pace()
         self._teller = TimeLeftTeller()
         self._rows_before: int | None = None
+        self._paced = False
 
     @property
     def seconds(self) -> float:
@@ -125,6 +126,7 @@ class Reporter:
 
     def end_steps(self, loop: EpochLoop, epoch: int) -> None:
         """The steps of an epoch are done; validation and callbacks follow."""
+        self._paced = True
         self._pace.end_steps(*self._plain(loop, self._rows_at(loop, epoch)))
 
     def report(
@@ -140,7 +142,13 @@ class Reporter:
         """
         each, steps = len(loop.feed.samples), loop.feed.steps
         rows = self._rows_at(loop, epoch) if in_epoch else epoch * each
-        self._pace.note(*self._plain(loop, rows))
+        seconds, paced = self._plain(loop, rows)
+        if paced > 0 and in_epoch and not self._paced:
+            # Numbers of steps already run may arrive later; their rows must not count as done
+            # after this report.
+            self._paced = True
+            paced += min(each, loop.step * loop.feed.batch_size) - loop.meter.rows
+        self._pace.note(seconds, paced)
         left = self._pace.seconds_left(
             max(0, self._epochs * each - rows), max(0, self._epochs - epoch)
         )

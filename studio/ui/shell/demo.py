@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from studio.engine.core.errors import StudioError
 from studio.engine.train.exporting import Export, export_all
 from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
 from studio.engine.train.trained import Trained
+from studio.engine.train.weights_origin import WeightsOrigin
 from studio.graph_editor.model.document import Document
 from studio.samples import open_copy
 from studio.ui.models.studio import Studio
@@ -31,7 +31,7 @@ class _Made(NamedTuple):
 
     test: dict[str, float]
     exports: list[Export]
-    run: RunFolder | None
+    origin: WeightsOrigin | None
 
 
 class Demo:
@@ -81,7 +81,7 @@ class Demo:
 
     def _ended(self, ending: Ending) -> None:
         self._studio.training.ended.disconnect(self._ended)
-        network, run = self._studio.training.network, self._studio.training.run
+        network = self._studio.training.network
         if ending.state != "finished" or network is None:
             if ending.error is not None:
                 _tell(f"glassbox: {ending.error}", sys.stderr)
@@ -95,7 +95,7 @@ class Demo:
                 handle.progress(0.1, "Testing")
                 test = trained.evaluate()
                 handle.progress(0.4, f"Writing to {out}")
-                return _Made(test, export_all(trained, out), run)
+                return _Made(test, export_all(trained, out), trained.origin)
 
             return network.use(make)
 
@@ -111,8 +111,8 @@ class Demo:
             f"(read back, answers differ by {export.difference:.1e})"
             for export in made.exports
         ]
-        if made.run is not None:
-            lines.append(f"{'run:':<14}{made.run.path}")
+        if made.origin is not None:
+            lines.append(f"{'weights:':<14}{made.origin.text}")
         _tell("\n".join(lines))
         self._studio.notify(
             f"Trained: {accuracy:.1%} of the test pictures are read right", "ok",

@@ -11,6 +11,7 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train import loop, pace
 from studio.engine.train import progress as progress_module
 from studio.engine.train.callbacks.callback import Callback
+from studio.engine.train.meter import Meter
 from studio.engine.train.pace import LEAST_SECONDS, WINDOW_SECONDS, Pace, TimeLeft, TimeLeftTeller
 from studio.engine.train.progress import Progress
 from studio.engine.train.step_sampling import StepSampler
@@ -175,6 +176,29 @@ def test_a_pause_is_no_time_of_the_training(cpu: Backend) -> None:
     # The first step is left out; the last batch of an epoch has fewer rows.
     rows = 4 * seen[-1].rows
     assert seen[-1].rows_per_second == pytest.approx((rows - 32) / (0.1 * (steps - 1)), rel=0.02)
+
+
+def test_rows_whose_numbers_arrive_late_raise_no_pace(
+    cpu: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "CHUNK_SECONDS", 0.0)
+    # Numbers are then read only where too many reads wait, and at the end of an epoch.
+    monkeypatch.setattr(Meter, "collect", lambda _: None)
+    seen: list[Progress] = []
+    hear = seen.append
+
+    def clock() -> float:
+        running = trainer.loop_or_none()
+        return 0.0 if running is None else 0.1 * running.total_step
+
+    with Trainer(task(epochs=3, batch_size=4), cpu, clock=lambda: clock()) as trainer:
+        trainer.progress.connect(hear)
+        trainer.run()
+    paces = [p.rows_per_second for p in seen if p.rows_per_second]
+    assert len(paces) > 10
+    assert max(paces) <= 40.0 + 1e-6
+    assert paces[-1] == pytest.approx(40.0, rel=0.05)
 
 
 def test_instrumented_steps_are_left_out(cpu: Backend, monkeypatch: pytest.MonkeyPatch) -> None:

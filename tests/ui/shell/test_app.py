@@ -197,6 +197,9 @@ def test_the_main_job_in_the_window(environment: dict[str, str], tmp_path: Path)
     found = re.search(r"^test accuracy: (0\.\d{4})$", written, re.MULTILINE)
     assert found is not None, written
     assert float(found[1]) > 0.97
+    assert re.search(r"^weights: +epoch \d+.*, final.safetensors, run ", written, re.MULTILINE), (
+        written
+    )
     for ending in ("gbi", "gbasm", "safetensors", "npz"):
         assert (out / f"digits-cnn.{ending}").is_file()
     project = Project.load(out / "digits-cnn" / "digits-cnn.glassbox")
