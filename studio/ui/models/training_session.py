@@ -288,7 +288,8 @@ class TrainingSession:
                 rate = made.trainer.learning_rate if math.isnan(news.value) else news.value
                 self.standing = replace(self.standing, learning_rate=rate)
         elif isinstance(news, Compiling):
-            self.compiling, self.doing = news, "compiling kernels"
+            self.compiling = news
+            self._tell_doing("compiling kernels")
         elif isinstance(news, Said):
             self._said(news.text, news.is_warning)
 
@@ -351,6 +352,8 @@ class TrainingSession:
     def _enter(self, state: State) -> None:
         if state != self.state:
             self.state = state
+            if state != "preparing":
+                self.doing = ""
             self.state_changed.emit(state)
 
 

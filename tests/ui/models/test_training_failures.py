@@ -222,3 +222,15 @@ def test_a_lost_device_ends_the_training_and_the_next_begins_on_a_fresh_one(
     long.until(lambda: long.model.state == "running" and long.model.standing.steps > 0)
     assert long.model.trainer is not first
     assert long.model.standing.steps > Checkpoint.load(last).position.total_step
+
+
+def test_a_training_under_way_or_over_is_not_said_to_be_prepared(bench: TrainingBench) -> None:
+    said: list[tuple[str, str]] = []
+
+    def note() -> None:
+        said.append((bench.model.state, bench.model.doing))
+
+    bench.model.changed.connect(note)
+    bench.train()
+    assert {doing for state, doing in said if state != "preparing"} == {""}
+    assert bench.model.doing == ""
