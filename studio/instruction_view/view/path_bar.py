@@ -257,10 +257,7 @@ class _Part(QToolButton):
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        hint = super().sizeHint()
-        letters = self.fontMetrics()
-        missing = letters.horizontalAdvance(self._whole) - letters.horizontalAdvance(self.text())
-        return QSize(hint.width() + missing, hint.height())
+        return QSize(self._beside() + self._wide(self._whole), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(min(_LEAST_PART, self.sizeHint().width()), super().minimumSizeHint().height())
@@ -271,17 +268,23 @@ class _Part(QToolButton):
 
     def cut(self) -> None:
         """A path gives way to a notice beside it."""
-        letters = self.fontMetrics()
-        beside = super().sizeHint().width() - letters.horizontalAdvance(self.text())
         # An advance is rounded, so that what just fits may seem not to.
-        room = max(self.width(), self.minimumSizeHint().width()) - beside + 1
-        shown = letters.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        room = max(self.width(), self.minimumSizeHint().width()) - self._beside() + 1
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
         if shown != self.text():
             self.setText(shown)
         tip = f"Select the {self._word}" if self.isEnabled() else ""
         said = f"{self._whole}\n{tip}" if shown != self._whole else tip
         if said != self.toolTip():
             self.setToolTip(said)
+
+    def _beside(self) -> int:
+        """Pixels of all but the text."""
+        return super().sizeHint().width() - self._wide(self.text())
+
+    def _wide(self, text: str) -> int:
+        # As Qt measures it: an ellipsis from another font is wider than its advance.
+        return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)

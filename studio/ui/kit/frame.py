@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
 from studio.ui.kit import binding, icons, theme
+from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.tool_button import tool_button
 
@@ -142,7 +143,7 @@ class FrameHeader(QWidget):
         self._height = theme.ROW
         self._title = QLabel(title or (self._frame.title if self._frame else ""), self)
         self._title.setFont(theme.font("ui"))
-        self._note = QLabel(self)
+        self._note = ElidedLabel(self)
         self._note.setProperty("role", "faint")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(8, 0, 4, 0)
@@ -206,7 +207,7 @@ class FrameHeader(QWidget):
             self._picture.setPixmap(icons.icon(self._icon).pixmap(QSize(14, 14)))
         if self._frame is None:
             return
-        self._note.setText(self._frame.note)
+        self._note.set_text(self._frame.note)
         for tool in self._frame.tools:
             if tool.parent() is not self:
                 self._row.insertWidget(4, tool)

@@ -179,7 +179,7 @@ class NoticeLine(QWidget):
     def _fill(self, notice: Notice) -> None:
         often = f" ({notice.times} times)" if notice.times > 1 else ""
         self._text.set_text(f"{notice.text}{often}")
-        details = " ".join(notice.details.split())
+        details = " · ".join(" ".join(line.split()) for line in notice.details.splitlines())
         self._details.set_text(details)
         self._details.setToolTip(notice.details)
         self._details.setVisible(bool(details))

@@ -32,7 +32,7 @@ class FailedStep:
     def __init__(self, error: NumericError, network: Network, node_id: str) -> None:
         self.step = error.step
         number = f"{error.step:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-        self.label = f"step {number}, which broke"
+        self.label = f"step {number}, where NaN or infinity appeared"
         self.node_id = node_id
         # It is shown only while the network is the one that was trained.
         self.replaced: frozenset[str] = frozenset()

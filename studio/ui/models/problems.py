@@ -93,6 +93,7 @@ class ProblemList:
     def __init__(self, bus: SelectionBus) -> None:
         self.changed: Signal[[]] = Signal()
         self.current_changed: Signal[[]] = Signal()
+        self.tensor_wanted: Signal[[]] = Signal()
         self._bus = bus
         self._by_source: dict[Source, tuple[ProblemItem, ...]] = {}
         self._current = ""
@@ -175,6 +176,8 @@ class ProblemList:
         for each in there:
             self._bus.reveal(each, VIEW)
         self.current_changed.emit()
+        if item.tensor is not None:
+            self.tensor_wanted.emit()
 
     def _report_changed(self) -> None:
         if self._document is not None:

@@ -176,6 +176,7 @@ class Studio:
         self.profiling.quiet_changed.connect(self.live.set_quiet)
         self.live.kept_changed.connect(self.compilation.keep)
         self.culprit.changed.connect(self._culprit_changed)
+        self.problems.tensor_wanted.connect(self._open_tensor_view)
         self.preferences.changed.connect(self._preference_changed)
 
     # -- telling the user -----------------------------------------------------------------------
@@ -378,10 +379,11 @@ class Studio:
             self._tell_failure(ending.error)
         elif ending.unsaved is not None:
             self._tell_unsaved(ending.unsaved)
-        if ending.verdict is not None:
+        told = ending.verdict
+        if told is not None:
             self._settling.failed_in()
-            again = self.remedies.learning_rate(ending.verdict.suggested_rate)
-            self.notify(ending.verdict.text, "warning", again, about=TRAINING)
+            again = self.remedies.learning_rate(told.suggested_rate)
+            self.notify(told.headline, "warning", again, told.evidence, about=TRAINING)
 
     def _tell_problem(self) -> None:
         """List why the last training failed, unless that was in a network that is another now."""
@@ -423,9 +425,11 @@ class Studio:
             self.notify(text, "warning")
         else:
             self.problems.go_to(item)
-            pane = "pane.tensor_view"
-            if step is not None and pane in self.actions and not self.actions.is_checked(pane):
-                self.actions.trigger(pane)
+
+    def _open_tensor_view(self) -> None:
+        pane = "pane.tensor_view"
+        if pane in self.actions and not self.actions.is_checked(pane):
+            self.actions.trigger(pane)
 
     def _training_said(self, text: str, is_warning: bool) -> None:
         self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")

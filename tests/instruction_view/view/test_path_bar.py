@@ -203,6 +203,10 @@ def test_a_path_gives_way_and_keeps_its_whole_text_in_the_tip(
     assert bar.texts == whole
     assert whole[1] in part.toolTip()
     assert all(bar.rect().contains(bar.part(kind).geometry()) for kind, _, _ in LEVELS)
+    for wide in range(400, 1000, 3):
+        bar.resize(wide, 28)
+        QApplication.processEvents()
     bar.resize(1000, 28)
     qtbot.waitUntil(lambda: part.text() == whole[1], timeout=60_000)
+    assert tuple(bar.part(kind).text() for kind, _, _ in LEVELS) == whole[:4]
     assert part.toolTip() == "Select the instruction"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QTreeWidgetItem
 
 from studio.graph_editor.model.edits.sections import set_training
@@ -71,9 +72,10 @@ def test_the_culprit_is_a_tensor_of_the_step_that_broke(person: Person) -> None:
     train(person, "SGD", 1e30)
     step = studio.culprit.shown
     assert step is not None
+    assert step.label == f"step {step.step}, where NaN or infinity appeared"
     person.click(person.until(lambda: person.sees(QPushButton, "notice_action")))
     pane = person.until(lambda: person.sees(TensorViewPane, "tensor_view_pane"))
-    person.until(lambda: pane.view.badge == f"AT REST · step {step.step}, which broke")
+    person.until(lambda: pane.view.badge == f"AT REST · {step.label}")
     assert pane.view.entity == step.entity
     frame = pane.view.frame
     assert frame is not None
@@ -91,6 +93,14 @@ def test_the_culprit_is_a_tensor_of_the_step_that_broke(person: Person) -> None:
     rows = {item.text(0): item for item in _rows(outline)}
     name = studio.document.state.nodes[step.node_id].name
     person.until(lambda: step.text in rows[name].toolTip(0))
+    # The list of problems leads there too, from wherever the person is.
+    person.studio.actions.trigger("pane.tensor_view")
+    assert person.sees(TensorViewPane, "tensor_view_pane") is None
+    person.click(person.see(QToolButton, "fact.validity"))
+    problems = person.until(lambda: person.sees(ProblemsPane, "problems_pane"))
+    at = problems.list.visualItemRect(problems.list.item(0)).topLeft() + QPoint(60, 8)
+    person.double_click(problems.list.viewport(), at)
+    person.until(lambda: person.sees(TensorViewPane, "tensor_view_pane"))
     # Another network: nothing of that step is shown for it; the same again after undo.
     person.point_at_canvas()
     person.press("Ctrl+A", "Delete", "Ctrl+Z")

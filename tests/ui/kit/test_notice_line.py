@@ -69,7 +69,7 @@ def test_a_notice_appears_beside_what_has_the_keyboard_and_leaves_it_there(
     assert said(line) == "Saved digits"
     details = line.findChild(QLabel, "notice_details")
     assert details.isVisible()
-    assert details.whole == "In a folder with a long name"
+    assert details.whole == "In a folder · with a long name"
     assert window.findChild(QLineEdit).hasFocus()
     assert "Saved digits" in line.accessibleName()
 

@@ -212,9 +212,10 @@ def test_a_training_that_did_not_learn_is_not_called_finished(bench: Bench, tmp_
     assert verdict is not None
     assert studio.training.word == "Did not learn"
     notice = studio.notices.all[-1]
-    assert (notice.severity, notice.text) == ("warning", verdict.text)
-    assert notice.text.startswith("Training did not learn: loss 1")
-    assert "guessing gives 2.30" in notice.text
+    assert (notice.severity, notice.text) == ("warning", "Training did not learn")
+    assert notice.details == verdict.evidence
+    assert notice.details.startswith("loss 1")
+    assert "guessing gives 2.30" in notice.details
     run = studio.training.run
     assert run is not None
     bench.until(lambda: (r := studio.runs.run(run.name)) and r.verdict[0])
@@ -294,7 +295,7 @@ def test_the_poisoned_tensor_is_shown_with_its_step(
     assert isinstance(error, NumericError)
     view = studio.live.open(step.entity)
     view.want(active=True)
-    values = seen(bench, view, f"step {step.step}, which broke")
+    values = seen(bench, view, f"step {step.step}, where NaN or infinity appeared")
     assert not np.isfinite(values).all()
     assert np.array_equal(values, error.tensors[0].values, equal_nan=True)
     assert view.frame is not None

@@ -383,7 +383,10 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self._title.adjustSize()
         self._title.move(8, 2)
         self._note.adjustSize()
-        self._note.move(area.right() - self._note.width(), 3)
+        left = area.right() - self._note.width()
+        # Beside a long title there is no room for it; in the plot there is.
+        fits = left >= self._title.geometry().right() + _MARK_GAP
+        self._note.move(left, 3 if fits else area.top() + 1)
         self._place_marks(area)
         if self._reading.isVisible() and self._display.cursor is not None:
             self._reading.setStyleSheet(

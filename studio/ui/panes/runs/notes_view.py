@@ -50,6 +50,7 @@ class NotesView(QWidget):
         self._text.setPlaceholderText("Notes about this run")
         self._text.setAccessibleName("Notes")
         self._text.setTabChangesFocus(True)
+        self._text.setMinimumHeight(2 * theme.ROW)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(6)

@@ -8,10 +8,12 @@ from dataclasses import replace
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
+    QFrame,
     QHBoxLayout,
     QInputDialog,
     QLineEdit,
     QMenu,
+    QScrollArea,
     QSplitter,
     QToolButton,
     QVBoxLayout,
@@ -36,6 +38,8 @@ from studio.ui.panes.runs.notes_view import NotesView
 from studio.ui.panes.runs.table import RunTable
 
 _SOURCE = "runs"
+_LEAST = 64
+"""Pixels of the table and of the details that stay in low panes: a row, or three lines."""
 
 
 class RunsPane(PaneFrame):
@@ -56,6 +60,14 @@ class RunsPane(PaneFrame):
         self._table = RunTable(studio.runs, self)
         self._differences = DifferencesView(self)
         self._notes = NotesView(self)
+        self._details = QScrollArea(self)
+        self._details.setObjectName("run_details")
+        self._details.setWidgetResizable(True)
+        self._details.setFrameShape(QFrame.Shape.NoFrame)
+        self._details.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._details.setWidget(self._notes)
+        self._details.setMinimumHeight(_LEAST)
+        self._table.setMinimumHeight(_LEAST)
         self._filter = QLineEdit(self)
         self._filter.setObjectName("run_filter")
         self._filter.setPlaceholderText("Filter runs")
@@ -122,7 +134,7 @@ class RunsPane(PaneFrame):
     def _show_chosen(self) -> None:
         chosen = self._chosen()
         self._differences.setVisible(len(chosen) > 1)
-        self._notes.setVisible(len(chosen) == 1)
+        self._details.setVisible(len(chosen) == 1)
         if len(chosen) > 1:
             self._differences.show_runs(chosen)
         elif chosen:
@@ -332,7 +344,7 @@ class RunsPane(PaneFrame):
         below.setSpacing(0)
         below.addWidget(separator(self._below))
         below.addWidget(self._differences, 1)
-        below.addWidget(self._notes, 1)
+        below.addWidget(self._details, 1)
         split = QSplitter(Qt.Orientation.Vertical, body)
         split.setObjectName("runs_split")
         split.addWidget(self._table)

@@ -181,7 +181,7 @@ def test_a_smoothed_value_says_so_and_tells_the_recorded_one(
 
 
 def test_a_number_that_is_none_is_a_red_tick_with_a_count(
-    trained: PlotsPane, trainings: Trainings
+    trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
     plot = trained.plot("loss")
     assert plot.note_text == ""
@@ -193,6 +193,11 @@ def test_a_number_that_is_none_is_a_red_tick_with_a_count(
     trained.draw()
     assert plot.note_text == "41 numbers not finite"
     QApplication.processEvents()
+    trained.resize(400, 500)
+    note, heading = plot.findChild(QLabel, "plot_note"), plot.findChild(QLabel, "plot_title")
+    qtbot.waitUntil(lambda: plot.width() < 260, timeout=60_000)
+    assert not note.geometry().intersects(heading.geometry())
+    assert plot.rect().contains(note.geometry())
     assert count(plot.grab().toImage(), theme.colour("error")) > before + 10
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
+    QScrollArea,
     QToolButton,
 )
 from pytestqt.qtbot import QtBot
@@ -500,3 +502,23 @@ def test_details_name_the_run_and_tell_what_happened_to_it(
     assert seconds >= training.standing.elapsed - 1e-3
     runs.rename(runs.runs[0].name, "the long one")
     trainings.until(lambda: title.text() == "the long one")
+
+
+def test_details_are_whole_in_a_low_pane(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    choose(three, 0)
+    trainings.until(lambda: three.notes.isVisible())
+    three.resize(200, 220)
+    area = three.findChild(QScrollArea, "run_details")
+    bar = area.verticalScrollBar()
+    trainings.until(lambda: bar.maximum() > 0)
+    facts = three.findChild(QLabel, "run_facts")
+    assert facts.height() >= facts.heightForWidth(facts.width())
+    parts = [three.findChild(QLabel, "run_title"), facts, three.notes.tags, three.notes.text]
+    for upper, lower in itertools.pairwise(part.geometry() for part in parts):
+        assert upper.bottom() < lower.top()
+    three.notes.tags.setFocus()
+    qtbot.keyClick(three.notes.tags, Qt.Key.Key_Tab)
+    trainings.until(lambda: not three.notes.text.visibleRegion().isEmpty())
+    assert bar.value() > 0
