@@ -1,4 +1,4 @@
-"""The latest notice, in a place of its own beside the path: it covers nothing."""
+"""The latest notice, in a place of its own beside the path, where it covers nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS = 6.0
 """How long a notice stays; errors stay until they are seen or settled."""
 
 READ_SECONDS = 1.0
-"""An error that was pointed at for so long has been read."""
+"""Seconds of pointing at an error after which it counts as read."""
 
 HEIGHT = 36
 """Two lines of text, and the air of a row of tools around them."""
@@ -40,7 +40,7 @@ ROLES = {"info": "accent", "ok": "ok", "warning": "warning", "error": "error"}
 
 
 class NoticeLine(QWidget):
-    """Shows the newest notice, and behind it the errors that nobody has seen.
+    """Shows the newest notice, and after it the errors not seen yet.
 
     A notice goes by itself after some seconds. An error goes when it was read, which is to point
     at it for a moment, when it is closed, when its button is pressed, when the list under the bell
@@ -157,7 +157,7 @@ class NoticeLine(QWidget):
             self.shown_or_hidden.emit()
 
     def _waiting(self) -> list[Notice]:
-        """Errors that nobody has seen, other than the notice shown; the oldest first."""
+        """Errors not seen yet, other than the notice shown; the oldest first."""
         return [
             notice
             for notice in self._notices.all
@@ -213,7 +213,7 @@ class NoticeLine(QWidget):
         return super().event(event)
 
     def _hover(self, event: QHoverEvent, notice: Notice) -> None:
-        """It stays while somebody points at it, and leaves from under a pointer that rests."""
+        """Keep the notice while the pointer moves over it; a resting pointer does not keep it."""
         if event.type() == QEvent.Type.HoverLeave:
             since, self._pointed_since = self._pointed_since, None
             if notice.severity != "error":
@@ -221,7 +221,7 @@ class NoticeLine(QWidget):
             elif since is not None and time.monotonic() - since >= READ_SECONDS:
                 self._notices.see(notice)
             return
-        # Under a pointer that rests Qt tells of a move too, to where it is.
+        # Qt also reports a move when the widget appears under a resting pointer.
         moved = event.globalPosition().toPoint() != self._rested_at
         if moved and event.type() == QEvent.Type.HoverMove:
             self._timer.stop()
@@ -250,5 +250,5 @@ class NoticeLine(QWidget):
             self._notices.see(self._notice)
 
     def _pass(self) -> None:
-        """It has stood long enough; nobody need have seen it, so the bell still counts it."""
+        """Its time is over; the bell still counts it, since it may not have been seen."""
         self._next()

@@ -20,8 +20,8 @@ from studio.ui.models.training import TrainingModel
 class FailedStep:
     """The tensors of a step that broke, for whatever shows tensors.
 
-    What the instruction at fault wrote and read is as check mode found it; weights are those the
-    step left. Other tensors of the step are gone.
+    What the instruction at fault wrote and read is as check mode found it; weights are those after
+    the step. Other tensors of the step are not kept.
 
     Args:
         error: what check mode found, with copies of tensors.
@@ -80,7 +80,7 @@ class Culprit:
 
     @property
     def report(self) -> Report:
-        """What the checks of the document say, and that the layer at fault is not well."""
+        """The checks of the document, with an error added to the layer at fault."""
         report, step = self._document().report, self.shown
         if step is None or step.node_id not in report.nodes:
             return report

@@ -235,7 +235,7 @@ class DataModel:
             _LOG.warning("what may be read is not remembered: %s", error)
 
     def _saved(self) -> None:
-        """What the user could read before is the user's in the new folder too."""
+        """Data the user could read before may be read in the new folder too."""
         if self._wanted is not None and not self.is_untrusted:
             self._trust(wanted_of(self._document()))
         self._refresh()

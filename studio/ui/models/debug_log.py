@@ -1,4 +1,4 @@
-"""What only developers can use, in a file: stalls of the window, warnings of Qt, tracebacks."""
+"""A log file for developers: stalls of the window, warnings of Qt, tracebacks."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class LogEvents:
             return
         numbers = ", ".join(f"{name} {value:.4g}" for name, value in ending.metrics.items())
         word = {"stopped": "Training stopped", "finished": "Training finished"}[ending.state]
-        # What a verdict says the user is told, and that is in the log.
+        # A verdict is a notice, and notices are in the log.
         is_well = ending.state == "finished" and ending.verdict is None
         reason = f": {ending.reason}" if ending.reason else ""
         self._log.add(

@@ -1,4 +1,4 @@
-"""Settles notices: an error whose cause is gone, and an offer that would do nothing any more."""
+"""Settles notices: errors whose cause is gone, and offers that no longer apply."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOCUMENT = "document"
 """The open project; settled by opening another, as is all that is about a part of it."""
 
 ACTION = "document.action"
-"""An action that was refused, by its id behind this; settled when it is done after all."""
+"""Prefix for an action that was refused, followed by its id; settled when it succeeds."""
 
 EDIT, UNDO = "document.edit", "document.undo"
 """An edit that was refused, and an offer to take the last one back; settled by the next edit."""
@@ -31,17 +31,17 @@ TRAINING, WEIGHTS = "document.training", "document.weights"
 
 
 class NoticeSettling:
-    """Listens to the models for what ends the cause of a notice.
+    """Listens to the models, and settles notices whose cause has ended.
 
     Attributes:
-        culprit: the layer that a failed training names; without it the failure is of the past.
-        fitting: the batch size that a training without enough memory could have; 0 for none.
+        culprit: the layer a failed training names; deleting it settles the failure.
+        fitting: largest batch size that fits after a training lacked memory; 0 for none.
 
     Args:
         notices: what is settled.
-        actions: one that is done leaves no earlier refusal of itself behind.
-        data: when they are read, nothing that was said of them is true.
-        training: when it begins, the one before is of the past.
+        actions: success of one settles its earlier refusal.
+        data: reading them settles errors about them.
+        training: its start settles errors of the training before.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class NoticeSettling:
         training.started.connect(self._training_started)
 
     def follow(self, document: Document) -> None:
-        """Another project is open: nothing that was said of the one before matters."""
+        """Another project is open: settle all about the one before."""
         if self._document is not None:
             self._document.changed.disconnect(self._document_changed)
             self._document.saved.disconnect(self._document_saved)
@@ -69,7 +69,7 @@ class NoticeSettling:
         self._notices.settle(DOCUMENT, OPEN)
 
     def refused(self) -> str:
-        """What an error is about that is told now: the action under way, if there is one."""
+        """What an error reported now is about: the action being carried out, else empty."""
         action = self._actions.current
         if not action:
             return ""
@@ -77,7 +77,7 @@ class NoticeSettling:
         return f"{ACTION}.{action}"
 
     def failed_in(self, culprit: str = "", fitting: int = 0) -> None:
-        """A training failed in a layer, or for want of memory."""
+        """Remember the layer a training failed in, or the batch size that would fit."""
         self.culprit, self.fitting = culprit, fitting
 
     def _action_done(self, action_id: str) -> None:
@@ -102,5 +102,5 @@ class NoticeSettling:
             self._notices.settle(DATA)
 
     def _training_started(self, _trainer: Trainer) -> None:
-        # Weights of the training before that were written nowhere are gone now.
+        # Unsaved weights of the training before are lost now.
         self._notices.settle(TRAINING, WEIGHTS)

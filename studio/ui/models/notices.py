@@ -29,10 +29,10 @@ class Notice:
         action: a word for a button and what it does; None once it no longer applies.
         about: what it is about, so that it can be settled; parts are joined by dots, the widest
             first, as in ``document.save``.
-        in_log: the log has it already, with more than is said here.
+        in_log: the log has it already, with more details.
         when: seconds since the epoch; of the last time, where it was said more than once.
         times: how often it was said before it was seen.
-        seen: the user has had it before the eyes, or need not any more.
+        seen: the user has seen it, or it is settled.
     """
 
     text: str
@@ -75,7 +75,7 @@ class Notices:
         about: str = "",
         in_log: bool = False,
     ) -> Notice:
-        """Tell the user something; what was said already and not yet seen is counted."""
+        """Tell the user something; a repetition of an unseen notice raises its count."""
         notice = Notice(text, severity, details, action, about, in_log)
         before = next((n for n in self._kept if not n.seen and n.says_the_same(notice)), None)
         if before is not None:
@@ -114,7 +114,7 @@ class Notices:
         self.changed.emit()
 
     def settle(self, *about: str) -> None:
-        """What these are about is over: nobody need see them, and their actions apply no more."""
+        """Mark notices about these as seen, and drop their actions: their causes are gone."""
         found = [
             notice
             for notice in self._kept

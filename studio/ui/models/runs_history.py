@@ -34,7 +34,7 @@ def history_of(marks: Sequence[Mark], *, is_training: bool = False) -> tuple[str
     if in_one_go:
         return ()
     lines = []
-    # Runs recorded before ends were marked have none: a lost end is told where ends are known.
+    # Older runs record no ends; only where there are some does a missing one mean an interruption.
     knows_ends = any(mark.kind in ENDINGS for mark in marks)
     under_way = False
     for mark in marks:

@@ -419,7 +419,10 @@ class Studio:
     def _show_culprit(self, step: FailedStep | None, item: ProblemItem) -> None:
         """Lead to the layer a training failed in, and to the tensor where one was kept."""
         if step is not self.culprit.kept or (step is None and item not in self.problems.items):
-            self.notify("Another training or project came since: that step is gone", "warning")
+            self.notify(
+                "Another training or project has been opened: that step is no longer kept",
+                "warning",
+            )
         elif step is not None and step is not self.culprit.shown:
             text = "The network was changed since that training: undo the changes to see the step"
             self.notify(text, "warning")

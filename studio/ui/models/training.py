@@ -490,7 +490,7 @@ def _difference(
         found = graph_difference(trained.graph, document.project().graph)
         found = replace(found, replaced=tuple(sorted(replaced)))
     except StudioError:
-        return None, f"{whose}: it has problems now"
+        return None, f"{whose}: the one on the canvas has problems"
     return found, "" if found.is_empty else f"{whose}: {found.text}"
 
 
@@ -502,7 +502,7 @@ def _check_rate(rate: float) -> None:
 
 
 def _nothing(_: None) -> None:
-    """Nobody has to be told."""
+    """There is nothing to report."""
 
 
 def _log_sentence(text: str, is_warning: bool) -> None:

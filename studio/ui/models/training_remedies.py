@@ -63,7 +63,9 @@ class Remedies:
     ) -> bool:
         """Edit the document the action was offered for; whether that could be done."""
         if document is not self._document():
-            self._notices.add("That was about another project, which is not open now", "warning")
+            self._notices.add(
+                "This was offered for another project, which is not open now", "warning"
+            )
             return False
         try:
             document.apply(text, edit(document.state))

@@ -118,7 +118,7 @@ class TrainingSession:
                 with interrupted_by(check):
                     self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
             except StudioError:
-                # Why a training that was left could not be prepared is of no use any more.
+                # The failure of a training that was left is not reported.
                 if not self._abandoned:
                     raise
             finally:

@@ -298,8 +298,8 @@ class Documents:
             self._window,
             f"May {document.title} read data outside its folder?",
             f"It names:\n\n{named}\n\n"
-            "If the project is not yours, it could be after private files. Your consent is "
-            "remembered for this folder; you can also give it later, in the Data pane.",
+            "A project from someone else could use this to read private files. If you agree, this "
+            "is remembered for the project's folder; you can also agree later, in the Data pane.",
             answers,
             answered,
         )

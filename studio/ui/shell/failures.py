@@ -78,5 +78,5 @@ class Guard:
         if kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg):
             _LOG.error("Qt: %s", message)
         elif kind is QtMsgType.QtWarningMsg:
-            # It speaks to whoever writes the window, not to whoever works with it.
+            # For developers: users can do nothing about it.
             _LOG.debug("Qt: %s", message)

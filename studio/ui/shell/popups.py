@@ -160,7 +160,7 @@ class NoticesPopup(Popup):
         log.setToolTip("Show the whole log")
         log.clicked.connect(self._show_log)
         self._head.addWidget(log)
-        # What is said while it is open is seen there; an action that no longer applies goes.
+        # Notices that come while it is open count as seen; actions that no longer apply go.
         binding.connect(self, studio.notices.changed, self._refresh)
         self._shown: list[tuple[Notice, int, bool]] = []
         self._is_over = False
@@ -168,7 +168,7 @@ class NoticesPopup(Popup):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        # It is deleted a moment later; what is said until then was seen by nobody.
+        # It is deleted a moment later; notices of that moment are not seen.
         self._is_over = True
 
     def _refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""What is typed counts before an action that uses it, and what was refused is told then."""
+"""Commits what is being typed into a form before an action that uses it, and reports refusals."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from studio.ui.models.studio import Studio
 
 _TRAINING = ("train.start", "train.step_batch", "train.step_epoch")
 _USERS = (*_TRAINING, "file.save", "file.save_as", "profiler.dry_run")
-"""Actions that use what stands in the forms."""
+"""Actions that use the values of the forms."""
 
 
 class TypedFirst:
-    """Ends what is being typed before such an action; the registry keeps it.
+    """Commits the field with the caret before such an action.
 
-    A key such as F5 leaves the caret in the field: its text would count only when the field is
-    left.
+    A key such as F5 leaves the caret in the field, whose text would count only when it is left.
 
     Args:
         studio: the models.
@@ -44,7 +43,7 @@ class TypedFirst:
         return list(self._window.findChildren(FormRow))
 
     def _end_typing(self) -> str:
-        """Have a field take what is typed; what to say where that is no number."""
+        """Commit the field being typed into; says why where its text is not a number."""
         field = QApplication.focusWidget()
         if not isinstance(field, ScrubField | RevertingLine) or not field.isModified():
             return ""
@@ -52,4 +51,4 @@ class TypedFirst:
         field.editingFinished.emit()
         if not is_wrong:
             return ""
-        return f"{field.accessibleName()} stays {field.text()}: {typed[:40]!r} is no number"
+        return f"{field.accessibleName()} stays {field.text()}: {typed[:40]!r} is not a number"

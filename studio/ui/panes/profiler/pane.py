@@ -469,7 +469,7 @@ def _doubt(peaks: Peaks | None) -> str:
     """The tip of a device whose peaks may be wrong."""
     if peaks is None or not peaks.doubt:
         return ""
-    return f"Its peaks are in doubt: {peaks.doubt}.\n*Measure the device's peaks* measures again."
+    return f"Its peaks are in doubt: {peaks.doubt}.\n“Measure the device's peaks” measures again."
 
 
 def _origin(profiling: ProfilingModel, training: TrainingModel, origin: str) -> str:
