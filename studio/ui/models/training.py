@@ -485,7 +485,7 @@ def _difference(
     """What differs between what was trained and the document, and the same as a sentence."""
     whose = "weights belong to an older graph"
     if is_busy:
-        whose = "what trains is another graph than on the canvas"
+        whose = "the graph being trained is not the one on the canvas"
     try:
         found = graph_difference(trained.graph, document.project().graph)
         found = replace(found, replaced=tuple(sorted(replaced)))
