@@ -77,6 +77,12 @@ def test_every_module_begins_with_a_sentence() -> None:
     assert wrong == []
 
 
+def test_the_changelog_file_names_each_kind_of_change_once_a_release() -> None:
+    for release in (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## ")[1:]:
+        kinds = re.findall(r"^### (.+)$", release, re.MULTILINE)
+        assert sorted(kinds) == sorted(set(kinds)), release.partition("\n")[0]
+
+
 def test_nothing_is_left_open() -> None:
     found = []
     for path in files(*TEXT, below=("studio", "tests", "benchmarks", "docs", "projects")):

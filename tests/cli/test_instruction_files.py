@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from studio.cli.app import main
+from studio.engine.runtime import free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,21 @@ def test_dimensions_of_one_do_not_matter(
         found.append(glassbox("exec", gbi, "--input", "x.npy", "--json", *CPU).json)
     assert found[0] == found[1]
     assert found[0]["shape"] == [12, 10]
+
+
+def test_a_tiny_program_that_needs_more_memory_than_there_is_is_refused(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(free_memory, "free_memory", lambda: 512 << 20)
+    (here / "big.gbasm").write_text(
+        '.glassbox 1\n.program "big" infer\n.tensor 0x1 "x" float32 [N,1] input\n'
+        '.tensor 0x2 "y" float32 [N,67108864] activation\n.input 0x1\n.output 0x2\n'
+        ".section forward\nFILL 0x2 1\n.end\n"
+    )
+    np.save("x.npy", np.zeros((1, 1), np.float32))
+    words = ("big.gbasm", "--input", "x.npy", "--output", "y.npy", *CPU)
+    told = glassbox("exec", *words, code=2).err
+    assert "running 'big' on 1 row needs" in " ".join(told.split())
 
 
 def test_double_precision_is_taken_as_single(

@@ -104,7 +104,8 @@ class Inference:
             if most >= _WORTH_A_PLAN:
                 needed += plan_memory(program, batch, 0, self._backend.target).total_bytes
                 needed += sum(_bytes_of(tensor, batch) for tensor in kept)
-        require_memory(needed, f"running {quoted(program.name)} on {count} rows")
+        rows = f"{count} row{'' if count == 1 else 's'}"
+        require_memory(needed, f"running {quoted(program.name)} on {rows}")
 
     def _run_batch(
         self, tensors: list[Tensor], inputs: list[Array], start: int, rows: int, batch: int
