@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from studio.engine.core.tensor import Role
 from studio.engine.train.checkpoint import Checkpoint, Position
+from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.network import check_fit
 from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
@@ -17,18 +20,24 @@ IMPORT_FORMATS: tuple[str, ...] = (".safetensors", ".npz")
 """Endings of files that can be read."""
 
 
-def import_weights(source: Path | str, project_path: Path | str) -> RunFolder:
+def import_weights(
+    source: Path | str,
+    project_path: Path | str,
+    dataset: Callable[[DataSettings, Path], Dataset] = DataSettings.open,
+) -> RunFolder:
     """Record the weights of a file as a finished run of a project.
 
     Args:
         source: weights in Keras' layout and names, or a checkpoint.
         project_path: the project, whose network they must fit.
+        dataset: opens the project's data, from its settings and the project's folder.
 
     Raises:
         StudioError: file or project is damaged, or they do not fit one another.
     """
     project = Project.load(project_path)
-    task = Task.of_project(project)
+    data = project.data
+    task = Task.of_project(project, None if data is None else dataset(data, project.folder))
     weights = load_weights(source, project.graph)
     tensors = Programs(task).lowered("infer").of_role(Role.PARAM, Role.STATE)
     check_fit(tensors, weights, str(source))

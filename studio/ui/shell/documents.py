@@ -218,12 +218,14 @@ class Documents:
             )
             return
 
+        opened = self._studio.data.cache.open
+
         def done(run: RunFolder) -> None:
             of = "" if self._studio.document is document else f" of {document.title}"
             self._studio.notify(f"The weights of {source.name} are now run {run.name}{of}", "ok")
 
         self._studio.tasks.start(
-            f"Import {source.name}", lambda _: import_weights(source, project), done,
+            f"Import {source.name}", lambda _: import_weights(source, project, opened), done,
             if_left="answer",
         )  # fmt: skip
 

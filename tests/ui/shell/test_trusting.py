@@ -169,3 +169,15 @@ def test_a_training_of_it_reads_nothing_either(
     training.start()
     qtbot.waitUntil(lambda: training.state in ("idle", "failed"), timeout=SECONDS)
     assert opened_sets == []
+
+
+def test_weights_brought_into_it_read_nothing_either(
+    qtbot: QtBot, window: MainWindow, foreign: Path, opened_sets: list[object]
+) -> None:
+    window.documents.open_path(foreign)
+    answer(qtbot, window, "leave")
+    window.documents.import_path(foreign.parent / "weights.npz")
+    qtbot.waitUntil(idle(window), timeout=SECONDS)
+    assert opened_sets == []
+    told = [notice.text for notice in window.studio.notices.all if notice.severity == "error"]
+    assert any("which is read only when you agree" in text for text in told), told
