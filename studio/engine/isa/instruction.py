@@ -220,7 +220,16 @@ class Instruction:
         """Bytes read plus bytes written, each storage once per direction."""
         effects = self.effects()
         touched = [*effects.reads, *effects.writes]
-        return sum(of(r).numel * of(r).dtype.itemsize for r in touched)
+        return sum(self.moved(r, of) * of(r).dtype.itemsize for r in touched)
+
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Elements of a storage that a run reads or writes; all, where a class says nothing else.
+
+        Args:
+            ref: a storage it touches.
+            of: types with the symbols bound.
+        """
+        return of(ref).numel
 
     @classmethod
     def of_twin(cls, twin: Twin) -> Instruction:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import Instruction, Twin, TypeOf
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 
@@ -68,8 +68,13 @@ class Entry:
         for refs in (self.reads(), self.writes()):
             kept = {program.storage(r): r for r in refs if r.grad or not _register(program, r)}
             kept = {s: r for s, r in kept.items() if s not in inner}
-            total += sum(of(r).numel * of(r).dtype.itemsize for r in kept.values())
+            total += sum(self._moved(r, of) * of(r).dtype.itemsize for r in kept.values())
         return total
+
+    def _moved(self, ref: Ref, of: TypeOf) -> int:
+        """Elements of a storage that the part which takes most of it reads or writes."""
+        touching = [p for p in self.parts if ref in p.effects().reads | p.effects().writes]
+        return max(part.moved(ref, of) for part in touching)
 
 
 def entries(program: Program) -> tuple[Entry, ...]:

@@ -7,11 +7,13 @@ import pytest
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import BATCH, Role
+from studio.engine.core.tensor import BATCH, ROWS, Role
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.activation import Relu
+from studio.engine.isa.ops.data import STEP_WORDS, GatherBatch
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries, unfused
@@ -39,6 +41,18 @@ def test_a_group_reads_what_came_from_outside_only() -> None:
     assert names == {"x", "side", "w", "b"}
     moved = 4 * 2 * (6 * 5 * 2 + 6 * 5 * 3) + 4 * (3 * 3 * 2 * 3 + 3)
     assert entry.traffic(program, 2, 0) == moved + 2 * 4 * 2 * 6 * 5 * 3
+
+
+@pytest.mark.parametrize("rows", [40, 60_000])
+def test_of_a_data_set_only_the_batch_is_moved(rows: int) -> None:
+    b = ProgramBuilder("gathering", "train")
+    x = b.tensor("data/x", (ROWS, 3, 3, 1), DType.uint8, Role.DATA)
+    order = b.tensor("train/order", (ROWS,), DType.int32, Role.DATA)
+    step = b.tensor("train/step", (STEP_WORDS,), DType.int32, Role.STEP)
+    (batch,) = b.emit("data", GatherBatch, data=x, order=order, step=step)
+    program = b.finish((), (batch,))
+    (gather,) = entries(program)
+    assert gather.traffic(program, 8, rows) == 2 * 8 * 9 + 4 * 8 + 4 * STEP_WORDS
 
 
 @pytest.mark.parametrize("lines", [[Fuse()], [End()], [Fuse(), Fuse(), End()]])

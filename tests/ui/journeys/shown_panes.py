@@ -196,6 +196,13 @@ def look_at_listing(journey: Journey, program: dict[str, Any]) -> None:
 
     batch = COUNT.batch
     place = "listing"
+    # Of the data set only the rows of the batch are read, by their numbers and the step's words.
+    words = 4 * batch + 4 * 8
+    gather, shift = row_of("GATHER_BATCH 0x1b")["Bytes"], row_of("AUGMENT_SHIFT")["Bytes"]
+    seen.number(place, "gather moves", gather, 2 * 64 * batch + words, digits=3)
+    seen.number(place, "shift moves", shift, 2 * COUNT.tensor(8, 8) + words, digits=3)
+    recorded = 2 * 4 + 2 * 2 * 4 + 4 * 8
+    seen.number(place, "record moves", row_of("RECORD")["Bytes"], recorded, digits=3)
     seen.number(place, "normalise operations", row_of("NORMALIZE")["FLOPs"], 2 * 64 * batch)
     conv1, conv2 = (row_of(f"CONV2D 0x{n}")["FLOPs"] for n in (1, 5))
     seen.number(place, "conv1 operations", conv1, COUNT.conv1, digits=3)

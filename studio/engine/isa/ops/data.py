@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
-from studio.engine.core.tensor import BATCH, TensorType
+from studio.engine.core.tensor import BATCH, Ref, TensorType
 from studio.engine.isa.families import broadcast_shapes
 from studio.engine.isa.fields import reads, reads_many, updates, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
@@ -58,6 +58,13 @@ class GatherBatch(DataMove, code=320, mnemonic="GATHER_BATCH"):
             raise ShapeError("a data set needs rows", who=self.mnemonic)
         return (TensorType((BATCH, *data.shape[1:]), data.dtype),)
 
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Of the data set and its order what belongs to the batch."""
+        y = of(self.y)
+        if ref == self.order:
+            return y.shape[0]
+        return y.numel if ref == self.data else super().moved(ref, of)
+
 
 class TakeRows(DataMove, code=321, mnemonic="TAKE"):
     """Look rows up in a table.
@@ -74,6 +81,10 @@ class TakeRows(DataMove, code=321, mnemonic="TAKE"):
         """The shape of i followed by that of a row."""
         table = of(self.table)
         return (TensorType((*of(self.i).shape, *table.shape[1:]), table.dtype),)
+
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Of the table the rows looked up."""
+        return of(self.y).numel if ref == self.table else super().moved(ref, of)
 
 
 class Normalize(Instruction, code=322, mnemonic="NORMALIZE", category="data"):
@@ -113,6 +124,10 @@ class Record(DataMove, code=323, mnemonic="RECORD", category="metric"):
     ring = updates("Metrics ring [R,k].")
     step = reads("Step block.", differentiable=False)
 
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Of the ring one entry."""
+        return of(ref).shape[1] if ref == self.ring else super().moved(ref, of)
+
 
 class Advance(DataMove, code=324, mnemonic="ADVANCE"):
     """Move the step block on by one step.
@@ -123,3 +138,7 @@ class Advance(DataMove, code=324, mnemonic="ADVANCE"):
     synopsis = "{step} += 1 step of {x}"
     x = reads("A tensor of the batch; only its length counts.", differentiable=False)
     step = updates("Step block.")
+
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Nothing of the batch."""
+        return 0 if ref == self.x else super().moved(ref, of)

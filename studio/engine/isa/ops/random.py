@@ -80,6 +80,10 @@ class Augment(Instruction, category="augmentation"):
         require_rank(self.mnemonic, "x", x, 4)
         return (x,)
 
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Of the order the numbers of the batch."""
+        return of(self.x).shape[0] if ref == self.order else super().moved(ref, of)
+
 
 class AugmentFlip(Augment, code=331, mnemonic="AUGMENT_FLIP"):
     """Mirror pictures at random.

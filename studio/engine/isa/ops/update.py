@@ -38,6 +38,10 @@ class Update(Instruction, category="update"):
         """Four operations per parameter and operand."""
         return 4 * of(self.w).numel * (len(self.operands) - 2)
 
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """Of the rates one."""
+        return 1 if ref == self.rates else super().moved(ref, of)
+
 
 class UpdateSGD(Update, code=350, mnemonic="UPDATE_SGD"):
     """Gradient descent.
