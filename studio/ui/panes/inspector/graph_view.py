@@ -57,6 +57,11 @@ class GraphView(QWidget):
             column.addWidget(widget)
         column.addWidget(Section("Notes", self.notes, parent=self))
 
+    def forgive(self) -> None:
+        """Say no more what was refused."""
+        self._refusal.hide()
+        self.settings.forgive()
+
     def refresh(self, class_names: tuple[str, ...]) -> None:
         """Show the project as it is now."""
         state = self._inspector.document.state

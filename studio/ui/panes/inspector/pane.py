@@ -81,6 +81,7 @@ class InspectorPane(PaneFrame):
         document.report_changed.connect(self._refresh_later.hear)
 
     def _replace(self, document: Document) -> None:
+        self.graph_view.forgive()
         self._follow(document)
         self.inspector.show(())
         self.refresh()

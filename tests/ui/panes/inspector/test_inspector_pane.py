@@ -86,6 +86,18 @@ def test_a_typed_number_is_one_step(studio: Studio, pane: InspectorPane, qtbot: 
     qtbot.waitUntil(lambda: child(pane, NumberField, "field_filters").text() == "16")
 
 
+def test_what_was_refused_in_one_project_is_not_said_of_the_next(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    type_into(qtbot, child(pane, NumberField, "field_batch_size"), "99999999999")
+    assert "99999999999" in child(pane, QLabel, "refusal_batch_size").text()
+    studio.new()
+    field = child(pane, NumberField, "field_batch_size")
+    qtbot.waitUntil(lambda: field.text() == "32", timeout=60_000)
+    refusals = pane.findChildren(QLabel, "refusal_batch_size")
+    assert all(refusal.isHidden() for refusal in refusals)
+
+
 def test_dragging_a_number_is_one_step_and_esc_takes_it_back(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
