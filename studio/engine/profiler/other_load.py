@@ -21,15 +21,16 @@ class OtherLoad:
         """Cores that others used on average."""
         passed = time.perf_counter() - self._begun
         others = (_all_busy() - self._all) - (_own_busy() - self._own)
-        return max(0.0, others / passed) if passed and _STAT.exists() else 0.0
+        return max(0.0, others / passed) if passed and self._all else 0.0
 
 
 def _all_busy() -> float:
-    if not _STAT.exists():
+    try:
+        ticks = [int(each) for each in _STAT.read_text().splitlines()[0].split()[1:9]]
+        # user, nice, system, idle, iowait, irq, softirq, steal: all but idle and waiting for disks.
+        return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
         return 0.0
-    ticks = [int(each) for each in _STAT.read_text().splitlines()[0].split()[1:9]]
-    # user, nice, system, idle, iowait, irq, softirq, steal: all but idle and waiting for disks.
-    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
 def _own_busy() -> float:

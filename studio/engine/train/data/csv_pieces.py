@@ -105,7 +105,8 @@ def arrow() -> ModuleType | None:
     try:
         import_module("pyarrow.csv")
         return import_module("pyarrow")
-    except ImportError:
+    except (ImportError, AttributeError, ValueError, OSError):
+        # A broken installation must not keep tables from being read.
         return None
 
 
