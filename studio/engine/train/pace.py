@@ -63,6 +63,7 @@ class Pace:
         self._wall = _Rate()
         self._steps = _Rate()
         self._ends: deque[float] = deque(maxlen=_ENDS)
+        self._ends_done = 0
         self._ends_seconds = 0.0
         self._end_began: float | None = None
 
@@ -80,10 +81,15 @@ class Pace:
 
     def begin_steps(self, seconds: float) -> None:
         """The end of an epoch is over, if there was one; steps begin."""
-        if self._end_began is not None:
-            self._ends.append(seconds - self._end_began)
-            self._ends_seconds += self._ends[-1]
-            self._end_began = None
+        if self._end_began is None:
+            return
+        if self._ends_done == 1:
+            # The first end compiles the validation program; those to come do not.
+            self._ends.clear()
+        self._ends_done += 1
+        self._ends.append(seconds - self._end_began)
+        self._ends_seconds += self._ends[-1]
+        self._end_began = None
 
     @property
     def rows_per_second(self) -> float | None:

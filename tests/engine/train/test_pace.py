@@ -247,3 +247,18 @@ def test_before_the_first_epoch_is_over_a_step_counts_whole(cpu: Backend) -> Non
     progress = Progress(0, 3, 5, 10, 5, rows=320, rows_per_second=640.0)
     assert progress.step_seconds == pytest.approx(0.05)
     assert Progress(0, 3, 5, 10, 5, rows=320).step_seconds is None
+
+
+def test_the_first_end_of_an_epoch_compiles_and_is_not_expected_again() -> None:
+    pace, now, rows = Pace(), 0.0, 0
+    pace.note(now, 1)
+    for end in (2.0, 0.1, 0.1):
+        pace.begin_steps(now)
+        for _ in range(10):
+            now, rows = now + 0.1, rows + 100
+            pace.note(now, rows + 1)
+        pace.end_steps(now, rows + 1)
+        now += end
+    pace.begin_steps(now)
+    left = pace.seconds_left(1000, 1)
+    assert left == pytest.approx(1.0 + 0.1, rel=0.05)
