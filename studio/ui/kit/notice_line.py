@@ -83,6 +83,9 @@ class NoticeLine(QWidget):
         self._sign = QLabel(self)
         self._text = ElidedLabel(self)
         self._text.setObjectName("notice_text")
+        self._times = QLabel(self)
+        self._times.setObjectName("notice_times")
+        self._times.setProperty("role", "soft")
         self._details = ElidedLabel(self)
         self._details.setObjectName("notice_details")
         self._details.setProperty("role", "soft")
@@ -101,7 +104,14 @@ class NoticeLine(QWidget):
         lines.setContentsMargins(0, 0, 0, 0)
         lines.setSpacing(0)
         lines.addStretch(1)
-        lines.addWidget(self._text)
+        first = QHBoxLayout()
+        first.setContentsMargins(0, 0, 0, 0)
+        first.setSpacing(6)
+        first.addWidget(self._text)
+        # Beside the sentence, so that a long one does not cut it off.
+        first.addWidget(self._times)
+        first.addStretch(1)
+        lines.addLayout(first)
         lines.addWidget(self._details)
         lines.addStretch(1)
         row = QHBoxLayout(self)
@@ -177,8 +187,10 @@ class NoticeLine(QWidget):
         self.shown_or_hidden.emit()
 
     def _fill(self, notice: Notice) -> None:
-        often = f" ({notice.times} times)" if notice.times > 1 else ""
-        self._text.set_text(f"{notice.text}{often}")
+        often = f"({notice.times} times)" if notice.times > 1 else ""
+        self._text.set_text(notice.text)
+        self._times.setText(often)
+        self._times.setVisible(bool(often))
         details = " · ".join(" ".join(line.split()) for line in notice.details.splitlines())
         self._details.set_text(details)
         self._details.setToolTip(notice.details)
@@ -193,7 +205,7 @@ class NoticeLine(QWidget):
         self._more.setToolTip(f"{errors}: show the list")
         self._more.setAccessibleName(errors)
         self.setAccessibleName(
-            ". ".join(part for part in (f"{notice.text}{often}", details) if part)
+            ". ".join(part for part in (f"{notice.text} {often}".strip(), details) if part)
         )
         self._recolour()
         self.updateGeometry()

@@ -50,6 +50,11 @@ def said(line: NoticeLine) -> str:
     return label.whole if line.isVisible() else ""
 
 
+def times(line: NoticeLine) -> str:
+    label = line.findChild(QLabel, "notice_times")
+    return label.text() if label.isVisible() else ""
+
+
 def more(line: NoticeLine) -> str:
     button = line.findChild(QToolButton, "notice_more")
     return button.text() if button.isVisible() else ""
@@ -99,7 +104,16 @@ def test_identical_notices_are_one_with_a_count(
     assert [(each.text, each.times) for each in notices.all] == [
         ("another", 1), ("The disk is full", 4),
     ]  # fmt: skip
-    assert said(line) == "The disk is full (4 times)"
+    assert (said(line), times(line)) == ("The disk is full", "(4 times)")
+    long = "A long sentence about what is wrong with the disk. " * 10
+    for _ in range(2):
+        notices.add(long, "error")
+    text, count = line.findChild(QLabel, "notice_text"), line.findChild(QLabel, "notice_times")
+    qtbot.waitUntil(lambda: text.text().endswith("…"), timeout=LONG_MS)
+    assert times(line) == "(2 times)"
+    assert count.width() >= count.sizeHint().width()
+    assert "(2 times)" in line.accessibleName()
+    notices.see(notices.all[-1])
     assert more(line) == "+1"
     assert notices.unseen == 2
     notices.see()

@@ -66,7 +66,8 @@ def controls(window: MainWindow) -> dict[QWidget, QRect]:
 def said(window: MainWindow) -> str:
     line = window.notice_line
     label = line.findChild(QLabel, "notice_text")
-    return label.whole if line.isVisible() else ""
+    times = line.findChild(QLabel, "notice_times")
+    return f"{label.whole} {times.text()}".strip() if line.isVisible() else ""
 
 
 def act(qtbot: QtBot, window: MainWindow) -> None:
