@@ -349,7 +349,7 @@ def test_the_layer_at_fault_is_marked_until_the_network_or_the_training_is_anoth
     assert studio.culprit.kept is None
     assert studio.culprit.report is studio.document.report
     show()
-    assert "that step is gone" in studio.notices.all[-1].text
+    assert "that step is no longer kept" in studio.notices.all[-1].text
     studio.training.stop()
     bench.until(lambda: not studio.training.is_busy)
 
@@ -364,5 +364,5 @@ def test_another_project_knows_nothing_of_the_step_that_broke(bench: Bench, tmp_
     assert studio.live.resting is not None
     assert studio.live.resting.label == "initial weights"
     show()
-    assert "that step is gone" in studio.notices.all[-1].text
+    assert "that step is no longer kept" in studio.notices.all[-1].text
     assert studio.bus.selection.primary is None

@@ -31,6 +31,8 @@ def text(window: MainWindow, name: str) -> str:
 
 @pytest.fixture
 def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
+    # The same on every machine: a GPU has kernels of its own.
+    opened.studio.preferences.set("backend", "cpu")
     qtbot.waitUntil(lambda: text(opened, "compile").startswith("Compiled"), timeout=20_000)
     return opened
 
