@@ -1,7 +1,8 @@
 """Pieces of a table to columns, quickly, where that gives what reading row by row gives.
 
-A piece is whole lines. Where its quotes only surround cells they are taken off, and cells are what
-stands between delimiters and line ends; PyArrow then reads the columns where it is installed, else
+A piece is whole lines. Where its quotes only surround cells they are taken off, with another
+character in place of delimiters inside, and cells are what stands between delimiters and line ends;
+PyArrow then reads the columns where it is installed, else
 Python's own ``float``. Other pieces go through Python's reader of CSV. Where this gives None,
 because something in the piece is wrong or unusual, the caller reads it row by row.
 """
@@ -31,6 +32,8 @@ _LONGEST_CELL = 1 << 17
 """Bytes; Python's reader refuses cells that are longer."""
 _NEWLINE = b"\n"
 _MARK = b"\xef\xbb\xbf"
+_STAND_IN = "\x01"
+"""Stands for a delimiter inside quotes until the cells are cut; no blank, and in no usual table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,21 @@ def read_piece(
         found = _by_python(content, table.delimiter, wanted, rows)
     if found is None:
         return None
+    features, labels = found
+    if _STAND_IN.encode() in content:
+        labels = [_restored(cells, table.delimiter) for cells in labels]
     first = text.number + 1
     text.take(raw, lines)
-    if isinstance(rows, range):
-        return Piece(*found, range(first, first + len(rows)))
-    return Piece(*found, rows + first)
+    numbers = range(first, first + len(rows)) if isinstance(rows, range) else rows + first
+    return Piece(features, labels, numbers)
+
+
+def _restored(cells: Cells, delimiter: str) -> Cells:
+    """Cells with the delimiters that stood inside quotes."""
+    if not isinstance(cells, list):
+        return cells
+    # A tab is a blank as well as a delimiter.
+    return [cell.replace(_STAND_IN, delimiter).strip() for cell in cells]
 
 
 @lru_cache(maxsize=1)
@@ -111,20 +124,33 @@ def arrow() -> ModuleType | None:
 
 
 def _unquoted(content: bytes, delimiter: str) -> bytes | None:
-    """The content without its quotes; None unless each surrounds a cell that needs none."""
+    """The content without its quotes; None unless each surrounds a cell of one line.
+
+    Delimiters inside quotes become `_STAND_IN`.
+    """
+    if _STAND_IN.encode() in content:
+        return None
     found = np.frombuffer(content, np.uint8)
     is_quote = found == ord('"')
     quotes = np.flatnonzero(is_quote)
     if len(quotes) % 2:
         return None
-    is_edge = (found == ord(delimiter)) | (found == ord("\n")) | (found == ord("\r"))
+    is_cut = found == ord(delimiter)
+    is_end = (found == ord("\n")) | (found == ord("\r"))
+    is_edge = is_cut | is_end
     opening, closing = quotes[::2], quotes[1::2]
     # Both ends of the content are edges, too.
     begins = is_edge[opening - 1] | (opening == 0)
     ends = is_edge[np.minimum(closing + 1, len(found) - 1)] | (closing == len(found) - 1)
-    before = np.cumsum(is_edge, dtype=np.int32)
-    if not (begins & ends & (before[opening] == before[closing])).all():
+    if not (begins & ends).all():
         return None
+    # Whether a quote is open: their number is odd, also where it has run over.
+    is_inside = (np.cumsum(is_quote, dtype=np.uint8) & 1).view(np.bool_)
+    if (is_inside & is_end).any():
+        return None
+    hidden = is_inside & is_cut
+    if hidden.any():
+        found = np.where(hidden, np.uint8(ord(_STAND_IN)), found)
     return bytes(found[~is_quote].tobytes())
 
 
@@ -135,6 +161,8 @@ def _plain(raw: bytes, table: Table) -> tuple[bytes, int, Lines | range] | None:
     """
     content = raw
     if b"\0" in content:
+        return None
+    if b'"' not in content and _STAND_IN.encode() in content:
         return None
     if b'"' in content:
         unquoted = _unquoted(content, table.delimiter)

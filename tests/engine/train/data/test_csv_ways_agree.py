@@ -25,8 +25,9 @@ NUMBERS = ("1", "2", "0", "255", "-1", "0.5", "1e3", "1.25e-3", " 3 ", "\t4", "+
            "-0.0", "1", "2", "0", "3")  # fmt: skip
 ODD = ("", "nan", "inf", "1e39", "1e400", "x", "1_0", "\u0663", "\xa01", "\x1c1", "1,5", "?", "-",
        "3.4028235677973366e38", "abc def", "\ufeff1", "\u00e9", "0x1", "1e-400", "\u2028", "  ",
-       "1e", "True", "9" * 60, "a\0b")  # fmt: skip
-TEXTS = ("a", "b", "cat", " a", "b ", "\u00e9", "0", "1", "1.0", "2", "x;y", "x|y", "kind_1")
+       "1e", "True", "9" * 60, "a\0b", "a\x01b")  # fmt: skip
+TEXTS = ("a", "b", "cat", " a", "b ", "\u00e9", "0", "1", "1.0", "2", "x;y", "x|y", "kind_1",
+         '"a, b"', '",;"', '" x|\ty "')  # fmt: skip
 QUOTED = ('"{}"', '"{}"', ' "{}"', '"{}" ', '""{}""', '"{}', '"{}","{}"', '"a""{}"', '"{},1"',
           '"{}\n2"', '"{}\r\n"', '"\n{}"', '"{}"x', 'x"{}"')  # fmt: skip
 
@@ -129,6 +130,7 @@ def test_pyarrow_is_here_to_be_compared() -> None:
 )
 @given(seed=st.integers(0, 2**32), piece=st.sampled_from([1 << 20, 64, 200]))
 @example(seed=10, piece=64)
+@example(seed=1007030, piece=200)
 def test_all_ways_agree_on_weird_tables(tmp_path: Path, seed: int, piece: int) -> None:
     content, options, caps = table_of(seed)
     path = tmp_path / "table.csv"
