@@ -401,7 +401,8 @@ def test_each_worker_keeps_to_one_thread(start: ModuleType) -> None:
 def test_on_hardware_a_virtual_display_is_drawn_by_the_card(
     start: ModuleType, monkeypatch: pytest.MonkeyPatch, hardware: bool, driver: bool
 ) -> None:
-    monkeypatch.delenv("__GLX_VENDOR_LIBRARY_NAME", raising=False)
+    for name in ("__GLX_VENDOR_LIBRARY_NAME", "LIBGL_ALWAYS_SOFTWARE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(start, "loads", lambda library: driver and "GLX_nvidia" in library)
     environment = start.test_environment(":7", hardware=hardware)
     named = environment.get("__GLX_VENDOR_LIBRARY_NAME")

@@ -354,7 +354,8 @@ def test_a_run_that_goes_on_with_its_own_graph_says_so_wherever_it_is_shown(
 ) -> None:
     document, training = compiled.studio.document, compiled.studio.training
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
-    compiled.studio.preferences.set("backend", "cpu")
+    # Where there is little room the toolbar leaves the words to its tip.
+    compiled.resize(2400, 1000)
     compiled.docks.show("plots")
     qtbot.waitUntil(lambda: compiled.findChild(PlotsPane) is not None, timeout=60_000)
     above, plots = compiled.findChild(ProgressView), compiled.findChild(PlotsPane)
