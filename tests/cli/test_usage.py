@@ -86,7 +86,10 @@ def test_project_alone_is_for_the_window(refused: Callable[..., str]) -> None:
         (["evaluate", "iris", "--backend", "cuda"], "expected one of auto, gl, cpu, got 'cuda'"),
         (["compile", "iris", "-O", "7"], "-O"),
         (["compile", "iris", "--mode", "x"], "--mode out of train, evaluate, infer, got 'x'"),
-        (["compile", "iris", "--target", "x"], "--target out of cpu, gl, got 'x'"),
+        (
+            ["compile", "iris", "--target", "x"],
+            "out of cpu, gl-hardware, gl-software, gl, got",
+        ),
         (["compile", "iris", "-o", "a.txt"], "expected .gbasm or .gbi, got 'a.txt'"),
         (["profile", "iris", "--steps", "0"], "--steps"),
         (["export", "iris", "--format", "gbi"], "Missing option '-o'"),

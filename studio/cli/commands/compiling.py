@@ -13,7 +13,7 @@ from studio.cli import console
 from studio.cli.options import JsonOption, ProjectArgument, open_project
 from studio.engine.compiler.pipeline import diff_programs
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
-from studio.engine.compiler.target import CPU, GL, Target
+from studio.engine.compiler.target import GL, TARGETS, Target
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Tensor, shape_text
@@ -27,7 +27,7 @@ from studio.engine.train.task import Task
 Stage = tuple[str, Program, Program]
 
 _MODES = ("train", "evaluate", "infer")
-_TARGETS = {"cpu": CPU, "gl": GL}
+_TARGETS = {**TARGETS, "gl": GL}
 
 
 def compile_project(
@@ -37,7 +37,12 @@ def compile_project(
     ] = "train",
     level: Annotated[int, typer.Option("-O", help="Optimisation: 0, 1 or 2.", min=0, max=2)] = 2,
     target: Annotated[
-        str, typer.Option("--target", help="Device the passes plan for.", metavar="cpu|gl")
+        str,
+        typer.Option(
+            "--target",
+            help="Device the passes plan for; gl is gl-hardware.",
+            metavar="cpu|gl-hardware|gl-software",
+        ),
     ] = "cpu",
     passes: Annotated[
         bool, typer.Option("--passes", help="Show what each pass changes, as a diff.")

@@ -193,9 +193,8 @@ def plan_memory(
 def storage_bytes(program: Program, storage: Storage, batch: int, rows: int, target: Target) -> int:
     """Bytes one storage takes on the target: whole words, at least one, halo included."""
     descriptor = program.tensors[storage.root].descriptor(batch, rows)
-    itemsize = (
-        descriptor.dtype.device_itemsize if target.name == "gl" else descriptor.dtype.itemsize
-    )
+    dtype = descriptor.dtype
+    itemsize = dtype.device_itemsize if target.whole_words else dtype.itemsize
     return _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
 
 

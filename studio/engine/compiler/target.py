@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -10,7 +10,9 @@ class Target:
     """Alignments, limits and layout choices of a kind of device.
 
     Attributes:
-        name: ``cpu`` or ``gl``.
+        name: ``cpu``, ``gl-hardware`` or ``gl-software``.
+        is_software: a CPU draws; barriers and shared memory are dear there.
+        whole_words: storages hold words of four bytes or packed ones, as device buffers do.
         pad_convolution_inputs: give inputs of padded convolutions a zero halo.
         max_storage_bytes: largest single tensor; an arena beyond it is several buffers.
         offset_alignment: bytes a storage offset must be a multiple of.
@@ -32,6 +34,8 @@ class Target:
     pad_convolution_inputs: bool
     max_storage_bytes: int
     offset_alignment: int
+    is_software: bool = False
+    whole_words: bool = False
     max_fused_storages: int = 8
     fuses_operands: bool = False
     fuses_gradients: bool = False
@@ -83,11 +87,12 @@ CPU = Target(
 """The NumPy backend."""
 
 GL = Target(
-    "gl",
+    "gl-hardware",
     pad_convolution_inputs=True,
     # Kernels number elements by int, and a grid numbers up to 1 / 65535 more than there are bytes.
     max_storage_bytes=(1 << 31) - (1 << 16),
     offset_alignment=256,
+    whole_words=True,
     fuses_operands=True,
     fuses_gradients=True,
     padded_writers=PADDED_WRITERS,
@@ -96,4 +101,10 @@ GL = Target(
     few_outputs=16,
     overtaken=frozenset({"GRADS_LOSS_CE", "GRADS_LOSS_SPARSE_CE"}),
 )
-"""Any OpenGL 4.3 device."""
+"""Any GPU with OpenGL 4.3."""
+
+GL_SOFTWARE = replace(GL, name="gl-software", is_software=True)
+"""A software renderer, such as llvmpipe."""
+
+TARGETS = {target.name: target for target in (CPU, GL, GL_SOFTWARE)}
+"""Every target by name."""

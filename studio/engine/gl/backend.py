@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from studio.engine.compiler.target import GL, GL_SOFTWARE
 from studio.engine.gl.binary_cache import BinaryCache, default_folder
 from studio.engine.gl.buffer_pool import BufferPool
 from studio.engine.gl.constant_tensors import write_constants
@@ -40,15 +41,19 @@ class GlBackend:
 
     Args:
         provider: who opens the context; a standalone one by default.
+        target: what kind of device programs and kernels are planned for; the renderer's own kind by
+            default. Another one runs, too: results are the same, the speed is not.
 
     Raises:
         BackendError: there is no usable OpenGL here; one sentence says why.
     """
 
-    def __init__(self, provider: ContextProvider | None = None) -> None:
+    def __init__(
+        self, provider: ContextProvider | None = None, target: Target | None = None
+    ) -> None:
         engine = EngineThread(provider).start()
         try:
-            self._work = engine.call(_open, engine)
+            self._work = engine.call(_open, engine, target)
         except BaseException:
             engine.close()
             raise
@@ -174,7 +179,7 @@ class GlBackend:
         self._work.engine.close()
 
 
-def _open(engine: EngineThread) -> DeviceWork:
+def _open(engine: EngineThread, target: Target | None) -> DeviceWork:
     """The shared parts of an opened device, made on its thread."""
     gl, info = engine.gl, engine.info
     pool = BufferPool(gl, budget_bytes=info.budget_bytes, max_buffer_bytes=info.max_buffer_bytes)
@@ -185,4 +190,11 @@ def _open(engine: EngineThread) -> DeviceWork:
     programs = ProgramCache(gl, disk=disk)
     engine.on_close(pool.close)
     engine.on_close(programs.close)
-    return DeviceWork(engine, gl, pool, programs, choices=load_choices(info.fingerprint))
+    return DeviceWork(
+        engine,
+        gl,
+        pool,
+        programs,
+        target=target or (GL_SOFTWARE if info.is_software else GL),
+        choices=load_choices(info.fingerprint),
+    )

@@ -54,7 +54,7 @@ class DeviceWork:
         """What the choice of kernels may depend on."""
         info = self.engine.info
         return Traits(
-            is_software=info.is_software,
+            is_software=self.target.is_software,
             # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
             storage_blocks=8,
             offered_blocks=max(min(info.max_storage_blocks, 12), 8),

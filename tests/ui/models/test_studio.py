@@ -101,7 +101,7 @@ def test_the_kernels_of_the_device_are_shown_once_it_runs(bench: Bench, tmp_path
     bench.until(lambda: studio.compilation.result)
     shown = studio.compilation.shown
     assert shown is not None
-    assert shown.target.name == "gl"
+    assert shown.target.name == "gl-hardware"
     assert shown.kernels is None
     studio.training.start()
     bench.until(lambda: studio.training.state in ("running", "finished", "failed"))
