@@ -10,16 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from unittest.mock import patch
 
-from benchmarks.ours import train_rows
+from benchmarks.ours import ready_to_train, train_rows
 from benchmarks.workloads import WORKLOADS
-from studio.engine.gl import recorder
-from studio.engine.gl.recorder import Dispatch
-from studio.engine.train.devices import open_backend
+from studio.engine.gl.backend import GlBackend
 
 STEPS = {"W2": 200, "W3": 100, "W4": 20}
-Placed = Sequence[tuple[int, Dispatch]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,34 +24,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--works", default="W2,W3,W4")
     parser.add_argument("--batches", default="", help="those of the table where empty")
     options = parser.parse_args(arguments)
-    own = recorder.side_by_side
     for word in options.works.split(","):
         work = WORKLOADS[word]
         batches = [int(b) for b in options.batches.split(",") if b] or work.batches_gpu
         for batch in batches:
             taken: list[str] = []
-            for name, order in (("by level", own), ("in program order", _one_after_another)):
-                counts: list[tuple[int, int]] = []
-
-                def ordered(placed: Placed, order=order, counts=counts) -> list[Dispatch]:
-                    found = order(placed)
-                    counts.append((len(found), sum(one.barrier for one in found)))
-                    return found
-
-                with patch.object(recorder, "side_by_side", ordered), open_backend("gl") as opened:
-                    (row,) = train_rows(work, batch, opened.backend, STEPS[work.id])
-                dispatches, barriers = max(counts)
+            for name, in_order in (("by level", False), ("in program order", True)):
+                backend = GlBackend(in_order=in_order)
+                try:
+                    (row,) = train_rows(work, batch, backend, STEPS[work.id])
+                    with ready_to_train(work, batch, backend) as (_, executable):
+                        issued = executable.issued
+                finally:
+                    backend.close()
+                barriers = sum(one.barrier for one in issued)
                 taken.append(
-                    f"{name} {row.timing.median_ms:.4f} ms ({dispatches} dispatches, "
+                    f"{name} {row.timing.median_ms:.4f} ms ({len(issued)} dispatches, "
                     f"{barriers} barriers, loss {row.loss:.6f})"
                 )
             sys.stdout.write(f"{word} {batch}: {'; '.join(taken)}\n")
             sys.stdout.flush()
     return 0
-
-
-def _one_after_another(placed: Placed) -> list[Dispatch]:
-    return [one for _, one in placed]
 
 
 if __name__ == "__main__":

@@ -225,7 +225,13 @@ class GlExecutable:
     def _new_recording(self, storages: Storages) -> Recording:
         work = self._work
         return Recording(
-            work.pool, work.engine.info, work.compiled, storages.where, self._batch, self._rows
+            work.pool,
+            work.engine.info,
+            work.compiled,
+            storages.where,
+            self._batch,
+            self._rows,
+            in_order=work.in_order,
         )
 
     def _ready(self) -> Recording:

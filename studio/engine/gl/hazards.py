@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-Span = tuple[int, int, int]
-"""A buffer's name and a byte range in it."""
+Span = tuple[int | str, int, int]
+"""A buffer's name (the driver's number, or a word where there is none) and a byte range in it."""
 
 
 class Hazards:
@@ -53,7 +53,7 @@ class Levels:
     """
 
     def __init__(self) -> None:
-        self._touched: dict[int, dict[tuple[int, int], _Touched]] = {}
+        self._touched: dict[int | str, dict[tuple[int, int], _Touched]] = {}
 
     def place(self, reads: Sequence[Span], writes: Sequence[Span], least: int = 0) -> int:
         """The level of the next dispatch, ``least`` or a later one; remembers its ranges."""

@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl import constants as const
-from studio.engine.gl.accessors import Use
 from studio.engine.gl.bindings import BoundSlices
-from studio.engine.gl.hazards import Hazards, Levels, Span, with_patience, without_seam
+from studio.engine.gl.hazards import Span
+from studio.engine.gl.issue_order import order_dispatches
 from studio.engine.gl.planned import (
     ArenaBinding,
     ArrivalsBinding,
     Binding,
     Planned,
-    ScratchBinding,
     StorageBinding,
     TableBinding,
     TallyBinding,
 )
-from studio.engine.gl.scratch import place_scratch
 
 if TYPE_CHECKING:
     from studio.engine.gl.buffer_pool import BufferPool
     from studio.engine.gl.buffers import PoolBuffer, Slice
     from studio.engine.gl.device import DeviceInfo
     from studio.engine.gl.entry_points import EntryPoints
+    from studio.engine.gl.scratch import ScratchPlan
     from studio.engine.gl.source import KernelSource
 
 
@@ -44,7 +43,6 @@ class Dispatch:
         numbers: the range of the launch block.
         groups: work groups.
         barrier: whether memory written before has to be visible first.
-        patient: whether it was put off to its level, where others had better begin first.
     """
 
     program: int
@@ -52,7 +50,6 @@ class Dispatch:
     numbers: BoundSlices
     groups: tuple[int, int, int]
     barrier: bool
-    patient: bool = False
 
 
 class Recording:
@@ -65,6 +62,7 @@ class Recording:
         slice_of: where a storage lies.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
+        in_order: issue dispatches as the program has them.
     """
 
     def __init__(
@@ -75,6 +73,8 @@ class Recording:
         slice_of: Callable[[Ref], Slice],
         batch: int,
         rows: int,
+        *,
+        in_order: bool = False,
     ) -> None:
         self._pool = pool
         self._info = info
@@ -82,6 +82,7 @@ class Recording:
         # Ranges stay where they are as long as a recording lives.
         self._slice_of = lru_cache(maxsize=None)(slice_of)
         self._symbols = (batch, rows)
+        self._in_order = in_order
         self._buffers: list[PoolBuffer] = []
         self._tables: dict[bytes, Slice] = {}
         self._tallies: dict[int, Slice] = {}
@@ -101,37 +102,28 @@ class Recording:
         those that do not wait for each other side by side, with few barriers. ``seamless`` says
         whether these may follow themselves without the barrier in front.
         """
-        scratch = self._make_scratch(planned)
+        alignment = self._info.slice_alignment
+        order = order_dispatches(planned, self._span_of, alignment, in_order=self._in_order)
+        scratch = self._make_scratch(order.scratch)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
         self._tallies = self._make_tallies(planned)
         arrivals = self._make_arrivals(planned)
-        hazards, levels = Hazards(), Levels()
-        touches: list[tuple[list[Span], list[Span]]] = []
-        found: list[int] = []
-        for one, own, counters in zip(planned, scratch, arrivals, strict=True):
+        for one, own, counters, waits in zip(planned, scratch, arrivals, order.waits, strict=True):
             slices = [self._resolve(b, own, counters) for b in one.bindings]
-            reads, writes = self._spans(one.bindings, own)
             dispatch = Dispatch(
                 self._compiled(one.source),
-                BoundSlices(self._pool.gl, slices, alignment=self._info.slice_alignment),
+                BoundSlices(self._pool.gl, slices, alignment=alignment),
                 numbers[one.launch],
                 one.groups,
-                hazards.needs_barrier(reads, writes) or not self.dispatches,
+                waits,
             )
             self.dispatches.append(dispatch)
-            touches.append((reads, writes))
-            found.append(levels.place(reads, writes))
-        patience = [one.patience for one in planned]
-        settled = with_patience(found, touches, patience)
-        joined = without_seam(settled, touches, patience)
-        self.seamless = joined is not None
-        settled = joined or settled
-        placed = [
-            (level, replace(one, patient=level > soonest))
-            for level, soonest, one in zip(settled, found, self.dispatches, strict=True)
+        self.ordered = [
+            replace(self.dispatches[number], barrier=order.barriers[number])
+            for number in order.numbers
         ]
-        self.ordered = side_by_side(placed)
+        self.seamless = order.seamless
 
     def table(self, words: bytes) -> Slice:
         """The range a table of these words was given."""
@@ -145,11 +137,10 @@ class Recording:
         self.dispatches.clear()
         self.ordered.clear()
 
-    def _make_scratch(self, planned: Sequence[Planned]) -> list[Slice | None]:
+    def _make_scratch(self, plan: ScratchPlan) -> list[Slice | None]:
         """Every dispatch's scratch storage, where it has any."""
-        plan = place_scratch([_scratch_of(p) for p in planned], self._info.slice_alignment)
         if not plan.nbytes:
-            return [None] * len(planned)
+            return [None] * len(plan.ranges)
         buffer = self._lend(plan.nbytes, "scratch of reductions")
         return [None if own is None else buffer.slice(*own) for own in plan.ranges]
 
@@ -239,61 +230,14 @@ class Recording:
             raise RuntimeError("a dispatch asks for scratch storage that was not made")
         return found
 
-    def _spans(
-        self, bindings: Sequence[Binding], scratch: Slice | None
-    ) -> tuple[list[Span], list[Span]]:
-        reads: list[Span] = []
-        writes: list[Span] = []
-        for binding in bindings:
-            if isinstance(binding, StorageBinding):
-                span = _span(self._slice_of(binding.ref))
-                if binding.use is not Use.WRITE:
-                    reads.append(span)
-                if binding.use is not Use.READ:
-                    writes.append(span)
-            elif isinstance(binding, TallyBinding):
-                span = _span(self._tallies[binding.key])
-                (reads if binding.use is Use.READ else writes).append(span)
-            elif isinstance(binding, ArenaBinding):
-                spans = [_span(self._slice_of(r)) for r in binding.refs]
-                reads += spans
-                writes += spans if binding.use is not Use.READ else []
-            elif isinstance(binding, ScratchBinding) and scratch is not None:
-                # Several may fill one range together, each its own part; they stay in order.
-                reads += [_span(scratch)] if binding.use is not Use.WRITE else []
-                writes += [_span(scratch)] if binding.use is not Use.READ else []
-        return reads, writes
+    def _span_of(self, ref: Ref) -> Span:
+        part = self._slice_of(ref)
+        return (part.buffer.name, part.offset, part.offset + part.nbytes)
 
 
 def rounded_up(part: Slice) -> Slice:
     """The range up to the next 16 bytes, which belong to the same storage's room."""
     return part.buffer.slice(part.offset, -(-part.nbytes // 16) * 16)
-
-
-def _scratch_of(planned: Planned) -> ScratchBinding | None:
-    return next((b for b in planned.bindings if isinstance(b, ScratchBinding)), None)
-
-
-def side_by_side(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
-    """Dispatches by level with a barrier before each; last those put off to it and single groups.
-
-    Large dispatches that begin first fill the device; what is small finds room beside their end.
-    """
-    found: list[Dispatch] = []
-    current = -1
-    for level, one in sorted(placed, key=_turn):
-        found.append(replace(one, barrier=level != current))
-        current = level
-    return found
-
-
-def _turn(item: tuple[int, Dispatch]) -> tuple[int, bool]:
-    level, one = item
-    return level, one.patient or one.groups == (1, 1, 1)
-
-
-def _span(part: Slice) -> Span:
-    return (part.buffer.name, part.offset, part.offset + part.nbytes)
 
 
 def issue(gl: EntryPoints, dispatches: Iterable[Dispatch]) -> None:

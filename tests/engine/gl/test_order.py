@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -11,10 +9,9 @@ import pytest
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref, Role
-from studio.engine.gl import recorder, tallies
+from studio.engine.gl import tallies
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.recorder import Dispatch
 from studio.engine.gl.specs import Traits
 from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.arithmetic import Add
@@ -67,10 +64,6 @@ def optimised(program: Program) -> Program:
     )
 
 
-def in_program_order(placed: Sequence[tuple[int, Dispatch]]) -> list[Dispatch]:
-    return [one for _, one in placed]
-
-
 @pytest.mark.slow
 def test_sums_taken_along_and_patience_change_next_to_nothing(
     backend: GlBackend, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +75,7 @@ def test_sums_taken_along_and_patience_change_next_to_nothing(
     values["train/rates"] = np.full(256, 0.01)
     by_level, barriers = trained(backend, program, values)
     with monkeypatch.context() as patch:
-        patch.setattr(recorder, "side_by_side", in_program_order)
+        patch.setattr(backend._work, "in_order", True)
         in_order, _ = trained(backend, program, values)
     for key, value in by_level.items():
         np.testing.assert_array_equal(value, in_order[key], err_msg=key)
@@ -102,7 +95,7 @@ def test_order_by_level_changes_no_bit(
     values["train/rates"] = np.full(256, 0.01)
     by_level, barriers = trained(backend, program, values)
 
-    monkeypatch.setattr(recorder, "side_by_side", in_program_order)
+    monkeypatch.setattr(backend._work, "in_order", True)
     in_order, more = trained(backend, program, values)
     assert by_level.keys() == in_order.keys()
     for key, value in by_level.items():

@@ -10,7 +10,7 @@ import pytest
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Role
-from studio.engine.gl import recorder, step_issue
+from studio.engine.gl import issue_order, step_issue
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.step_issue import WORTHWHILE, StepIssue, rows_of
@@ -118,7 +118,7 @@ def test_only_a_step_that_follows_itself_begins_without_a_barrier(
     monkeypatch: pytest.MonkeyPatch,
     compiled: bool,
 ) -> None:
-    monkeypatch.setattr(recorder, "without_seam", lambda levels, *_: levels)
+    monkeypatch.setattr(issue_order, "without_seam", lambda levels, *_: levels)
     session, executable = begun(backend, program, values, ROWS)
     sent: list[bool] = []
     if compiled:
