@@ -42,12 +42,35 @@ def _targets(ins: Instruction, views: Views, rows: LossRows) -> Callable[[], Flo
 def build_forward(ins: Instruction, views: Views) -> Run:
     """The value, by source."""
     rows = LossRows(ins, views, entries=False)
+    losses = _row_losses(ins, views, rows)
+
+    def value() -> float:
+        rows.load(rows.mean)
+        return rows.value(losses())
+
+    return run_value(views.data(ins.ref("y")), value)
+
+
+def build_rows(ins: Instruction, views: Views) -> Run:
+    """The loss of every row, times the weight of its entry."""
+    rows = LossRows(ins, views, entries=False)
+    losses = _row_losses(ins, views, rows)
+    y = views.data(ins.ref("y"))
+
+    def run() -> None:
+        rows.load(1.0)
+        np.multiply(losses().reshape(y.shape), rows.factors.reshape(y.shape), out=y)
+
+    return run
+
+
+def _row_losses(ins: Instruction, views: Views, rows: LossRows) -> Callable[[], Floats]:
+    """Gives the loss of every row [R,1] at run time, without its factor, once rows are loaded."""
     targets = _targets(ins, views, rows)
     logits = ins.value("source") == "logits"
     shares, total = views.scratch(rows.p.shape), views.scratch((rows.rows, 1))
 
-    def value() -> float:
-        rows.load(rows.mean)
+    def losses() -> Floats:
         t = targets()
         if logits:
             log_total, _ = log_sum_exp(rows.p, rows.spare, shares)
@@ -59,9 +82,10 @@ def build_forward(ins: Instruction, views: Views) -> Run:
             np.negative(shares, out=shares)
         # A class without share in the target does not count, however small its probability.
         np.multiply(shares, t, out=shares)
-        return rows.value(np.add.reduce(shares, axis=1, keepdims=True))
+        found: Floats = np.add.reduce(shares, axis=1, keepdims=True)
+        return found
 
-    return run_value(views.data(ins.ref("y")), value)
+    return losses
 
 
 def build_gradient(ins: Twin, views: Views) -> Run:

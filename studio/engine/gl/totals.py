@@ -11,7 +11,8 @@ from studio.engine.gl.specs import Case, Pass
 _LOCAL = 64
 _THREADS = {True: 256, False: 4096}
 """Invocations that share a sum on a software renderer and on a GPU."""
-_TOTAL_LOCAL = {True: 16, False: 256}
+TOTAL_LOCAL = {True: 16, False: 256}
+"""Invocations of the work group that adds up."""
 
 
 def term_threads(case: Case) -> int:
@@ -59,7 +60,7 @@ def total(case: Case, partial_sums: int, finish: str, number: int = 1, room: int
     """
     return Pass(
         "total_scratch",
-        local=(_TOTAL_LOCAL[case.traits.is_software], 1, 1),
+        local=(TOTAL_LOCAL[case.traits.is_software], 1, 1),
         defines={"FINISH(sum)": finish},
         launch=(partial_sums, number),
         scratch=room or term_threads(case),

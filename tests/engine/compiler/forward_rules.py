@@ -155,8 +155,8 @@ def one_hot(t: Array, depth: int) -> Array:
 
 
 def loss(ins: Instruction, p: Array, t: Array, weights: Array | None) -> Array:
-    """Mean over the entries of the mean over an entry's own positions."""
-    kind = ins.mnemonic.removeprefix("GRADS_")
+    """Mean over the entries of the mean over an entry's own positions; of ROW_… each by itself."""
+    kind = ins.mnemonic.removeprefix("GRADS_").replace("ROW_", "LOSS_")
     if kind == "LOSS_MSE" and ins.dylann_sum:
         return np.asarray(((p - t) ** 2).sum() / 2)
     if kind in ("LOSS_CE", "LOSS_SPARSE_CE"):
@@ -173,6 +173,8 @@ def loss(ins: Instruction, p: Array, t: Array, weights: Array | None) -> Array:
         each = -(t * np.log(q) + (1 - t) * np.log(1 - q))
     else:
         each = (p - t) ** 2 if kind == "LOSS_MSE" else np.abs(p - t)
+    if ins.mnemonic.startswith("ROW_"):
+        return each if weights is None else each * weights.reshape(-1, *[1] * (each.ndim - 1))
     entries = each.reshape(p.shape[0], -1).mean(axis=1)
     return np.asarray((entries if weights is None else entries * weights).sum() / p.shape[0])
 

@@ -134,7 +134,9 @@ class Interpreter:
             return np.concatenate([at(x) for x in ins.xs], axis=axis)
         if kind == "LOSS_L1L2":
             return ins.l1 * np.abs(at(ins.w)).sum() + ins.l2 * (at(ins.w) ** 2).sum()
-        if kind.startswith("LOSS_"):
+        if kind == "LOSS_MEAN":
+            return np.asarray(at(ins.x).mean())
+        if kind.startswith(("LOSS_", "ROW_")):
             weights = at(ins.weights) if ins.weights.present else None
             return rules.loss(ins, at(ins.p), at(ins.t), weights)
         if kind.startswith("REDUCE_"):

@@ -174,6 +174,7 @@ def test_a_class_outside_makes_the_loss_nan(backend: Backend, source: str) -> No
     p = given(0.2, 0.8, 0.5, 0.5, shape=(2, 2))
     operands = {"p": p, "t": integers(2, low=2, high=3)}
     assert np.isnan(result(backend, "LOSS_SPARSE_CE", operands, source=source))
+    assert np.isnan(result(backend, "ROW_SPARSE_CE", operands, source=source)).all()
 
 
 def test_probabilities_of_zero_give_a_finite_loss(backend: Backend) -> None:

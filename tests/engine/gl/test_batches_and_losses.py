@@ -80,6 +80,12 @@ def test_cross_entropy_against_classes(
     value, slope = cross_entropy(p, t, weights, source)
     line = OneLine("LOSS_SPARSE_CE", operands, batched=batched, source=source)
     close(run_line(backend, line, "y", gpu=True)["y"], value)
+    line = OneLine("ROW_SPARSE_CE", {**operands, "y": (rows,)}, batched=(*batched, "y"),
+                   source=source)  # fmt: skip
+    each = run_line(backend, line, "y", gpu=True)["y"]
+    close(each.mean(), value)
+    line = OneLine("LOSS_MEAN", {"x": each, "y": ()}, batched=("x",))
+    close(run_line(backend, line, "y", gpu=True)["y"], value)
     line = OneLine("GRADS_LOSS_SPARSE_CE", operands, {"y": np.array(2.0)}, batched,
                    source=source, set=("p",))  # fmt: skip
     close(run_line(backend, line, "dp", gpu=True)["dp"], 2.0 * slope)

@@ -8,7 +8,7 @@ from math import prod
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.families.softmax import row_lanes
 from studio.engine.gl.specs import Case, Pass, Variant
-from studio.engine.gl.totals import reduced, total
+from studio.engine.gl.totals import TOTAL_LOCAL, reduced, total
 
 _MEAN = "((sum) / float(LAUNCH_1))"
 _LOCAL = 64
@@ -30,23 +30,38 @@ def _entry(case: Case) -> dict[str, int | str]:
 
 
 def _row_loss(kernel: str) -> tuple[Variant, ...]:
+    """The mean over the rows: what each leaves, and their sum."""
+
     def plan(case: Case) -> tuple[Pass, ...]:
-        count, defines = _rows(case)
+        count, _ = _rows(case)
         whole = total(case, count, _MEAN, count, room=count)
         if case.tallied is not None:
             return (replace(whole, given=case.tallied),)
-        lanes, local = _lanes(case)
-        rows = Pass(
-            kernel,
-            groups=(groups_for(count, local // lanes), 1, 1),
-            local=(local, 1, 1),
-            defines={**defines, "LANES": lanes},
-            launch=(count, 0),
-            scratch=count,
-        )
-        return (rows, whole)
+        return (replace(_rows_pass(case, kernel), scratch=count, partial=True), whole)
 
     return (Variant("rows", plan),)
+
+
+def _rows_pass(case: Case, kernel: str) -> Pass:
+    """The dispatch that stores the loss of every row."""
+    count, defines = _rows(case)
+    lanes, local = _lanes(case)
+    return Pass(
+        kernel,
+        groups=(groups_for(count, local // lanes), 1, 1),
+        local=(local, 1, 1),
+        defines={**defines, "LANES": lanes},
+        launch=(count, 0),
+    )
+
+
+def _each_row(kernel: str) -> tuple[Variant, ...]:
+    return (Variant("rows", lambda case: (_rows_pass(case, kernel),)),)
+
+
+def _mean(case: Case) -> tuple[Pass, ...]:
+    local = TOTAL_LOCAL[case.traits.is_software]
+    return (Pass("loss_mean", local=(local, 1, 1), launch=(case.numel("x"), 0)),)
 
 
 def _row_gradient(kernel: str) -> tuple[Variant, ...]:
@@ -99,6 +114,9 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "GRADS_LOSS_CE": _row_gradient("grads_loss_ce"),
     "LOSS_SPARSE_CE": _row_loss("loss_sparse_ce"),
     "GRADS_LOSS_SPARSE_CE": _row_gradient("grads_loss_sparse_ce"),
+    "ROW_CE": _each_row("loss_ce"),
+    "ROW_SPARSE_CE": _each_row("loss_sparse_ce"),
+    "LOSS_MEAN": (Variant("simple", _mean),),
     "LOSS_BCE": _element_loss("loss_bce"),
     "GRADS_LOSS_BCE": _element_gradient("grads_loss_bce"),
     "LOSS_MSE": _element_loss("loss_mse"),

@@ -1,5 +1,5 @@
 // loss_ce, row r: -sum of t ln(clip(p / sum p)), or sum of t (logsumexp p - p); times its weight,
-// into scratch[r].
+// into y[r], or into scratch[r] where PARTIAL.
 #include "lanes.glsl"
 void main() {
     int r = lane_result(), first = r * CLASSES, lane = lane_number();
@@ -28,5 +28,9 @@ void main() {
 #if HAS_WEIGHTS
     loss *= weights(r / POSITIONS);
 #endif
+#if PARTIAL
     scratch[r] = loss;
+#else
+    store_y_at(r, loss);
+#endif
 }

@@ -1,5 +1,5 @@
 // loss_sparse_ce, row r: -ln(clip(p_t / sum p)), or logsumexp p - p_t; times its weight, into
-// scratch[r]. A class outside the row gives NaN.
+// y[r], or into scratch[r] where PARTIAL. A class outside the row gives NaN.
 #include "lanes.glsl"
 #include "kept_row.glsl"
 void main() {
@@ -28,5 +28,9 @@ void main() {
 #if HAS_WEIGHTS
     loss *= weights(r / POSITIONS);
 #endif
+#if PARTIAL
     scratch[r] = loss;
+#else
+    store_y_at(r, loss);
+#endif
 }

@@ -78,6 +78,65 @@ class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", twin=("p", "t")):
         require_equal(self.mnemonic, "targets", t.shape, p.shape[:-1])
 
 
+class RowLoss(Loss):
+    """Losses of the single rows, before the mean over them is taken; they have no gradient."""
+
+    p = reads("Predictions [N,…,K].", differentiable=False)
+    y = writes("The loss of every row [N,…].")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 number per row, when targets and weights fit the predictions."""
+        super().infer(of)
+        return (TensorType(of(self.p).shape[:-1]),)
+
+
+class RowCE(RowLoss, code=384, mnemonic="ROW_CE"):
+    """Categorical cross-entropy of every row.
+
+    The terms of LOSS_CE, each times the weight of its entry: their LOSS_MEAN is its value. No
+    gradient; GRADS_LOSS_CE has that of the mean.
+    """
+
+    synopsis = "{y} = cross_entropy of each row of ({p}, {t})"
+    source = choice("What the predictions are.", "probs", "logits", "softmax")
+
+
+class RowSparseCE(RowLoss, code=385, mnemonic="ROW_SPARSE_CE"):
+    """Cross-entropy of every row against class indices.
+
+    The terms of LOSS_SPARSE_CE, each times the weight of its entry: their LOSS_MEAN is its value.
+    An index outside 0..K-1 gives NaN for its row. No gradient; GRADS_LOSS_SPARSE_CE has that of the
+    mean.
+    """
+
+    synopsis = "{y} = sparse_cross_entropy of each row of ({p}, {t})"
+    source = choice("What the predictions are.", "probs", "logits", "softmax")
+
+    def check_targets(self, p: TensorType, t: TensorType) -> None:
+        """Targets have the shape of the predictions without the last dimension."""
+        require_equal(self.mnemonic, "targets", t.shape, p.shape[:-1])
+
+
+class LossMean(Instruction, code=386, mnemonic="LOSS_MEAN", category="loss"):
+    """Mean of the losses of rows.
+
+    y = Σ x / count. Behind ROW_CE this is the value of LOSS_CE, behind ROW_SPARSE_CE that of
+    LOSS_SPARSE_CE. No gradient.
+    """
+
+    synopsis = "{y} = mean({x})"
+    x = reads("Losses of rows [N,…].", differentiable=False)
+    y = writes("The loss, a scalar.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 scalar."""
+        return (TensorType(()),)
+
+    def flops(self, of: TypeOf) -> int:
+        """One operation per row."""
+        return of(self.x).numel
+
+
 class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", twin=("p", "t")):
     """Binary cross-entropy.
 

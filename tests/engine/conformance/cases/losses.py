@@ -62,6 +62,20 @@ def _cross_entropy() -> list[Case]:
                 {"p": wide, "t": integers(3, 4, high=5), "weights": weights},
                 attrs,
             ),
+            Case("ROW_CE", source, {"p": p, "t": Given((3, 7), shares)}, attrs, reason=LOG),
+            Case(
+                "ROW_CE",
+                f"{source}-weights",
+                {"p": wide, "t": Given((3, 4, 5), one_hot), "weights": weights},
+                attrs,
+            ),
+            Case("ROW_SPARSE_CE", source, {"p": p, "t": integers(3, high=7)}, attrs),
+            Case(
+                "ROW_SPARSE_CE",
+                f"{source}-weights",
+                {"p": wide, "t": integers(3, 4, high=5), "weights": weights},
+                attrs,
+            ),
         ]
     p, t = Given((5, 3), shares), Given((5, 3), one_hot)
     found += [
@@ -100,6 +114,8 @@ def _other_losses() -> list[Case]:
         ),
         Case("LOSS_MAE", "odd", shifted),
         Case("LOSS_MAE", "weights", {**shifted, "weights": weights}),
+        Case("LOSS_MEAN", "rows", {"x": floats(700)}),
+        Case("LOSS_MEAN", "positions", {"x": floats(3, 5, 7)}),
         Case("LOSS_L1L2", "both", {"w": floats(17, 3, make=away(0.0))}, {"l1": 0.01, "l2": 0.02}),
         Case("LOSS_L1L2", "squares", {"w": floats(3, 3, 2, 5)}, {"l2": 0.5}),
         Case("ACCURACY", "categorical", {"p": floats(17, 5), "t": Given((17, 5), one_hot)}),

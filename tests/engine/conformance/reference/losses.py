@@ -56,13 +56,12 @@ def _cross_entropy(p: np.ndarray, t: np.ndarray, source: str) -> float:
     return float(-sum(t[k] * math.log(q[k]) for k in range(len(p))))
 
 
-def _dense_ce(v: Values, a: Values) -> Values:
+def _dense_row(v: Values, a: Values) -> Callable[[tuple[int, ...]], float]:
     p, t = v["p"], v["t"]
-    one = lambda at: _cross_entropy(p[at], t[at], a["source"])  # noqa: E731
-    return {"y": np.float64(_entry_mean(v, one, p.shape[1:-1]))}
+    return lambda at: _cross_entropy(p[at], t[at], a["source"])
 
 
-def _sparse_ce(v: Values, a: Values) -> Values:
+def _sparse_row(v: Values, a: Values) -> Callable[[tuple[int, ...]], float]:
     p, t = v["p"], v["t"]
 
     def one(at: tuple[int, ...]) -> float:
@@ -71,7 +70,23 @@ def _sparse_ce(v: Values, a: Values) -> Values:
             return math.nan
         return _cross_entropy(p[at], np.eye(p.shape[-1])[index], a["source"])
 
-    return {"y": np.float64(_entry_mean(v, one, p.shape[1:-1]))}
+    return one
+
+
+RowOf = Callable[[Values, Values], Callable[[tuple[int, ...]], float]]
+
+
+def _mean_of(row: RowOf) -> Callable[[Values, Values], Values]:
+    return lambda v, a: {"y": np.float64(_entry_mean(v, row(v, a), v["p"].shape[1:-1]))}
+
+
+def _each(row: RowOf) -> Callable[[Values, Values], Values]:
+    def run(v: Values, a: Values) -> Values:
+        shape = v["p"].shape[:-1]
+        found = [_weights(v)[at[0]] * row(v, a)(at) for at in np.ndindex(*shape)]
+        return {"y": np.array(found).reshape(shape)}
+
+    return run
 
 
 def _binary(v: Values, a: Values) -> Values:
@@ -152,8 +167,11 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "SOFTMAX": _rows(softmax),
     "SOFTMAX_CE": _rows(softmax),
     "SOFTMAX_LOG": _rows(_log_softmax),
-    "LOSS_CE": _dense_ce,
-    "LOSS_SPARSE_CE": _sparse_ce,
+    "LOSS_CE": _mean_of(_dense_row),
+    "LOSS_SPARSE_CE": _mean_of(_sparse_row),
+    "ROW_CE": _each(_dense_row),
+    "ROW_SPARSE_CE": _each(_sparse_row),
+    "LOSS_MEAN": lambda v, _: {"y": np.float64(v["x"].sum() / v["x"].size)},
     "LOSS_BCE": _binary,
     "LOSS_MSE": _mse,
     "LOSS_MAE": _mae,
