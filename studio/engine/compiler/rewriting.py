@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.program import SECTIONS, Program, Storage
+from studio.engine.isa.program import Program, Storage
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,16 @@ def merged_owners(*lines: Instruction) -> tuple[str, ...]:
 def with_lines(program: Program, changes: Mapping[int, Sequence[Instruction]]) -> Program:
     """The program with lines, given by running index, replaced by any number of others.
 
-    Sections that lose all their lines are left out, as text and binary form have it.
+    New lines are of the section of the line they replace. Sections that lose all their lines are
+    left out, as text and binary form have it.
     """
     if not changes:
         return program
-    sections: dict[str, list[Instruction]] = {name: [] for name in SECTIONS}
-    for name, index, ins in program.located():
-        sections[name].extend(changes.get(index, (ins,)))
-    left = {name: tuple(lines) for name, lines in sections.items() if lines}
-    return replace(program, sections=left)
+    return program.with_lines(
+        (section, new)
+        for section, index, ins in program.located()
+        for new in changes.get(index, (ins,))
+    )
 
 
 def substituted(program: Program, instead: Mapping[int, int]) -> Program:

@@ -129,6 +129,8 @@ class Tensor:
         pad: halo cells ``(before, after)`` per dimension, empty when not padded.
         view_of: id of the tensor whose storages this one shares (a reshape), or ``None``.
         register: lives only inside a fused group and has no data storage.
+        partial: a result cut into parts that its readers put together; how many parts there are is
+            the choice of the kernel that writes it.
         value: contents of a constant in row-major order, as float32-representable numbers; else
             ``None``.
         layer: stable id of the layer whose port this tensor is, empty for housekeeping.
@@ -147,6 +149,7 @@ class Tensor:
     pad: Pads = ()
     view_of: int | None = None
     register: bool = False
+    partial: bool = False
     value: tuple[float, ...] | None = None
     layer: str = ""
     port: str = ""

@@ -1,10 +1,10 @@
 """``.gbi``: a program in binary form, with weights if wanted, sealed by a checksum.
 
-Layout, little-endian: magic ``\\x89GBI\\r\\n\\x1a\\n`` (8 bytes), u32 version, u32 byte order
-0x01020304, u64 length of the whole file, SHA-256 of everything behind the first 56 bytes (32);
-then chunks of 4-byte tag, u64 length and content: ``PROG`` (``isa.binary``) and optionally ``WGHT``
-(a safetensors file keyed by tensor name). An unknown chunk is stepped over when its tag begins with
-a lower-case letter and refused otherwise.
+Layout, little-endian: magic ``\\x89GBI\\r\\n\\x1a\\n`` (8 bytes), u32 version (see
+``isa.versions``), u32 byte order 0x01020304, u64 length of the whole file, SHA-256 of everything
+behind the first 56 bytes (32); then chunks of 4-byte tag, u64 length and content: ``PROG``
+(``isa.binary``) and optionally ``WGHT`` (a safetensors file keyed by tensor name). An unknown chunk
+is stepped over when its tag begins with a lower-case letter and refused otherwise.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from studio.engine.formats.byte_source import FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 from studio.engine.isa.binary import decode_program, encode_program
 from studio.engine.isa.program import Program
+from studio.engine.isa.versions import check_version, program_version
 
 MAGIC = b"\x89GBI\r\n\x1a\n"
-VERSION = 1
 _BYTE_ORDER = 0x01020304
 _HEAD = struct.Struct("<8sIIQ32s")
 _CHUNK = struct.Struct("<4sQ")
@@ -62,7 +62,8 @@ def gbi_bytes(program: Program, weights: Mapping[str, Array] | None = None) -> b
         chunks.append((b"WGHT", safetensors.to_bytes(arrays)))
     body = b"".join(_CHUNK.pack(tag, len(content)) + content for tag, content in chunks)
     seal = hashlib.sha256(body).digest()
-    return _HEAD.pack(MAGIC, VERSION, _BYTE_ORDER, _HEAD.size + len(body), seal) + body
+    version = program_version(program)
+    return _HEAD.pack(MAGIC, version, _BYTE_ORDER, _HEAD.size + len(body), seal) + body
 
 
 def save_gbi(
@@ -83,9 +84,9 @@ def load_gbi(
     with open_source(source, limits, ".gbi") as opened:
         data = opened.read(opened.size)
         who = opened.who
-    chunks = _read_chunks(data, who)
+    version, chunks = _read_chunks(data, who)
     try:
-        program = decode_program(chunks[b"PROG"], skip_unknown=skip_unknown)
+        program = decode_program(chunks[b"PROG"], version, skip_unknown=skip_unknown)
     except FormatError as error:
         raise FormatError(error.message, who=error.who, hint=error.hint, origin=who) from None
     if b"WGHT" not in chunks:
@@ -124,7 +125,8 @@ def _check_one(tensor: Tensor, found: Array, who: str) -> None:
         )
 
 
-def _read_chunks(data: bytes, who: str) -> dict[bytes, bytes]:
+def _read_chunks(data: bytes, who: str) -> tuple[int, dict[bytes, bytes]]:
+    """The version of the forms and the chunks by tag."""
     if len(data) < _HEAD.size or data[:8] != MAGIC:
         is_listing = data[:512].lstrip().startswith(b".glassbox")
         raise FormatError(
@@ -137,12 +139,7 @@ def _read_chunks(data: bytes, who: str) -> dict[bytes, bytes]:
     _, version, order, length, seal = _HEAD.unpack_from(data)
     if order != _BYTE_ORDER:
         raise FormatError("the byte-order mark is wrong; the file is damaged", who=who)
-    if version > VERSION:
-        raise FormatError(
-            f"written by version {version} of the format, this reads up to {VERSION}",
-            who=who,
-            hint="update Glassbox, or export the file for version 1",
-        )
+    check_version(version, who)
     if length != len(data):
         raise FormatError(f"expected {length} bytes, got {len(data)}: the file is cut", who=who)
     if hashlib.sha256(data[_HEAD.size :]).digest() != seal:
@@ -165,4 +162,4 @@ def _read_chunks(data: bytes, who: str) -> dict[bytes, bytes]:
         at += size
     if b"PROG" not in chunks:
         raise FormatError("the file holds no program", who=who)
-    return chunks
+    return version, chunks

@@ -7,11 +7,14 @@ A program is bytes in this order, all integers unsigned little-endian unless sai
     u32 input count, u32 ids…; u32 output count, u32 ids…
     u8 section count, (text name, u32 instruction count, instruction records…)…
 
+In version 2 the section count is u32, and a section may come again: its lines run where they stand.
+
 A text is u32 length and UTF-8. A record is u32 length and that many bytes; an instruction record
 is u32 opcode, u32 length, payload, so that a reader can step over an opcode it does not know.
 Inside a payload an operand is u32 = 2·id + gradient bit, 0xffffffff when absent; an operand list
 has u16 count in front; scalars follow in declared order; then u8 count of tail entries (text name,
-value); then u8 count of owners (text). Values: INT i64, FLOAT f32, FLAG u8, CHOICE text, INTS u16
+value); then u8 count of owners (text). An operand that is newer than the version of the file has no
+place in it. Values: INT i64, FLOAT f32, FLAG u8, CHOICE text, INTS u16
 count and i64s, NAMES u16 count and texts.
 """
 
@@ -26,11 +29,12 @@ from studio.engine.core.tensor import ABSENT, Ref, Role, Tensor, TensorMap
 from studio.engine.isa.fields import Attr, AttrKind, Operand
 from studio.engine.isa.instruction import Instruction, by_code
 from studio.engine.isa.program import SECTIONS, Program
+from studio.engine.isa.versions import NEWEST, check_needed, check_tensor, program_version
 
 _ABSENT_WORD = 0xFFFFFFFF
 _ROLES = {role: i for i, role in enumerate(Role)}
 _ROLE_OF = dict(enumerate(Role))
-_TRAINABLE, _WEIGHT, _REGISTER, _VIEW, _VALUE = 1, 2, 4, 8, 16
+_TRAINABLE, _WEIGHT, _REGISTER, _VIEW, _VALUE, _PARTIAL = 1, 2, 4, 8, 16, 32
 
 
 class Writer:
@@ -114,10 +118,12 @@ class Reader:
             raise FormatError(f"{self.stop - self.at} bytes too many at the end of {what}")
 
 
-def encode_instruction(ins: Instruction) -> bytes:
-    """Opcode, length and payload of one instruction."""
+def encode_instruction(ins: Instruction, version: int = NEWEST) -> bytes:
+    """Opcode, length and payload of one instruction, which must not be newer than ``version``."""
     payload = Writer()
     for spec in ins.operand_fields:
+        if spec.since > version:
+            continue
         refs = ins.refs(spec.name)
         if spec.variadic:
             payload.pack("H", len(refs))
@@ -139,7 +145,9 @@ def encode_instruction(ins: Instruction) -> bytes:
     return out.data()
 
 
-def decode_instruction(reader: Reader, *, skip_unknown: bool = False) -> Instruction | None:
+def decode_instruction(
+    reader: Reader, version: int = NEWEST, *, skip_unknown: bool = False
+) -> Instruction | None:
     """The next instruction; an unknown opcode is an error naming its offset, or None if skipped."""
     offset = reader.at
     code = int(reader.unpack("I"))
@@ -152,8 +160,11 @@ def decode_instruction(reader: Reader, *, skip_unknown: bool = False) -> Instruc
             f"unknown opcode {code} at byte {offset}",
             hint="the file may come from a newer Glassbox; reading can skip what it does not know",
         )
+    check_needed(cls.since, version, f"{cls.mnemonic} at byte {offset}")
     fields: dict[str, Any] = {}
     for spec in cls.operand_fields:
+        if spec.since > version:
+            continue
         fields[spec.name] = _read_operand(body, spec, cls.mnemonic)
     for attr in (a for a in cls.attr_fields if not a.tail):
         fields[attr.name] = _read_value(body, attr, cls.mnemonic)
@@ -174,7 +185,8 @@ def decode_instruction(reader: Reader, *, skip_unknown: bool = False) -> Instruc
 
 
 def encode_program(program: Program) -> bytes:
-    """A whole program as bytes."""
+    """A whole program as bytes, in the version it needs (``isa.versions``)."""
+    version = program_version(program)
     out = Writer()
     out.text(program.name)
     out.text(program.mode)
@@ -188,26 +200,32 @@ def encode_program(program: Program) -> bytes:
     for ids in (program.inputs, program.outputs):
         out.pack("I", len(ids))
         out.pack(f"{len(ids)}I", *ids)
-    present = [name for name in SECTIONS if name in program.sections]
-    out.pack("B", len(present))
-    for name in present:
+    written = tuple(program.written_sections())
+    out.pack("B" if version == 1 else "I", len(written))
+    for name, lines in written:
         out.text(name)
-        out.pack("I", len(program.section(name)))
-        out.parts.extend(encode_instruction(ins) for ins in program.section(name))
+        out.pack("I", len(lines))
+        out.parts.extend(encode_instruction(ins, version) for ins in lines)
     return out.data()
 
 
-def decode_program(data: bytes, *, skip_unknown: bool = False) -> Program:
-    """The program ``encode_program`` wrote; FormatError with an offset for anything else."""
+def decode_program(data: bytes, version: int, *, skip_unknown: bool = False) -> Program:
+    """The program ``encode_program`` wrote; FormatError with an offset for anything else.
+
+    Args:
+        data: the bytes.
+        version: version of the form they are in.
+        skip_unknown: leave instructions of unknown opcode out instead of refusing them.
+    """
     try:
-        return _decode_program(Reader(data), skip_unknown)
+        return _decode_program(Reader(data), version, skip_unknown)
     except FormatError:
         raise
     except StudioError as error:
         raise FormatError(error.message, who=error.who, hint=error.hint) from None
 
 
-def _decode_program(reader: Reader, skip_unknown: bool) -> Program:
+def _decode_program(reader: Reader, version: int, skip_unknown: bool) -> Program:
     name, mode = reader.text(), reader.text()
     if mode not in ("train", "evaluate", "infer"):
         raise FormatError(f"unknown mode {quoted(mode)}")
@@ -218,6 +236,7 @@ def _decode_program(reader: Reader, skip_unknown: bool) -> Program:
     tensors: dict[int, Tensor] = {}
     for _ in range(reader.count("I", 4)):
         tensor = _decode_tensor(reader.record())
+        check_tensor(tensor, version)
         if tensor.id in tensors:
             raise FormatError(f"tensor {tensor.id:#x} is declared twice")
         if tensor.view_of is not None and tensor.view_of not in tensors:
@@ -227,18 +246,32 @@ def _decode_program(reader: Reader, skip_unknown: bool) -> Program:
     for _ in range(2):
         ids = tuple(int(reader.unpack("I")) for _ in range(reader.count("I", 4)))
         ports.append(ids)
-    sections: dict[str, tuple[Instruction, ...]] = {}
-    for _ in range(reader.unpack("B")):
+    sections: dict[str, list[Instruction]] = {}
+    order: list[tuple[str, int]] = []
+    for _ in range(reader.unpack("B") if version == 1 else reader.count("I", 8)):
         section = reader.text()
-        if section not in SECTIONS or section in sections:
-            raise FormatError(f"section {quoted(section)} is unknown or given twice")
+        if section not in SECTIONS:
+            raise FormatError(f"section {quoted(section)} is unknown")
+        if section in sections:
+            check_needed(2, version, f"section {section} a second time")
         decoded = [
-            decode_instruction(reader, skip_unknown=skip_unknown)
+            decode_instruction(reader, version, skip_unknown=skip_unknown)
             for _ in range(reader.count("I", 8))
         ]
-        sections[section] = tuple(ins for ins in decoded if ins is not None)
+        found = [ins for ins in decoded if ins is not None]
+        sections.setdefault(section, []).extend(found)
+        order.append((section, len(found)))
     reader.finish("the program")
-    program = Program(name, mode, TensorMap(tensors.values()), sections, ports[0], ports[1], meta)
+    program = Program(
+        name,
+        mode,
+        TensorMap(tensors.values()),
+        {section: tuple(found) for section, found in sections.items()},
+        ports[0],
+        ports[1],
+        meta,
+        () if version == 1 else tuple(order),
+    )
     _check_references(program)
     return program
 
@@ -261,6 +294,7 @@ def _encode_tensor(tensor: Tensor) -> bytes:
         + _REGISTER * tensor.register
         + _VIEW * (tensor.view_of is not None)
         + _VALUE * (tensor.value is not None)
+        + _PARTIAL * tensor.partial
     )
     out.pack("IBBBB", tensor.id, tensor.dtype.code, _ROLES[tensor.role], flags, len(tensor.shape))
     out.pack(f"{len(tensor.shape)}q", *tensor.shape)
@@ -284,7 +318,7 @@ def _decode_tensor(reader: Reader) -> Tensor:
     role = _ROLE_OF.get(int(reader.unpack("B")))
     flags = int(reader.unpack("B"))
     shape = tuple(int(reader.unpack("q")) for _ in range(reader.unpack("B")))
-    if role is None or flags > 31 or any(d < 0 for d in shape[1:]) or (shape and shape[0] < -2):
+    if role is None or flags > 63 or any(d < 0 for d in shape[1:]) or (shape and shape[0] < -2):
         raise FormatError(f"tensor {tensor_id:#x} has an impossible role, flag or shape")
     pad = tuple(
         (int(reader.unpack("I")), int(reader.unpack("I"))) for _ in range(reader.unpack("B"))
@@ -311,6 +345,7 @@ def _decode_tensor(reader: Reader) -> Tensor:
         pad=pad,
         view_of=view_of,
         register=bool(flags & _REGISTER),
+        partial=bool(flags & _PARTIAL),
         value=value,
         layer=layer,
         port=port,

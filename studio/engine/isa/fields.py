@@ -28,7 +28,10 @@ class Access(Enum):
 
 @dataclass
 class Operand:
-    """One operand of an instruction class; on an instance it reads as a ``Ref``."""
+    """One operand of an instruction class; on an instance it reads as a ``Ref``.
+
+    ``since`` is the version of the file forms that has it; one newer than its class is optional.
+    """
 
     access: Access
     doc: str
@@ -36,6 +39,7 @@ class Operand:
     differentiable: bool = True
     variadic: bool = False
     tail: bool = False
+    since: int = 1
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -74,9 +78,14 @@ def writes(doc: str, *, optional: bool = False) -> Operand:
     return Operand(Access.WRITE, doc, optional, differentiable=False)
 
 
-def side_input(doc: str) -> Operand:
+def side_input(doc: str, *, since: int = 1) -> Operand:
     """An operand printed in the tail as ``key=0x…`` and only when present; it gets no gradient."""
-    return Operand(Access.READ, doc, optional=True, differentiable=False, tail=True)
+    return Operand(Access.READ, doc, optional=True, differentiable=False, tail=True, since=since)
+
+
+def side_result(doc: str, *, since: int = 1) -> Operand:
+    """A result printed in the tail as ``key=0x…`` and only when present."""
+    return Operand(Access.WRITE, doc, optional=True, differentiable=False, tail=True, since=since)
 
 
 def updates(doc: str) -> Operand:

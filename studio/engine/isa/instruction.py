@@ -33,7 +33,8 @@ class Instruction:
     A subclass states ``code``, ``mnemonic`` and ``category`` on its class line and its operands and
     attributes as fields, in printing order. Its docstring is the manual entry: one line, then the
     formula, then behaviour at the edges. ``twin`` names the operands whose *data* the gradient
-    instruction reads; a class without ``twin`` has no gradient of its own.
+    instruction reads; a class without ``twin`` has no gradient of its own. ``since`` is the version
+    of the file forms that has it.
     """
 
     code: ClassVar[int] = -1
@@ -42,6 +43,8 @@ class Instruction:
     synopsis: ClassVar[str] = ""
     elementwise: ClassVar[bool] = False
     random: ClassVar[bool] = False
+    since: ClassVar[int] = 1
+    newer_operands: ClassVar[tuple[Operand, ...]] = ()
     twin: ClassVar[type[Twin] | None] = None
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
@@ -56,6 +59,7 @@ class Instruction:
         mnemonic: str = "",
         category: str = "",
         twin: tuple[str, ...] | None = None,
+        since: int = 1,
     ) -> None:
         super().__init_subclass__()
         if code < 0:
@@ -63,7 +67,7 @@ class Instruction:
                 cls.category = category
             return
         fields = _fields_of(cls)
-        cls.code, cls.mnemonic = code, mnemonic
+        cls.code, cls.mnemonic, cls.since = code, mnemonic, since
         cls.category = category or cls.category
         cls.operand_fields = tuple(f for f in fields if isinstance(f, Operand))
         cls.attr_fields = tuple(f for f in fields if isinstance(f, Attr))
@@ -72,6 +76,9 @@ class Instruction:
             access: tuple(f.name for f in cls.operand_fields if f.access is access)
             for access in Access
         }
+        cls.newer_operands = tuple(f for f in cls.operand_fields if f.since > since)
+        if not all(f.optional for f in cls.newer_operands):
+            raise TypeError(f"{mnemonic}: operands newer than their class must be optional")
         if sum(f.variadic for f in cls.operand_fields) > 1:
             raise TypeError(f"{mnemonic}: at most one operand list")
         _register(cls)
@@ -358,6 +365,7 @@ def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
             "code": cls.code + GRADIENT_OFFSET,
             "mnemonic": f"GRADS_{cls.mnemonic}",
             "category": cls.category,
+            "since": cls.since,
         },
         lambda body: body.update(namespace),
     )

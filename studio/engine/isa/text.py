@@ -1,7 +1,8 @@
 """The text form of a whole program, ``.gbasm``: directives, tensors, sections, lines with owners.
 
 A file is lines of UTF-8. ``;`` begins a comment; ``@name`` words in the comment of an instruction
-are the layers it came from. Printing and parsing are exact inverses.
+are the layers it came from. A ``.section`` may come again, inside a group too (version 2). Printing
+and parsing are exact inverses.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ from studio.engine.isa.fields import float32_round
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line, number_text, parse_line, parse_ref
 from studio.engine.isa.program import SECTIONS, Program
-
-VERSION = 1
+from studio.engine.isa.versions import (
+    check_line,
+    check_needed,
+    check_tensor,
+    check_version,
+    program_version,
+)
 
 # Possessive: without it every character of a string keeps a place to go back to.
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -33,24 +39,25 @@ _TENSOR = re.compile(
 _OPTION = re.compile(rf"([a-z]+)(?:=({_STRING}|[^ ]+))?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMENT_COLUMN = 48
+_FLAGS = ("trainable", "weight", "register", "partial")
 
 
 def format_program(program: Program) -> str:
     """The program as ``.gbasm`` text."""
-    lines = [f".glassbox {VERSION}", f".program {_quoted(program.name)} {program.mode}"]
+    version = program_version(program)
+    lines = [f".glassbox {version}", f".program {_quoted(program.name)} {program.mode}"]
     lines += [f".meta {_quoted(k)} {_quoted(v)}" for k, v in sorted(program.meta.items())]
     lines += [format_tensor(t) for t in program.tensors.values()]
     lines += [f".input {i:#x}" for i in program.inputs]
     lines += [f".output {i:#x}" for i in program.outputs]
-    for name in SECTIONS:
-        if name in program.sections:
-            lines += ["", f".section {name}"]
-            lines += [_with_owners(ins) for ins in program.section(name)]
+    for name, found in program.written_sections():
+        lines += ["", f".section {name}"]
+        lines += [_with_owners(ins) for ins in found]
     return "\n".join([*lines, ".end", ""])
 
 
 def format_listing(program: Program) -> str:
-    """Only the instructions, one per line, sections one after another."""
+    """Only the instructions, one per line, in running order."""
     return "".join(f"{format_line(ins)}\n" for ins in program)
 
 
@@ -63,7 +70,7 @@ def format_tensor(tensor: Tensor) -> str:
         shape_text(tensor.shape),
         tensor.role.value,
     ]
-    words += [flag for flag in ("trainable", "weight", "register") if getattr(tensor, flag)]
+    words += [flag for flag in _FLAGS if getattr(tensor, flag)]
     if tensor.init:
         words.append(f"init={_quoted(tensor.init)}")
     if tensor.stream:
@@ -117,6 +124,7 @@ class _Reader:
         self.state = "start"
         self.name = ""
         self.mode = ""
+        self.version = 0
         self.section = ""
         self.meta: dict[str, str] = {}
         self.tensors: dict[int, Tensor] = {}
@@ -124,6 +132,7 @@ class _Reader:
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self.sections: dict[str, list[Instruction]] = {}
+        self.order: list[tuple[str, int]] = []
         self._owners: dict[str, tuple[str, ...]] = {}
         self._handlers = {
             ".glassbox": self._version,
@@ -165,18 +174,16 @@ class _Reader:
             tuple(self.inputs),
             tuple(self.outputs),
             self.meta,
+            tuple(self.order),
         )
 
     def _version(self, code: str, rest: str) -> None:
         if self.state != "start":
             raise FormatError(".glassbox may stand only once")
-        if not rest.isdecimal() or int(rest[:9]) < 1:
+        if not rest.isdecimal():
             raise FormatError("a version number is expected")
-        if int(rest[:9]) > VERSION:
-            raise FormatError(
-                f"written by version {rest[:9]} of the format, this reads up to {VERSION}",
-                hint="update Glassbox",
-            )
+        self.version = int(rest[:9])
+        check_version(self.version)
         self.state = "head"
 
     def _program(self, code: str, rest: str) -> None:
@@ -196,6 +203,7 @@ class _Reader:
 
     def _tensor(self, code: str, rest: str) -> None:
         tensor = parse_tensor(code)
+        check_tensor(tensor, self.version)
         if tensor.id in self.tensors:
             raise FormatError(f"tensor {tensor.id:#x} is declared twice")
         if tensor.name in self.names:
@@ -212,12 +220,15 @@ class _Reader:
         (self.inputs if code.startswith(".input") else self.outputs).append(ref.id)
 
     def _section(self, code: str, rest: str) -> None:
-        if rest not in SECTIONS or rest in self.sections:
-            raise FormatError(f"a new section out of {', '.join(SECTIONS)} is expected")
+        if rest not in SECTIONS:
+            raise FormatError(f"a section out of {', '.join(SECTIONS)} is expected")
+        if rest in self.sections:
+            check_needed(2, self.version, f"section {rest} a second time")
         if self.section and SECTIONS.index(rest) < SECTIONS.index(self.section):
-            raise FormatError(f"section {rest} must stand before {self.section}")
+            check_needed(2, self.version, f"section {rest} behind {self.section}")
         self.section = rest
-        self.sections[rest] = []
+        self.sections.setdefault(rest, [])
+        self.order.append((rest, 0))
 
     def _instruction(self, code: str, comment: str) -> None:
         if not self.section:
@@ -228,10 +239,12 @@ class _Reader:
             named = [w[1:] for w in comment.split() if w.startswith("@")]
             self._owners[comment] = tuple(unquote(name) for name in named)
         ins = parse_line(code, self._owners[comment])
+        check_line(ins, self.version)
         for ref in ins.operands:
             if ref.present and ref.id not in self.tensors:
                 raise FormatError(f"{ref} is not declared", who=ins.mnemonic)
         self.sections[self.section].append(ins)
+        self.order[-1] = (self.section, self.order[-1][1] + 1)
 
     def _end(self, code: str, rest: str) -> None:
         if not self.mode:
@@ -245,7 +258,7 @@ def parse_tensor(code: str) -> Tensor:
     if match is None:
         raise FormatError('.tensor 0xID "name" dtype [shape] role … is expected')
     options = dict(_options(match[6]))
-    flags = {"trainable", "weight", "register"}
+    flags = set(_FLAGS)
     known = flags | {"init", "stream", "pad", "view", "value", "layer", "port"}
     unknown = set(options) - known
     if unknown:

@@ -17,7 +17,7 @@ class Entry:
     """One entry of the host list.
 
     Attributes:
-        section: section of the program.
+        section: section of the first part; parts of a group may be of several.
         index: running index of the instruction, or of the FUSE line of a group.
         parts: the instructions that compute; several in a fused group.
         kind: ``epilogue``, ``chain`` or ``update``; empty for a single instruction.
@@ -80,30 +80,30 @@ class Entry:
 def entries(program: Program) -> tuple[Entry, ...]:
     """The entries of a program in running order.
 
-    Raises BackendError where FUSE and END do not pair up inside a section.
+    Raises BackendError where FUSE and END do not pair up.
     """
     found: list[Entry] = []
-    opened: tuple[str, int, str] | None = None
+    opened: tuple[int, str] | None = None
+    home = ""
     parts: list[Instruction] = []
     for section, index, ins in program.located():
-        if opened is not None and opened[0] != section:
-            break
         if isinstance(ins, Fuse):
             if opened is not None:
                 raise _unpaired(program, index)
-            opened, parts = (section, index, ins.kind), []
+            opened, parts = (index, ins.kind), []
         elif isinstance(ins, End):
             if opened is None:
                 raise _unpaired(program, index)
             if parts:
-                found.append(Entry(opened[0], opened[1], tuple(parts), opened[2]))
+                found.append(Entry(home, opened[0], tuple(parts), opened[1]))
             opened = None
         elif opened is not None:
+            home = home if parts else section
             parts.append(ins)
         else:
             found.append(Entry(section, index, (ins,)))
     if opened is not None:
-        raise _unpaired(program, opened[1])
+        raise _unpaired(program, opened[0])
     return tuple(found)
 
 
@@ -122,6 +122,6 @@ def _register(program: Program, ref: Ref) -> bool:
 
 def _unpaired(program: Program, index: int) -> BackendError:
     return BackendError(
-        f"FUSE and END must pair up inside one section: line {index} stands alone",
+        f"FUSE and END must pair up: line {index} stands alone",
         who=program.name,
     )

@@ -144,6 +144,29 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
     "an output in a register": (
         lambda: program(changed={7: {"register": True}}), "kept, fed or fetched", "tensor map",
     ),
+    "a partial parameter": (
+        lambda: program(changed={1: {"partial": True}}), "a partial tensor is", "tensor map",
+    ),
+    "a partial input": (
+        lambda: program(changed={0: {"partial": True}}), "a partial tensor is", "tensor map",
+    ),
+    "a partial output": (
+        lambda: program(changed={7: {"partial": True}}), "a partial tensor is", "tensor map",
+    ),
+    "a partial register": (
+        lambda: program(changed={3: {"partial": True, "register": True}}),
+        "a partial tensor is", "tensor map",
+    ),
+    "a partial tensor with a halo": (
+        lambda: program(changed={3: {"partial": True, "pad": ((0, 0), (1, 1))}}),
+        "a partial tensor is", "tensor map",
+    ),
+    "a partial view": (
+        lambda: program(changed={6: {"partial": True}}), "a partial tensor is", "tensor map",
+    ),
+    "a partial base of a view": (
+        lambda: program(changed={5: {"partial": True}}), "a partial tensor is", "tensor map",
+    ),
     "a number out of range": (
         lambda: with_attribute("limit", -1.0), "attributes are in range", "line 15",
     ),
@@ -240,7 +263,7 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
         "before it is read", "line 1",
     ),
     "a group that is not ended": (
-        lambda: program(replaced("forward", "END")), "has an END", "line 1",
+        lambda: program(replaced("update", "END")), "has an END", "line 15",
     ),
     "a group that was not begun": (
         lambda: program(replaced("forward", "FUSE {kind=chain}")), "has a FUSE", "line 3",
@@ -276,6 +299,24 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
 
 def test_the_program_faults_are_planted_in_is_sound() -> None:
     verify(program())
+
+
+def test_data_flow_orders_lines_of_sections_that_alternate() -> None:
+    made = program(
+        {"loss": (*LINES["loss"], "FUSE {kind=chain}", "SCALE 0x3 0xd 2", "END"),
+         "metrics": ("RELU 0xd 0xe",)},
+        extra=(Tensor(13, "scaled again", N4), Tensor(14, "act again", N4)),
+    )  # fmt: skip
+    tagged = [(section, ins) for section, _, ins in made.located()]
+    fill, end = tagged[10], tagged[9]
+    assert (fill[0], end[1].mnemonic) == ("backward", "END")
+    # The seed goes before the forward pass, and the metrics into a group of the loss.
+    order = [fill, *tagged[:9], tagged[-1], end, *tagged[11:-1]]
+    verify(made.with_lines(order))
+    for late, message in ((0, "cleared or set before|before it is read"), (1, "before it is read")):
+        wrong = [line for place, line in enumerate(order) if place != late]
+        with pytest.raises(VerifyError, match=message):
+            verify(made.with_lines([*wrong, order[late]]))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

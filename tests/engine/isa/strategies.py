@@ -77,6 +77,7 @@ def tensors(draw, tensor_id, known):
         pad=tuple(draw(pads) for _ in range(rank)) if draw(st.booleans()) else (),
         view_of=draw(st.sampled_from(known)) if known and draw(st.booleans()) else None,
         register=draw(st.booleans()),
+        partial=draw(st.integers(0, 4)) == 0,
         value=draw(st.none() | st.lists(number, max_size=4).map(tuple)),
         layer=draw(st.sampled_from(("", "conv1", "a layer; with = signs"))),
         port=draw(st.sampled_from(("", "output"))),
@@ -95,7 +96,7 @@ def programs(draw):
         for name in SECTIONS
         if name in chosen
     }
-    return Program(
+    built = Program(
         draw(st.text(max_size=8)),
         draw(st.sampled_from(("train", "evaluate", "infer"))),
         TensorMap(made),
@@ -104,3 +105,9 @@ def programs(draw):
         tuple(draw(st.lists(st.sampled_from(ids), max_size=2))),
         draw(st.dictionaries(NAME, st.text(max_size=12), max_size=2)),
     )
+    if draw(st.booleans()):
+        return built
+    empty = draw(st.lists(st.sampled_from(SECTIONS), max_size=2))
+    tagged = [(section, ins) for section, _, ins in built.located()]
+    mixed = built.with_lines(draw(st.permutations(tagged)))
+    return mixed.with_sections(**{n: () for n in empty if not mixed.section(n)})

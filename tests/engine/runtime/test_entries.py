@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from studio.engine.compiler.lifetimes import inner_gradients
+from studio.engine.compiler.fusion import in_groups
+from studio.engine.compiler.lifetimes import Span, group_spans, inner_gradients
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import BATCH, ROWS, Role
+from studio.engine.core.tensor import BATCH, ROWS, Role, Tensor, TensorMap
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.activation import Relu
@@ -26,6 +27,21 @@ def test_a_group_is_one_entry_at_its_first_line() -> None:
     assert (entry.section, entry.index, entry.kind) == ("forward", 0, "epilogue")
     assert len(entry.parts) == 5
     assert [e.index for e in unfused(epilogue(True))] == [1, 2, 3, 4, 5]
+
+
+def test_the_parts_of_a_group_may_be_of_several_sections() -> None:
+    x, y, z = (Tensor(i, name, (BATCH, 2)) for i, name in enumerate("xyz"))
+    first, second = Relu(x=0, y=1), Relu(x=1, y=2)
+    program = Program("p", "infer", TensorMap([x, y, z]), {}, (0,), (2,)).with_lines(
+        [("data", Fuse()), ("forward", first), ("loss", second), ("forward", End()),
+         ("loss", Relu(x=0, y=2))]
+    )  # fmt: skip
+    group, single = entries(program)
+    assert (group.section, group.index, group.parts) == ("forward", 0, (first, second))
+    assert (single.section, single.index) == ("loss", 4)
+    assert group_spans(program) == [Span(0, 3)] * 4 + [Span(4, 4)]
+    assert in_groups(program) == {0, 1, 2, 3}
+    assert [e.section for e in unfused(program)] == ["forward", "loss", "loss"]
 
 
 def test_an_update_group_is_named_once() -> None:

@@ -15,7 +15,7 @@ from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.isa.instruction import Instruction, Twin
-from studio.engine.isa.program import SECTIONS, Program, Storage
+from studio.engine.isa.program import Program, Storage
 
 
 def fuse_elementwise(program: Program, target: Target, keep: Collection[int] = ()) -> Program:
@@ -34,9 +34,7 @@ def fuse_elementwise(program: Program, target: Target, keep: Collection[int] = (
     changes: dict[int, Sequence[Instruction]] = {}
     found = Registers(program, keep)
     registers: set[int] = set()
-    start = 0
-    for section in SECTIONS:
-        lines = program.section(section)
+    for _, start, lines in program.stretches():
         place = 0
         while place < len(lines):
             length = _length(program, lines[place:], target, taken, start + place)
@@ -47,7 +45,6 @@ def fuse_elementwise(program: Program, target: Target, keep: Collection[int] = (
                 changes |= dict.fromkeys(members[1:], ())
                 registers |= found.of(members)
             place += max(length, 1)
-        start += len(lines)
     made = [program.tensors[i].replace(register=True) for i in registers]
     return with_lines(program.with_tensors(program.tensors.update(made)), changes)
 

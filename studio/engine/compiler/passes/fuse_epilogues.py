@@ -16,7 +16,7 @@ from studio.engine.isa.ops.arithmetic import Add
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
 from studio.engine.isa.ops.linear import Linear, MatMul
 from studio.engine.isa.ops.norm import BatchNormBase, is_affine
-from studio.engine.isa.program import SECTIONS, Program, Storage
+from studio.engine.isa.program import Program, Storage
 
 PRODUCERS = (Conv2D, DepthwiseConv2D, Linear, MatMul, BatchNormBase)
 LONGEST = 4
@@ -44,9 +44,7 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
     found = Registers(program, keep)
     tails = _Tails(program, found, target, taken)
     registers: set[int] = set()
-    start = 0
-    for section in SECTIONS:
-        lines = program.section(section)
+    for _, start, lines in program.stretches():
         for place, ins in enumerate(lines):
             index = start + place
             if index in taken or not isinstance(ins, PRODUCERS):
@@ -60,7 +58,6 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
             tails.moved |= dict.fromkeys(members, start + home)
             taken.update(members)
             registers |= found.of(members)
-        start += len(lines)
     made = [program.tensors[i].replace(register=True) for i in registers]
     return with_lines(program.with_tensors(program.tensors.update(made)), changes)
 
@@ -96,9 +93,9 @@ class _Tails:
         """Places of the functions that can follow the producer, in order, and that of the group.
 
         Args:
-            lines: a section.
+            lines: lines of one section that run one after another.
             place: the producer's place there.
-            start: running index of the section's first line.
+            start: running index of the first of them.
         """
         found: list[int] = []
         home = place

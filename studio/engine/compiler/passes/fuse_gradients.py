@@ -39,18 +39,19 @@ def fuse_gradients(program: Program, target: Target, keep: Collection[int] = ())
     taken = in_groups(program)
     room = target.max_fused_storages - OWN_STORAGES
     changes: dict[int, Sequence[Instruction]] = {}
-    lines = program.section("backward")
-    first = next((index for section, index, _ in program.located() if section == "backward"), 0)
-    place = 0
-    while place < len(lines):
-        tail = 0
-        if first + place not in taken:
-            tail = _tail(program, lines[place : place + 1 + LONGEST], room, keep)
-        if tail:
-            members = range(first + place, first + place + tail + 1)
-            changes[members[0]] = fused("epilogue", lines[place : place + tail + 1])
-            changes |= dict.fromkeys(members[1:], ())
-        place += tail + 1
+    for section, start, lines in program.stretches():
+        if section != "backward":
+            continue
+        place = 0
+        while place < len(lines):
+            tail = 0
+            if start + place not in taken:
+                tail = _tail(program, lines[place : place + 1 + LONGEST], room, keep)
+            if tail:
+                members = range(start + place, start + place + tail + 1)
+                changes[members[0]] = fused("epilogue", lines[place : place + tail + 1])
+                changes |= dict.fromkeys(members[1:], ())
+            place += tail + 1
     return with_lines(program, changes)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from studio.engine.compiler.fusion import fused, in_groups
+from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.rules.groups import alike
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.update import Update
@@ -18,14 +20,18 @@ def merge_updates(program: Program) -> Program:
     parameters, so a group may stand where its last member stood; it is ended early where a line
     between needs what a member changes.
     """
-    lines = program.section("update")
-    if in_groups(program.with_sections(**{n: () for n in program.sections if n != "update"})):
-        return program
-    gathering = _Gathering(program)
-    for ins in lines:
-        gathering.take(ins)
-    gathering.release_all()
-    return program.with_sections(update=gathering.done) if lines else program
+    grouped = in_groups(program)
+    changes: dict[int, Sequence[Instruction]] = {}
+    for section, start, lines in program.stretches():
+        indices = range(start, start + len(lines))
+        if section != "update" or not grouped.isdisjoint(indices):
+            continue
+        gathering = _Gathering(program)
+        for ins in lines:
+            gathering.take(ins)
+        gathering.release_all()
+        changes |= dict.fromkeys(indices, ()) | {start: gathering.done}
+    return with_lines(program, changes)
 
 
 @dataclass

@@ -9,36 +9,37 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.ops.norm import is_affine
 from studio.engine.isa.ops.update import Update
-from studio.engine.isa.program import SECTIONS, Program
+from studio.engine.isa.program import Program
 
 Line = tuple[int, Instruction]
 
 
 def check_groups(program: Program) -> Iterator[Breach]:
-    """FUSE and END in pairs, groups of one kind, registers only inside one group."""
+    """FUSE and END in pairs, groups of one kind, registers only inside one group.
+
+    The parts of a group may be of several sections.
+    """
     group_of: dict[int, int] = {}
-    start = 0
-    for section in SECTIONS:
-        lines = list(enumerate(program.section(section), start))
-        start += len(lines)
-        opened: Line | None = None
-        parts: list[Line] = []
-        for index, ins in lines:
-            if isinstance(ins, Fuse):
-                if opened is not None:
-                    yield Breach("groups do not nest", "a FUSE inside a group", index)
-                opened, parts = (index, ins), []
-            elif isinstance(ins, End):
-                if opened is None:
-                    yield Breach("every END has a FUSE in its section", "one without", index)
-                else:
-                    yield from _check_parts(opened, parts)
-                opened = None
-            elif opened is not None:
-                parts.append((index, ins))
-                group_of[index] = opened[0]
-        if opened is not None:
-            yield Breach("every FUSE has an END in its section", "one without", opened[0])
+    opened: Line | None = None
+    parts: list[Line] = []
+    for _, index, ins in program.located():
+        if isinstance(ins, Fuse):
+            if opened is not None:
+                yield Breach(
+                    "groups do not nest", f"a FUSE inside the group of line {opened[0]}", index
+                )
+            opened, parts = (index, ins), []
+        elif isinstance(ins, End):
+            if opened is None:
+                yield Breach("every END has a FUSE", "one without", index)
+            else:
+                yield from _check_parts(opened, parts)
+            opened = None
+        elif opened is not None:
+            parts.append((index, ins))
+            group_of[index] = opened[0]
+    if opened is not None:
+        yield Breach("every FUSE has an END", "one without", opened[0])
     yield from _check_registers(program, group_of)
 
 

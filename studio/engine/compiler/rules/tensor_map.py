@@ -1,4 +1,4 @@
-"""Rules about the tensor map: views, halos, registers, constants, inputs and outputs."""
+"""Rules about the tensor map: views, halos, registers, partial results, constants, ports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from studio.engine.compiler.rules.breach import Breach
-from studio.engine.core.tensor import Shape, Tensor, shape_text
+from studio.engine.core.tensor import Role, Shape, Tensor, shape_text
 from studio.engine.isa.program import Program
 
 
@@ -30,6 +30,8 @@ def check_tensors(program: Program) -> Iterator[Breach]:
     for tensor in program.tensors.values():
         yield from _check_view(program, tensor, viewed)
         yield from _check_pad(tensor)
+        if tensor.partial:
+            yield from _check_partial(program, tensor, viewed)
         if tensor.register and (
             tensor.role.persistent or tensor.id in (*program.inputs, *program.outputs)
         ):
@@ -66,6 +68,20 @@ def _check_pad(tensor: Tensor) -> Iterator[Breach]:
         yield Breach("a halo has two counts for every dimension", f"{tensor.name} has {tensor.pad}")
     elif tensor.shape[0] < 0 and tensor.pad[0] != (0, 0):
         yield Breach("the batch dimension has no halo", f"{tensor.name} has {tensor.pad}")
+
+
+def _check_partial(program: Program, tensor: Tensor, viewed: set[int]) -> Iterator[Breach]:
+    """Only who writes it knows how many parts it has, so nothing else may hold or show it."""
+    faults = {
+        "in a view class": tensor.view_of is not None or tensor.id in viewed,
+        "padded": bool(tensor.pad),
+        "a register": tensor.register,
+        f"of role {tensor.role.value}": tensor.role is not Role.ACTIVATION,
+        "an input": tensor.id in program.inputs,
+        "an output": tensor.id in program.outputs,
+    }
+    rule = "a partial tensor is a dense activation of its own"
+    yield from (Breach(rule, f"{tensor.name} is {name}") for name, holds in faults.items() if holds)
 
 
 def _is_circular(program: Program, tensor: Tensor) -> bool:

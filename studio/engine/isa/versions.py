@@ -1,0 +1,73 @@
+"""Versions of the file forms: which one a program needs, and what an older file may not hold.
+
+Version 1 is written wherever it suffices. Version 2 adds sections whose lines alternate,
+``partial`` tensors, and the instructions and operands that are declared with ``since=2``.
+"""
+
+from __future__ import annotations
+
+from studio.engine.core.errors import FormatError
+from studio.engine.core.tensor import Tensor
+from studio.engine.isa.fields import Operand
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.program import Program
+
+NEWEST = 2
+
+
+def program_version(program: Program) -> int:
+    """The version of the forms that a program needs."""
+    found = 2 if program.order else 1
+    found = max([found, *(tensor_version(t) for t in program.tensors.values())])
+    return max([found, *(line_version(ins) for ins in program)])
+
+
+def tensor_version(tensor: Tensor) -> int:
+    """The version a tensor needs."""
+    return 2 if tensor.partial else 1
+
+
+def line_version(ins: Instruction) -> int:
+    """The version an instruction needs: its class, and those of its operands that are there."""
+    return max([ins.since, *(spec.since for spec in _newer_present(ins))])
+
+
+def check_version(version: int, who: str = "") -> None:
+    """FormatError for a version that this Glassbox cannot read."""
+    if version < 1:
+        raise FormatError(f"there is no version {version} of the format", who=who)
+    if version > NEWEST:
+        raise FormatError(
+            f"written by version {version} of the format, this reads up to {NEWEST}",
+            who=who,
+            hint="update Glassbox",
+        )
+
+
+def check_tensor(tensor: Tensor, version: int) -> None:
+    """FormatError where a tensor needs a newer version than its file says."""
+    check_needed(tensor_version(tensor), version, f"partial tensor {tensor.id:#x}")
+
+
+def check_line(ins: Instruction, version: int) -> None:
+    """FormatError where an instruction or an operand of it is newer than its file says."""
+    check_needed(ins.since, version, ins.mnemonic)
+    for spec in _newer_present(ins):
+        check_needed(spec.since, version, f"operand {spec.name!r} of {ins.mnemonic}")
+
+
+def check_needed(needed: int, version: int, what: str) -> None:
+    """FormatError where something needs a newer version than its file says.
+
+    Args:
+        needed: the version it needs.
+        version: what the file says.
+        what: what needs it, as the subject of a sentence.
+    """
+    if needed > version:
+        raise FormatError(f"{what} needs version {needed} of the format, the file says {version}")
+
+
+def _newer_present(ins: Instruction) -> list[Operand]:
+    """Operands that are newer than their class and are there."""
+    return [f for f in ins.newer_operands if any(ref.present for ref in ins.refs(f.name))]
