@@ -205,6 +205,8 @@ def _storage(tensor: Tensor) -> str:
         return f"view of {tensor.view_of:#x}"
     if tensor.register:
         return "register"
+    if tensor.partial:
+        return "partial"
     if tensor.pad:
         return "halo " + " ".join(f"{a}:{b}" for a, b in tensor.pad)
     return ""
@@ -233,6 +235,7 @@ def _as_json(program: Program) -> dict[str, object]:
                 "role": t.role.value,
                 "view_of": t.view_of,
                 "register": t.register,
+                "partial": t.partial,
                 "pad": [list(p) for p in t.pad],
                 "layer": t.layer,
             }

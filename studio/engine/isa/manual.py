@@ -24,6 +24,9 @@ where they differ from the default.
 A gradient instruction has the opcode of its forward instruction plus 1000, the prefix `GRADS_`,
 the same operands and scalars, and two more tail entries: `set=` names operands whose gradient is
 overwritten instead of accumulated into, `skip=` those that are not computed.
+
+Instructions and operands of version 2 make a file (`.gbasm`, `.gbi`) one of version 2.
+`docs/compiler.md` says what else does.
 """
 
 
@@ -50,6 +53,7 @@ class ManualEntry:
     operands: tuple[FieldEntry, ...]
     attributes: tuple[FieldEntry, ...]
     gradient: str
+    since: int = 1
 
 
 def entry(mnemonic: str) -> ManualEntry:
@@ -83,7 +87,10 @@ def entry_of(cls: type[Instruction]) -> ManualEntry:
         tuple(
             FieldEntry(
                 f.name,
-                f.access.value + (", optional" if f.optional else "") + (", list" * f.variadic),
+                f.access.value
+                + (", optional" if f.optional else "")
+                + (", list" * f.variadic)
+                + (f", version {f.since}" if f in cls.newer_operands else ""),
                 f.doc,
             )
             for f in cls.operand_fields
@@ -93,6 +100,7 @@ def entry_of(cls: type[Instruction]) -> ManualEntry:
             for a in cls.attr_fields
         ),
         gradient,
+        cls.since,
     )
 
 
@@ -103,7 +111,8 @@ def markdown(found: ManualEntry) -> str:
         "",
         f"`{found.form}`",
         "",
-        f"Opcode {found.code}, {found.category}. Gradient: {found.gradient}.",
+        f"Opcode {found.code}, {found.category}. Gradient: {found.gradient}."
+        + (f" Version {found.since}." if found.since > 1 else ""),
         "",
         found.text,
         "",

@@ -14,7 +14,7 @@ from studio.instruction_view.model.rows import ProgramRows
 
 TensorRole: TypeAlias = Literal[
     "input", "target", "parameter", "state", "slot", "activation", "gradient", "constant", "data",
-    "step", "metric", "scratch", "register",
+    "step", "metric", "scratch", "partial", "register",
 ]  # fmt: skip
 
 _ROLES: dict[Role, TensorRole] = {
@@ -43,6 +43,7 @@ ROLE_NOTES: dict[TensorRole, str] = {
     "step": "counters and learning rates; kept between runs",
     "metric": "numbers of the last steps; kept between runs",
     "scratch": "statistics of the batch, kept for the gradient",
+    "partial": "computed in a run, in parts that its readers put together",
     "register": "never stored: lives inside a fused kernel",
 }
 """What the tensors of a role are for."""
@@ -87,7 +88,9 @@ def role_of(tensor: Tensor, grad: bool) -> TensorRole:
     if grad:
         # A running statistic has no gradient; in its place lie the statistics of the batch.
         return "scratch" if tensor.role is Role.STATE else "gradient"
-    return "register" if tensor.register else _ROLES[tensor.role]
+    if tensor.register:
+        return "register"
+    return "partial" if tensor.partial else _ROLES[tensor.role]
 
 
 def tensor_rows(rows: ProgramRows, plan: MemoryPlan, target: Target) -> tuple[TensorRow, ...]:

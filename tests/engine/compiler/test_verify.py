@@ -308,15 +308,19 @@ def test_data_flow_orders_lines_of_sections_that_alternate() -> None:
         extra=(Tensor(13, "scaled again", N4), Tensor(14, "act again", N4)),
     )  # fmt: skip
     tagged = [(section, ins) for section, _, ins in made.located()]
-    fill, end = tagged[10], tagged[9]
-    assert (fill[0], end[1].mnemonic) == ("backward", "END")
+    seed, end, metric = tagged[10], tagged[9], tagged[-1]
+    assert (seed[0], end[1].mnemonic, metric[0]) == ("backward", "END", "metrics")
     # The seed goes before the forward pass, and the metrics into a group of the loss.
-    order = [fill, *tagged[:9], tagged[-1], end, *tagged[11:-1]]
+    order = [seed, *tagged[:9], metric, ("metrics", end[1]), *tagged[11:-1]]
     verify(made.with_lines(order))
     for late, message in ((0, "cleared or set before|before it is read"), (1, "before it is read")):
         wrong = [line for place, line in enumerate(order) if place != late]
         with pytest.raises(VerifyError, match=message):
             verify(made.with_lines([*wrong, order[late]]))
+    for begin, last in (("loss", "loss"), ("metrics", "metrics")):
+        wrong = [*order[:8], (begin, order[8][1]), *order[9:11], (last, end[1]), *order[12:]]
+        with pytest.raises(VerifyError, match=f"first part.*they are in {begin} and {last}"):
+            verify(made.with_lines(wrong))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -20,9 +20,11 @@ def check_groups(program: Program) -> Iterator[Breach]:
     The parts of a group may be of several sections.
     """
     group_of: dict[int, int] = {}
+    sections: list[str] = []
     opened: Line | None = None
     parts: list[Line] = []
-    for _, index, ins in program.located():
+    for section, index, ins in program.located():
+        sections.append(section)
         if isinstance(ins, Fuse):
             if opened is not None:
                 yield Breach(
@@ -34,6 +36,7 @@ def check_groups(program: Program) -> Iterator[Breach]:
                 yield Breach("every END has a FUSE", "one without", index)
             else:
                 yield from _check_parts(opened, parts)
+                yield from _check_ends(sections, opened[0])
             opened = None
         elif opened is not None:
             parts.append((index, ins))
@@ -41,6 +44,19 @@ def check_groups(program: Program) -> Iterator[Breach]:
     if opened is not None:
         yield Breach("every FUSE has an END", "one without", opened[0])
     yield from _check_registers(program, group_of)
+
+
+def _check_ends(sections: Sequence[str], begin: int) -> Iterator[Breach]:
+    """Which sections the markers of a group are in.
+
+    Args:
+        sections: of all lines up to the END.
+        begin: index of the FUSE.
+    """
+    first, *parts, last = sections[begin:]
+    if parts and (first, last) != (parts[0], parts[-1]):
+        rule = "FUSE is in the section of the first part, END in that of the last"
+        yield Breach(rule, f"they are in {first} and {last}", begin)
 
 
 def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:

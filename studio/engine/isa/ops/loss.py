@@ -90,7 +90,7 @@ class RowLoss(Loss):
         return (TensorType(of(self.p).shape[:-1]),)
 
 
-class RowCE(RowLoss, code=384, mnemonic="ROW_CE"):
+class RowCE(RowLoss, code=384, mnemonic="ROW_CE", since=2):
     """Categorical cross-entropy of every row.
 
     The terms of LOSS_CE, each times the weight of its entry: their LOSS_MEAN is its value. No
@@ -101,7 +101,7 @@ class RowCE(RowLoss, code=384, mnemonic="ROW_CE"):
     source = choice("What the predictions are.", "probs", "logits", "softmax")
 
 
-class RowSparseCE(RowLoss, code=385, mnemonic="ROW_SPARSE_CE"):
+class RowSparseCE(RowLoss, code=385, mnemonic="ROW_SPARSE_CE", since=2):
     """Cross-entropy of every row against class indices.
 
     The terms of LOSS_SPARSE_CE, each times the weight of its entry: their LOSS_MEAN is its value.
@@ -117,7 +117,7 @@ class RowSparseCE(RowLoss, code=385, mnemonic="ROW_SPARSE_CE"):
         require_equal(self.mnemonic, "targets", t.shape, p.shape[:-1])
 
 
-class LossMean(Instruction, code=386, mnemonic="LOSS_MEAN", category="loss"):
+class LossMean(Instruction, code=386, mnemonic="LOSS_MEAN", category="loss", since=2):
     """Mean of the losses of rows.
 
     y = Σ x / count. Behind ROW_CE this is the value of LOSS_CE, behind ROW_SPARSE_CE that of
