@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from studio.instruction_view.model.kernels import Kernels
@@ -99,7 +100,7 @@ NOTHING = Arrangement()
 
 
 def heading_key(kind: str, name: str) -> str:
-    """The key of a heading: ``layer:conv1``, ``section:forward``."""
+    """The key of a heading: ``layer:conv1``, ``section:forward``, ``section:forward 2``."""
     return f"{kind}:{name}"
 
 
@@ -191,7 +192,7 @@ class Arranger:
 
         Args:
             level: layers only, instructions, or the kernels they run as.
-            grouping: program order, under their layers, or under their sections.
+            grouping: program order, under their layers, or program order with headings of sections.
             folded: keys of headings and fused groups that are closed.
             kernels: dispatches, for the level of kernels.
             removed: instructions that have just gone.
@@ -249,12 +250,13 @@ class _Arranging:
             self._add_heading("layer", owner, part.members, part.members)
 
     def add_sections(self) -> None:
-        """Program order under a heading for each section."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for index in self.rows.entries:
-            found[self.rows.section(index)].append(index)
-        for section, members in found.items():
-            if self._add_heading("section", section, members, members):
+        """Program order under a heading wherever another section begins."""
+        times: Counter[str] = Counter()
+        for section, found in groupby(self.rows.entries, self.rows.section):
+            members = tuple(found)
+            times[section] += 1
+            name = section if times[section] == 1 else f"{section} {times[section]}"
+            if self._add_heading("section", name, members, members, title=section):
                 self.add_entries(members, 1)
 
     def add_by_layer(self) -> None:
@@ -307,12 +309,19 @@ class _Arranging:
             self.lines.append(Line("removed", gone.key, -1, depth, title=gone.text))
 
     def _add_heading(
-        self, kind: str, name: str, members: Sequence[int], hides: Sequence[int]
+        self,
+        kind: str,
+        name: str,
+        members: Sequence[int],
+        hides: Sequence[int],
+        title: str = "",
     ) -> bool:
-        """Add a heading; whether what is under it is shown."""
+        """Add a heading, titled as named unless told; whether what is under it is shown."""
         key = heading_key(kind, name)
         place = len(self.lines)
-        self.lines.append(Line("heading", key, members[0], title=name, members=tuple(members)))
+        self.lines.append(
+            Line("heading", key, members[0], title=title or name, members=tuple(members))
+        )
         if self.level != "layers":
             self.headings.add(key)
             if key not in self.folded:

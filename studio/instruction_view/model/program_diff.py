@@ -1,4 +1,4 @@
-"""Two programs side by side: tensors and sections aligned line by line."""
+"""Two programs side by side: tensors and instructions aligned line by line."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ class Side(NamedTuple):
         owners: layers it came from; the layer whose port it is for a tensor.
         row: running index of an instruction, -1 for a tensor.
         name: a tensor's name, a mnemonic.
+        part: its section; ``tensor map`` for a tensor.
     """
 
     text: str
     owners: tuple[str, ...]
     row: int
     name: str
+    part: str
 
 
 class DiffLine(NamedTuple):
     """One aligned line.
 
     Attributes:
-        change: what became of it; ``gap`` stands for hidden lines, ``title`` begins a section.
+        change: how it differs; ``gap`` stands for hidden lines, ``title`` begins a section, which
+            comes again where sections alternate.
         before: the line before, None for an added one.
         after: the line after, None for a removed one.
         text: of a title; how many lines a gap hides.
@@ -49,13 +52,21 @@ class DiffLine(NamedTuple):
 
 
 def program_diff(before: Program, after: Program) -> tuple[DiffLine, ...]:
-    """Align two programs; empty where they are equal."""
+    """Align two programs; empty where they are equal.
+
+    Sections without a difference are left out, unless sections alternate in one of the programs.
+    """
     found: list[DiffLine] = []
-    for title, old, new in _parts(before, after):
-        if [s.text for s in old] == [s.text for s in new]:
+    for old, new in _parts(before, after):
+        if [(s.part, s.text) for s in old] == [(s.part, s.text) for s in new]:
             continue
-        found.append(DiffLine("title", text=title))
-        found += _aligned(old, new)
+        title = ""
+        for line in _aligned(old, new):
+            part = next(side.part for side in (line.after, line.before) if side is not None)
+            if part != title:
+                title = part
+                found.append(DiffLine("title", text=title))
+            found.append(line)
     return tuple(found)
 
 
@@ -67,13 +78,17 @@ def hide_unchanged(lines: Sequence[DiffLine], context: int = CONTEXT) -> tuple[D
             shown[max(place - context, 0) : place + context + 1] = [True] * (
                 min(place + context + 1, len(lines)) - max(place - context, 0)
             )
-        elif line.change == "title":
-            shown[place] = True
+    title = 0
+    for place, line in enumerate(lines):
+        if line.change == "title":
+            title, shown[place] = place, False
+        elif shown[place]:
+            shown[title] = True
     found: list[DiffLine] = []
     hidden = 0
     for line, is_shown in zip(lines, shown, strict=True):
         if not is_shown:
-            hidden += 1
+            hidden += line.change != "title"
             continue
         if hidden:
             found.append(_gap(hidden))
@@ -92,37 +107,38 @@ def _gap(hidden: int) -> DiffLine:
     return DiffLine("gap", text=f"{hidden} unchanged line{'s' if hidden > 1 else ''}")
 
 
-def _parts(
-    before: Program, after: Program
-) -> Iterator[tuple[str, tuple[Side, ...], tuple[Side, ...]]]:
-    yield "tensor map", _tensors(before), _tensors(after)
-    old, new = _sections(before), _sections(after)
+def _parts(before: Program, after: Program) -> Iterator[tuple[Sequence[Side], Sequence[Side]]]:
+    """What is aligned with each other: tensors, and section by section where none alternates."""
+    yield _tensors(before), _tensors(after)
+    old, new = _lines(before), _lines(after)
+    if before.order or after.order:
+        yield old, new
+        return
     for section in SECTIONS:
-        yield section, old.get(section, ()), new.get(section, ())
+        yield [s for s in old if s.part == section], [s for s in new if s.part == section]
 
 
-def _tensors(program: Program) -> tuple[Side, ...]:
-    return tuple(
-        Side(format_tensor(t), (t.layer,) if t.layer else (), -1, t.name)
+def _tensors(program: Program) -> list[Side]:
+    return [
+        Side(format_tensor(t), (t.layer,) if t.layer else (), -1, t.name, "tensor map")
         for t in program.tensors.values()
-    )
+    ]
 
 
-def _sections(program: Program) -> dict[str, tuple[Side, ...]]:
-    found: dict[str, list[Side]] = {}
-    for section, index, line in program.located():
-        side = Side(format_line(line), line.owners, index, line.mnemonic)
-        found.setdefault(section, []).append(side)
-    return {section: tuple(sides) for section, sides in found.items()}
+def _lines(program: Program) -> list[Side]:
+    return [
+        Side(format_line(line), line.owners, index, line.mnemonic, section)
+        for section, index, line in program.located()
+    ]
 
 
 def _aligned(old: Sequence[Side], new: Sequence[Side]) -> Iterator[DiffLine]:
     """Lines that are equal but for their index are the same; the others are paired by name."""
-    for is_equal, a, b in _matched(old, new, lambda side: (side.text, side.owners)):
+    for is_equal, a, b in _matched(old, new, lambda side: (side.text, side.owners, side.part)):
         if is_equal:
             yield from (DiffLine("same", *pair) for pair in zip(a, b, strict=True))
             continue
-        for is_alike, c, d in _matched(a, b, lambda side: (side.name, side.owners)):
+        for is_alike, c, d in _matched(a, b, lambda side: (side.name, side.owners, side.part)):
             if is_alike:
                 yield from (DiffLine("changed", *pair) for pair in zip(c, d, strict=True))
             else:

@@ -17,8 +17,8 @@ from studio.instruction_view.model.arrangement import (
 from studio.instruction_view.model.kernels import KernelRun, Kernels
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.model.totals import line_totals
-from tests.instruction_view.corpus import BUILDERS
-from tests.instruction_view.programs import rows_of
+from tests.instruction_view.corpus import BUILDERS, program_of
+from tests.instruction_view.programs import mixed_program, rows_from, rows_of
 
 
 def shown_rows(arrangement: Arrangement) -> list[int]:
@@ -112,6 +112,30 @@ def test_headings_add_up_to_the_program(name: str, grouping: Grouping) -> None:
         sum(rows.cost(i).nbytes for i in rows.entries)
     )
     assert sum(t.ms or 0 for t in headings) == pytest.approx(sum(times.values()))
+
+
+def headings(arrangement: Arrangement) -> list[tuple[str, str]]:
+    return [(line.key, line.title) for line in arrangement.lines if line.kind == "heading"]
+
+
+def test_a_section_that_comes_again_has_another_heading() -> None:
+    rows = rows_from(mixed_program(program_of("picture")))
+    arrangement = Arranger(rows).arrange(grouping="section")
+    assert shown_rows(arrangement) == list(range(len(rows)))
+    assert headings(arrangement) == [
+        ("section:backward", "backward"),
+        ("section:forward", "forward"),
+        ("section:loss", "loss"),
+        ("section:backward 2", "backward"),
+        ("section:update", "update"),
+        ("section:metrics", "metrics"),
+    ]
+    again = Arranger(rows).arrange(grouping="section", folded={"section:backward 2"})
+    place = again.by_key["section:backward 2"]
+    hidden = [index for index in range(len(rows)) if again.place_of(index) == place]
+    assert hidden == [i for i in range(1, len(rows)) if rows.section(i) == "backward"]
+    assert again.lines[again.place_of(0)].kind == "instruction"
+    assert headings(again) == headings(arrangement)
 
 
 def test_a_time_that_is_missing_leaves_the_sum_out() -> None:
