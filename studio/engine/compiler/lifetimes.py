@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Ref
@@ -16,6 +16,30 @@ class Span(NamedTuple):
 
     first: int
     last: int
+
+
+class Life(NamedTuple):
+    """When a storage is needed: at which lines, and in which levels they may run."""
+
+    lines: Span
+    levels: Span
+
+    def precedes(self, other: Life) -> bool:
+        """Whether it is over before the other begins, both line after line and level by level."""
+        return self.lines.last < other.lines.first and self.levels.last < other.levels.first
+
+    def meets(self, other: Life) -> bool:
+        """Whether both may be needed at the same time."""
+        return not (self.precedes(other) or other.precedes(self))
+
+    def joined(self, other: Life) -> Life:
+        """From the first need of either to the last one."""
+        return Life(*(Span(min(a.first, b.first), max(a.last, b.last))
+                      for a, b in zip(self, other, strict=True)))  # fmt: skip
+
+    def until(self, other: Life) -> Life:
+        """From its own first need to the last one of the other."""
+        return Life(*(Span(a.first, b.last) for a, b in zip(self, other, strict=True)))
 
 
 def group_spans(program: Program) -> list[Span]:
@@ -78,44 +102,47 @@ def touches(program: Program, ins: Instruction) -> Iterator[tuple[Storage, bool]
             yield storage, storage in before
 
 
+def whole_run(levels: Sequence[Span]) -> Life:
+    """From the first instruction to the last one, and from level to level.
+
+    Args:
+        levels: by instruction those it may run in.
+    """
+    last = max((span.last for span in levels), default=0)
+    return Life(Span(0, max(len(levels) - 1, 0)), Span(0, last))
+
+
 def lifetimes(
-    program: Program,
-    without: Container[Storage] = (),
-    lingers: Callable[[Instruction], int] = lambda _: 0,
-) -> dict[Storage, Span]:
-    """The span of every transient storage that a run touches, feeds or fetches.
+    program: Program, without: Container[Storage] = (), levels: Sequence[Span] = ()
+) -> dict[Storage, Life]:
+    """When every transient storage is needed that a run touches, feeds or fetches.
 
     A fused group counts as one instruction. Fed tensors live for the whole run, so that one feed
-    serves several runs; fetched ones live to its end. A padded tensor keeps its place, since its
-    halo must stay zero, and so does a storage that is read before the run has written it.
+    serves several runs, and so does a storage that is read before the run has written it; fetched
+    ones live to its end.
 
     Args:
         program: what runs.
         without: storages that need no room.
-        lingers: how many kernels further a part of an instruction may run; what it reads is needed
-            until those have run.
+        levels: by instruction the levels it may run in; by default each line has its own.
     """
     spans = group_spans(program)
-    end = max(len(spans) - 1, 0)
-    found: dict[Storage, Span] = {}
+    levels = levels or spans
+    whole = whole_run(levels)
+    found: dict[Storage, Life] = {}
     kept: set[Storage] = {program.storage(Ref(i)) for i in program.inputs}
     for _, index, ins in program.located():
-        span = spans[index]
+        own = Life(spans[index], levels[index])
         for storage, needs_before in touches(program, ins):
             if storage in without:
                 continue
-            first, last = found.get(storage, span)
             if needs_before and storage not in found:
                 kept.add(storage)
-            reach = span.last
-            for _ in range(lingers(ins) if needs_before else 0):
-                reach = spans[min(reach + 1, end)].last
-            last = max(last, reach)
-            found[storage] = Span(first, max(last, span.last))
+            found[storage] = found[storage].joined(own) if storage in found else own
     for storage in (program.storage(Ref(i)) for i in program.outputs):
         if transient(program, storage):
-            found[storage] = Span(found.get(storage, Span(0, end)).first, end)
-    for storage in [*kept, *(s for s in found if program.tensors[s.root].pad)]:
+            found[storage] = found.get(storage, whole).until(whole)
+    for storage in kept:
         if transient(program, storage):
-            found[storage] = Span(0, end)
+            found[storage] = whole
     return found

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from types import MappingProxyType
 
-from studio.engine.compiler.lifetimes import Span, inner_gradients, lifetimes
+from studio.engine.compiler.issue_levels import issue_levels
+from studio.engine.compiler.lifetimes import (
+    Life,
+    Span,
+    group_spans,
+    inner_gradients,
+    lifetimes,
+    whole_run,
+)
 from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.compiler.target import Target
+from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
-from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 
@@ -144,6 +152,10 @@ def plan_memory(
 ) -> MemoryPlan:
     """Place the transient storages of a program specialised to a batch length.
 
+    Two storages may share bytes if one is over before the other begins: line after line, and also
+    level by level where kernels may run side by side (see ``issue_levels``), so that sharing makes
+    no kernel wait. Data of tensors with a halo shares with data of the same layout only.
+
     Storages are placed one after another, each into the smallest gap that is free during its whole
     life: largest first (greedy by size, Pisarchyk and Lee 2020), and where that is well above the
     least possible also in two other orders, of which the best is taken. An arena longer than the
@@ -153,7 +165,7 @@ def plan_memory(
         program: what runs; fused groups count as one instruction.
         batch: rows the ``BATCH`` symbol stands for.
         rows: rows the ``ROWS`` symbol stands for.
-        target: says alignment and the largest storage.
+        target: says alignment, the largest storage, and whether kernels run in order.
         keep_all: give every storage bytes of its own for the whole run, so that all of them can be
             looked at afterwards (check mode, debugging).
 
@@ -161,11 +173,14 @@ def plan_memory(
     """
     registers = target.fuses_gradients and not keep_all
     without = inner_gradients(program) if registers else ()
-    spans = lifetimes(program, without, lambda ins: _lingers(program, ins, batch, target))
+    levels = group_spans(program)
+    if not target.in_order:
+        levels = issue_levels(program, batch, rows, target, without)
+    lives = lifetimes(program, without, levels)
+    whole = whole_run(levels)
     if keep_all:
-        end = max(len(program) - 1, 0)
-        spans = dict.fromkeys(spans, Span(0, end))
-    sizes = {s: storage_bytes(program, s, batch, rows, target) for s in spans}
+        lives = dict.fromkeys(lives, whole)
+    sizes = {s: storage_bytes(program, s, batch, rows, target) for s in lives}
     for storage, nbytes in sizes.items():
         if nbytes > target.max_storage_bytes:
             raise BackendError(
@@ -174,14 +189,19 @@ def plan_memory(
                 who=program.tensors[storage.root].name,
                 hint="use smaller batches or a smaller layer",
             )
-    peak, index = _peak([(spans[s], sizes[s]) for s in spans], len(program))
+    rooms = _rooms(program, lives, whole, sizes, batch, rows)
     alignment = target.offset_alignment
     part = _round_up(target.max_storage_bytes, alignment)
-    slots, buffers = _joined(_placed(spans, sizes, alignment, part, peak), alignment, part)
-    ordered = sorted(slots, key=lambda s: (slots[s].first, s))
+    offsets, buffers = _joined(rooms, _placed(rooms, alignment, part), alignment, part)
+    slots = {
+        storage: Slot(offset, room.nbytes, *span)
+        for room, offset in zip(rooms, offsets, strict=True)
+        for storage, span in room.occupants
+    }
+    peak, index = _peak([(slot.span, slot.nbytes) for slot in slots.values()])
     return MemoryPlan(
         program,
-        MappingProxyType({s: slots[s] for s in ordered}),
+        MappingProxyType({s: slots[s] for s in sorted(slots, key=lambda s: (slots[s].first, s))}),
         sum(buffers),
         buffers,
         peak,
@@ -198,14 +218,55 @@ def storage_bytes(program: Program, storage: Storage, batch: int, rows: int, tar
     return _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
 
 
-def _lingers(program: Program, ins: Instruction, batch: int, target: Target) -> int:
-    """Kernels behind an instruction until which what it reads must last."""
-    if ins.mnemonic not in target.lingering:
-        return int(ins.mnemonic in target.overtaken)
-    if batch <= target.lingering_rows:
-        return 1
-    few = target.few_outputs > 0 and program.tensor(ins.ref("w")).shape[0] <= target.few_outputs
-    return 2 * int(few)
+@dataclass(frozen=True)
+class _Room:
+    """Bytes that one storage has, or several in turn.
+
+    Attributes:
+        nbytes: how many.
+        life: when they are needed.
+        occupants: the storages, and from which instruction to which each has them.
+    """
+
+    nbytes: int
+    life: Life
+    occupants: tuple[tuple[Storage, Span], ...]
+
+
+def _rooms(
+    program: Program,
+    lives: Mapping[Storage, Life],
+    whole: Life,
+    sizes: Mapping[Storage, int],
+    batch: int,
+    rows: int,
+) -> list[_Room]:
+    """Rooms for all storages; data with a halo is in a room for its layout during the whole run.
+
+    The halo has to be zero, and what stays inside another one of the same layout leaves it so.
+    That of a gradient means nothing.
+    """
+    found: list[_Room] = []
+    alike: dict[ShapeDescriptor, list[list[Storage]]] = {}
+    for storage in sorted(lives, key=lambda s: (lives[s].lines, s)):
+        tensor = program.tensors[storage.root]
+        if storage.grad or not tensor.pad:
+            own = ((storage, lives[storage].lines),)
+            found.append(_Room(sizes[storage], lives[storage], own))
+            continue
+        rooms = alike.setdefault(tensor.descriptor(batch, rows), [])
+        free = (room for room in rooms if lives[room[-1]].precedes(lives[storage]))
+        taken = max(free, key=lambda room: lives[room[-1]].lines.last, default=None)
+        if taken is None:
+            rooms.append([storage])
+        else:
+            taken.append(storage)
+    for room in (room for rooms in alike.values() for room in rooms):
+        # Each has it until the next one comes, so that it is never free.
+        begins = [0, *(lives[s].lines.first for s in room[1:]), whole.lines.last + 1]
+        spans = [Span(first, behind - 1) for first, behind in pairwise(begins)]
+        found.append(_Room(sizes[room[0]], whole, tuple(zip(room, spans, strict=True))))
+    return found
 
 
 ORDERS: tuple[Callable[[Span, int], tuple[int, int]], ...] = (
@@ -213,81 +274,73 @@ ORDERS: tuple[Callable[[Span, int], tuple[int, int]], ...] = (
     lambda span, nbytes: (-nbytes * (span.last - span.first + 1), span.first),
     lambda span, nbytes: (span.first - span.last, -nbytes),
 )
-"""Which storage to place next: the largest, the one of most bytes times lines, the longest."""
+"""What to place next: the largest, what has most bytes times lines, what is needed longest."""
 NEAR = 1000
 """Another order is not tried for less than this part of an arena."""
 
 
 def _joined(
-    slots: Mapping[Storage, Slot], alignment: int, part: int
-) -> tuple[dict[Storage, Slot], tuple[int, ...]]:
-    """Slots of parts ``part`` bytes apart, moved together so that each is as long as it has to be.
+    rooms: Sequence[_Room], offsets: Sequence[int], alignment: int, part: int
+) -> tuple[list[int], tuple[int, ...]]:
+    """Offsets in parts ``part`` bytes apart, moved together so that each is only as long as needed.
 
-    Returns the slots and the length of every part.
+    Returns the offsets and the length of every part.
     """
-    found: dict[Storage, Slot] = {}
+    found = list(offsets)
     begins: list[int] = []
     end = 0
-    by_offset = sorted(slots.items(), key=lambda item: item[1].offset)
-    for number, inside in groupby(by_offset, key=lambda item: item[1].offset // part):
+    by_offset = sorted(range(len(rooms)), key=offsets.__getitem__)
+    for number, inside in groupby(by_offset, key=lambda place: offsets[place] // part):
         begins.append(_round_up(end, alignment))
-        for storage, slot in inside:
-            found[storage] = replace(slot, offset=begins[-1] + slot.offset - number * part)
-            end = max(end, found[storage].end)
+        for place in inside:
+            found[place] = begins[-1] + offsets[place] - number * part
+            end = max(end, found[place] + rooms[place].nbytes)
     return found, tuple(after - before for before, after in pairwise([*begins, end]))
 
 
-def _placed(
-    spans: Mapping[Storage, Span],
-    sizes: Mapping[Storage, int],
-    alignment: int,
-    part: int,
-    least: int,
-) -> dict[Storage, Slot]:
-    """The best of a few orders; one that needs hardly more than ``least`` bytes ends the search."""
-    best: dict[Storage, Slot] = {}
+def _placed(rooms: Sequence[_Room], alignment: int, part: int) -> list[int]:
+    """The best of a few orders; one that needs hardly more than is possible ends the search."""
+    least = max(
+        _peak([(one.life[axis], one.nbytes) for one in rooms])[0]
+        for axis in range(len(Life._fields))
+    )
+    best: list[int] = []
     total = -1
     for order in ORDERS:
-        chosen = sorted(spans, key=lambda s: (order(spans[s], sizes[s]), s))
-        slots = _placed_in_order(chosen, spans, sizes, alignment, part, total)
-        if slots is not None:
-            best, total = slots, max((slot.end for slot in slots.values()), default=0)
+        chosen = sorted(
+            range(len(rooms)), key=lambda n: (order(rooms[n].life.lines, rooms[n].nbytes), n)
+        )
+        offsets = _placed_in_order(chosen, rooms, alignment, part, total)
+        if offsets:
+            best, total = offsets, max(o + r.nbytes for o, r in zip(offsets, rooms, strict=True))
         if total <= least + least // NEAR:
             break
     return best
 
 
 def _placed_in_order(
-    order: Iterable[Storage],
-    spans: Mapping[Storage, Span],
-    sizes: Mapping[Storage, int],
-    alignment: int,
-    part: int,
-    limit: int,
-) -> dict[Storage, Slot] | None:
-    """Where storages come to lie one after another; None once that takes ``limit`` bytes."""
-    slots: dict[Storage, Slot] = {}
-    length = max((span.last for span in spans.values()), default=0) + 1
-    taken = TakenBytes(length, alignment, part)
-    for storage in order:
-        span, nbytes = spans[storage], sizes[storage]
-        slots[storage] = slot = Slot(taken.place(span, nbytes), nbytes, *span)
-        if 0 <= limit <= slot.end:
-            return None
-    return slots
+    order: Iterable[int], rooms: Sequence[_Room], alignment: int, part: int, limit: int
+) -> list[int]:
+    """Where rooms come to lie one after another; nothing once that takes ``limit`` bytes."""
+    offsets = [0] * len(rooms)
+    taken = TakenBytes(alignment, part)
+    for number in order:
+        room = rooms[number]
+        offsets[number] = taken.place(room.life, room.nbytes)
+        if 0 <= limit <= offsets[number] + room.nbytes:
+            return []
+    return offsets
 
 
-def _peak(needs: Iterable[tuple[Span, int]], length: int) -> tuple[int, int]:
-    change = [0] * (length + 2)
+def _peak(needs: Sequence[tuple[Span, int]]) -> tuple[int, int]:
+    """The most bytes needed at once, and the first index where that is."""
+    change = [0] * (max((span.last for span, _ in needs), default=0) + 2)
     for span, nbytes in needs:
         change[span.first] += nbytes
         change[span.last + 1] -= nbytes
-    live, peak, index = 0, 0, 0
-    for i in range(length + 1):
-        live += change[i]
-        if live > peak:
-            peak, index = live, i
-    return peak, min(index, max(length - 1, 0))
+    live = list(accumulate(change))
+    peak = max(live)
+    return peak, live.index(peak)
 
 
 def _round_up(value: int, unit: int) -> int:

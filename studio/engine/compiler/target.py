@@ -21,13 +21,15 @@ class Target:
             scale and shift by running statistics.
         fuses_gradients: kernels apply gradients of element-wise functions where they store theirs.
         padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
-        lingering: mnemonics of which a part may run beside the kernel behind them, which must not
-            write where they read.
-        lingering_rows: longest batch with which they do; more work fills a device by itself.
-        few_outputs: outputs up to which a dense layer's gradients never fill a device, so that with
-            a longer batch theirs may run beside the second kernel behind them.
         overtaken: mnemonics before which the kernel behind them may run; what they read is not
             where that one writes.
+        in_order: kernels run one after another as the program has them; else those that data flow
+            leaves independent may run side by side, and the memory plan keeps their storages apart.
+        patience: levels by which a small kernel may run later than it could, where one of its
+            results is wanted later (gradients of weights, beside those of the layer before).
+        filling_flops: operations from which on a kernel fills the device by itself, so that it
+            gains nothing from others beside it.
+        filling_bytes: bytes moved from which on it does.
     """
 
     name: str
@@ -40,10 +42,11 @@ class Target:
     fuses_operands: bool = False
     fuses_gradients: bool = False
     padded_writers: frozenset[str] = frozenset()
-    lingering: frozenset[str] = frozenset()
-    lingering_rows: int = 0
-    few_outputs: int = 0
     overtaken: frozenset[str] = frozenset()
+    in_order: bool = False
+    patience: int = 1
+    filling_flops: int = 200_000_000
+    filling_bytes: int = 32 << 20
 
 
 PADDED_WRITERS = frozenset(
@@ -83,6 +86,7 @@ CPU = Target(
     offset_alignment=64,
     max_fused_storages=32,
     padded_writers=PADDED_WRITERS,
+    in_order=True,
 )
 """The NumPy backend."""
 
@@ -96,9 +100,6 @@ GL = Target(
     fuses_operands=True,
     fuses_gradients=True,
     padded_writers=PADDED_WRITERS,
-    lingering=frozenset({"GRADS_LINEAR"}),
-    lingering_rows=256,
-    few_outputs=16,
     overtaken=frozenset({"GRADS_LOSS_CE", "GRADS_LOSS_SPARSE_CE"}),
 )
 """Any GPU with OpenGL 4.3."""

@@ -77,7 +77,7 @@ class PartViews(Views):
 
     def halo(self, ref: Ref) -> Halo:
         """The part's samples with their halo."""
-        if not ref.grad and ref.id in self._registers:
+        if ref.grad or ref.id in self._registers:
             return super().halo(ref)
         found = self._whole.halo(ref)
         if not _has_samples(self, ref):

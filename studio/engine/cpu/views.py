@@ -108,9 +108,12 @@ class Views:
         return self.any(ref.gradient)
 
     def halo(self, ref: Ref) -> Halo:
-        """A float32 operand with its halo, which is zero; no pads where it has none."""
+        """A float32 operand with its halo, which is zero; no pads where it has none.
+
+        Cells round a gradient hold anything, so they are no halo.
+        """
         tensor = self.program.tensors[ref.id]
-        if not tensor.pad or (not ref.grad and ref.id in self._registers):
+        if ref.grad or not tensor.pad or ref.id in self._registers:
             array = self.data(ref)
             return Halo(array, ((0, 0),) * array.ndim)
         inner = tensor.descriptor(self.batch, self.rows)

@@ -22,6 +22,10 @@ from studio.engine.gl.tiles import (
     best_tile,
 )
 
+LATE_ROWS = 256
+"""Rows up to which gradients of a dense layer's weights wait for the next level; longer sums fill
+a device by themselves."""
+
 
 @dataclass(frozen=True)
 class Factor:

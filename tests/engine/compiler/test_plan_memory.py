@@ -13,7 +13,7 @@ from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import BATCH, Ref, Role, Tensor, TensorMap
+from studio.engine.core.tensor import BATCH, Pads, Ref, Role, Tensor, TensorMap
 from studio.engine.isa.line import parse_line
 from studio.engine.isa.program import Program, Storage
 from tests.engine.compiler.networks import NETWORKS
@@ -50,45 +50,6 @@ def straight_programs(draw: st.DrawFn) -> Program:
     return Program(
         "p", "infer", TensorMap(tensors), {"forward": tuple(lines)}, (0,), tuple(outputs)
     )
-
-
-def test_what_a_lingering_kernel_reads_stays_until_the_next_has_run() -> None:
-    program = chain(5, outputs=(5,))
-    target = replace(CPU, lingering=frozenset({"RELU"}), lingering_rows=4)
-    plain, lingering = (plan_memory(program, 4, 1, one).slots for one in (CPU, target))
-    inner = [program.storage(Ref(i)) for i in range(1, 5)]
-    assert [plain[s].last for s in inner] == [1, 2, 3, 4]
-    assert [lingering[s].last for s in inner] == [2, 3, 4, 4]
-    longer = plan_memory(program, 5, 1, target).slots
-    assert [longer[s].last for s in inner] == [1, 2, 3, 4]
-    assert_sound(plan_memory(program, 4, 1, target), CPU.offset_alignment)
-    # A group is one kernel, and so is the one behind it.
-    lines = list(program.section("forward"))
-    lines[2:4] = [parse_line("FUSE {kind=chain}"), *lines[2:4], parse_line("END")]
-    grouped = program.with_sections(forward=tuple(lines))
-    found = plan_memory(grouped, 4, 1, target).slots
-    assert [found[s].last for s in inner] == [5, 6, 6, 6]
-
-
-def test_gradients_of_few_outputs_linger_longer_where_rows_are_many() -> None:
-    layers = 5
-    tensors = [Tensor(0, "t0", (BATCH, 4), role=Role.INPUT)]
-    tensors += [Tensor(i, f"t{i}", (BATCH, 4)) for i in range(1, layers + 1)]
-    tensors += [Tensor(9 + i, f"w{i}", (4, 4), role=Role.PARAM) for i in range(layers)]
-    lines = tuple(parse_line(f"LINEAR {9 + i:#x} 0x- {i:#x} {i + 1:#x}") for i in range(layers))
-    program = Program("few", "infer", TensorMap(tensors), {"forward": lines}, (0,), (layers,))
-    inner = [program.storage(Ref(i)) for i in range(1, layers)]
-    target = replace(CPU, lingering=frozenset({"LINEAR"}), lingering_rows=4)
-    lasts = {
-        (few, batch): [plan_memory(program, batch, 1, one).slots[s].last for s in inner]
-        for few in (3, 4)
-        for batch in (4, 5)
-        for one in [replace(target, few_outputs=few)]
-    }
-    assert lasts[3, 5] == [1, 2, 3, 4]
-    assert lasts[4, 5] == [3, 4, 4, 4]
-    assert lasts[3, 4] == lasts[4, 4] == [2, 3, 4, 4]
-    assert_sound(plan_memory(program, 5, 1, replace(target, few_outputs=4)), CPU.offset_alignment)
 
 
 def assert_sound(plan: MemoryPlan, alignment: int) -> None:
@@ -219,6 +180,39 @@ def test_padded_tensors_keep_a_place_with_their_halo() -> None:
     assert slot.nbytes == 2 * (4 + 3) * 4
     assert (slot.first, slot.last) == (0, 5)
     assert not plan.shares(Storage(3, False))
+
+
+def test_data_with_equal_halos_is_in_one_place_after_the_other() -> None:
+    pads: dict[int, Pads] = {2: ((0, 0), (1, 2)), 4: ((0, 0), (1, 2)), 6: ((0, 0), (2, 1)),
+                             7: ((0, 0), (1, 2))}  # fmt: skip
+    program = chain(8, outputs=(8,))
+    padded = [program.tensors[i].replace(pad=pad) for i, pad in pads.items()]
+    plan = plan_memory(program.with_tensors(program.tensors.update(padded)), 2, 0, CPU)
+    assert_sound(plan, CPU.offset_alignment)
+    slots = {i: plan.slots[Storage(i, False)] for i in range(9)}
+    assert slots[2].offset == slots[4].offset == slots[7].offset
+    # Each has it until the next one comes, and nothing else does before, between or behind.
+    assert [slots[i].span for i in (2, 4, 7)] == [(0, 2), (3, 5), (6, 7)]
+    assert slots[6].span == (0, 7)
+    assert not plan.shares(Storage(6, False))
+    for other in (0, 1, 3, 5, 6, 8):
+        assert slots[other].offset >= slots[2].end or slots[other].end <= slots[2].offset
+    cleared = plan.to_clear()
+    for padded_one in (slots[2], slots[6]):
+        inside = (0, padded_one.offset, padded_one.end)
+        assert any(n == 0 and b <= inside[1] and inside[2] <= e for n, b, e in cleared)
+
+
+def test_gradients_of_tensors_with_a_halo_share_like_any_other() -> None:
+    tensors = [
+        Tensor(i, f"t{i}", (BATCH, 4), pad=((0, 0), (1, 1)) if i % 2 else ()) for i in range(8)
+    ]
+    lines = [f"GRADS_RELU {i:#x} {i + 1:#x} {{set=x}}" for i in reversed(range(7))]
+    program = Program("p", "train", TensorMap(tensors), {"backward": tuple(map(parse_line, lines))})
+    plan = plan_memory(program, 2, 0, CPU)
+    assert_sound(plan, CPU.offset_alignment)
+    assert plan.shares(Storage(3, True))
+    assert plan.slots[Storage(3, True)].span == (3, 4)
 
 
 def test_views_share_the_place_of_their_root() -> None:

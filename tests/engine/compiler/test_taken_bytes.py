@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.engine.compiler.lifetimes import Span
+from studio.engine.compiler.lifetimes import Life, Span
 from studio.engine.compiler.taken_bytes import TakenBytes
 
 LENGTH = 37
@@ -14,10 +14,10 @@ ENDLESS = 1 << 20
 
 
 def looked_for(
-    placed: list[tuple[Span, int, int]], span: Span, nbytes: int, alignment: int, part: int
+    placed: list[tuple[Life, int, int]], life: Life, nbytes: int, alignment: int, part: int
 ) -> int:
-    """The lowest of the smallest gaps that hold it, by the bytes free in every instruction."""
-    rivals = [p for p in placed if p[0].first <= span.last and span.first <= p[0].last]
+    """The lowest of the smallest gaps that hold it, by the bytes free during the life."""
+    rivals = [p for p in placed if p[0].meets(life)]
     ends = [-(-(offset + size) // alignment) * alignment for _, offset, size in rivals]
     seams = range(0, max(ends, default=0) + 2 * part, part)
     found = []
@@ -37,38 +37,53 @@ def looked_for(
 spans = st.tuples(st.integers(0, LENGTH - 1), st.integers(0, LENGTH - 1)).map(
     lambda ends: Span(min(ends), max(ends))
 )
+lives = st.builds(Life, spans, spans)
 sizes = st.integers(1, 12).map(lambda words: 4 * words)
 
 
 @given(
-    st.lists(st.tuples(spans, sizes), max_size=40),
+    st.lists(st.tuples(lives, sizes), max_size=90),
     st.sampled_from([4, 16, 64]),
     st.sampled_from([64, 192, ENDLESS]),
 )
 def test_every_storage_takes_the_best_gap(
-    wanted: list[tuple[Span, int]], alignment: int, part: int
+    wanted: list[tuple[Life, int]], alignment: int, part: int
 ) -> None:
-    taken = TakenBytes(LENGTH, alignment, part)
-    placed: list[tuple[Span, int, int]] = []
-    for span, nbytes in wanted:
-        offset = taken.place(span, nbytes)
-        assert offset == looked_for(placed, span, nbytes, alignment, part)
+    taken = TakenBytes(alignment, part)
+    placed: list[tuple[Life, int, int]] = []
+    for life, nbytes in wanted:
+        offset = taken.place(life, nbytes)
+        assert offset == looked_for(placed, life, nbytes, alignment, part)
         assert offset // part == (offset + nbytes - 1) // part
-        placed.append((span, offset, nbytes))
+        placed.append((life, offset, nbytes))
+
+
+def line(first: int, last: int) -> Life:
+    """A life in a program whose lines are levels of their own."""
+    return Life(Span(first, last), Span(first, last))
 
 
 def test_of_two_gaps_the_smaller_one_is_taken() -> None:
-    taken = TakenBytes(4, 4, ENDLESS)
+    taken = TakenBytes(4, ENDLESS)
     places = [
-        taken.place(Span(0, 0), 16), taken.place(Span(0, 3), 4), taken.place(Span(0, 0), 8),
-        taken.place(Span(0, 3), 4),
+        taken.place(line(0, 0), 16), taken.place(line(0, 3), 4), taken.place(line(0, 0), 8),
+        taken.place(line(0, 3), 4),
     ]  # fmt: skip
     assert places == [0, 16, 20, 28]
-    assert taken.place(Span(2, 3), 8) == 20
-    assert taken.place(Span(1, 1), 8) == 20
-    assert taken.place(Span(2, 3), 8) == 0
+    assert taken.place(line(2, 3), 8) == 20
+    assert taken.place(line(1, 1), 8) == 20
+    assert taken.place(line(2, 3), 8) == 0
 
 
-def test_a_program_of_one_instruction() -> None:
-    taken = TakenBytes(1, 16, ENDLESS)
-    assert [taken.place(Span(0, 0), 4) for _ in range(3)] == [0, 16, 32]
+def test_bytes_are_shared_only_by_what_is_apart_in_lines_and_in_levels() -> None:
+    taken = TakenBytes(4, ENDLESS)
+    assert taken.place(Life(Span(0, 2), Span(0, 2)), 8) == 0
+    # Later in the program, but beside it: in a level of its own, or even before.
+    assert taken.place(Life(Span(3, 4), Span(2, 3)), 8) == 8
+    assert taken.place(Life(Span(5, 6), Span(0, 0)), 8) == 16
+    assert taken.place(Life(Span(7, 8), Span(4, 5)), 8) == 0
+
+
+def test_at_one_line() -> None:
+    taken = TakenBytes(16, ENDLESS)
+    assert [taken.place(line(0, 0), 4) for _ in range(3)] == [0, 16, 32]

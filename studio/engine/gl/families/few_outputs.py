@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from math import prod
 
-from studio.engine.compiler.target import GL
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.glsl_text import float_literal
+from studio.engine.gl.products import LATE_ROWS
 from studio.engine.gl.specs import Case, Pass, Variant
 
-MOST_OUTPUTS = GL.few_outputs
+MOST_OUTPUTS = 16
 FURTHER = 2
 """Levels that gradients of weights may wait where rows are many; where they are few it is one."""
 _MOST_DEPTH = 4096
@@ -146,7 +146,7 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
     passes = []
     if blocks:
         # With few rows the level behind has room; with many it is full, and the last ones are not.
-        levels = 1 if case.batch <= GL.lingering_rows else FURTHER
+        levels = 1 if case.batch <= LATE_ROWS else FURTHER
         passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
     if case.wants("x") and not case.has_dx:
         passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))

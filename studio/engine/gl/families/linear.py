@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.compiler.target import GL
 from studio.engine.gl.column_sums import column_sums
-from studio.engine.gl.products import Factor, Product, Products, product_variants
+from studio.engine.gl.products import LATE_ROWS, Factor, Product, Products, product_variants
 from studio.engine.gl.specs import Case, Variant
 
 
@@ -38,7 +37,7 @@ def _grads_linear(case: Case) -> Products:
                 case.ref("dw"),
                 adds=case.adds("dw"),
                 fixed_depth=False,
-                late=rows <= GL.lingering_rows,
+                late=rows <= LATE_ROWS,
                 defines={"OUT": out, "IN": inner},
             ),
         )  # fmt: skip
