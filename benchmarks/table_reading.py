@@ -59,10 +59,17 @@ def commas(rows: int) -> Iterator[str]:
         yield f'{line[:-1]},"kind, {number}"\n'
 
 
+def lines(rows: int) -> Iterator[str]:
+    """A class whose text holds a line end and quotes, in quotes."""
+    yield "a,b,c,d,kind\n"
+    for line, number in zip(_numeric(rows, 4), _labels(rows), strict=True):
+        yield f'{line[:-1]},"the ""kind""\n{number}"\n'
+
+
 def pixels(rows: int) -> Iterator[str]:
     """Images of 28 by 28 pixels and a class, as MNIST is given as a table."""
     rng = np.random.default_rng(0)
-    for _ in range(rows // 100):
+    for _ in range(rows // 40):
         cells = rng.integers(0, 256, 784) * (rng.random(784) < 0.2)
         yield f"{rng.integers(10)}," + ",".join(map(str, cells.tolist())) + "\n"
 
@@ -73,6 +80,7 @@ TABLES: dict[str, tuple[Callable[[int], Iterator[str]], dict[str, object]]] = {
     "numbers and a class": (classes, {}),
     "the same in quotes": (quoted, {}),
     "commas in quotes": (commas, {}),
+    "lines, quotes in quotes": (lines, {}),
     "28 x 28 pixels": (pixels, {"label": 0, "shape": (28, 28), "task": "classes"}),
 }
 
@@ -134,7 +142,7 @@ def main() -> None:
         return
     print(", ".join(machine().values()))
     heads = f"{'rows/s':>10} {'MB/s':>7} {'by the clock':>13} {'memory / result':>16}"
-    print(f"{'table':<20} {'way':<8} {heads}")
+    print(f"{'table':<24} {'way':<8} {heads}")
     with tempfile.TemporaryDirectory() as folder:
         for table, (write, _) in TABLES.items():
             path = Path(folder) / "table.csv"
@@ -155,7 +163,7 @@ def main() -> None:
                 clock = max(run["rows"] / run["seconds"] for run in runs)
                 memory = max(run["memory"] for run in runs)
                 print(
-                    f"{table:<20} {way:<8} {rows:>10,.0f} {megabytes:>7.1f} {clock:>13,.0f} "
+                    f"{table:<24} {way:<8} {rows:>10,.0f} {megabytes:>7.1f} {clock:>13,.0f} "
                     f"{memory:>16.2f}"
                 )
 

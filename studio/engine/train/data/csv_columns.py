@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from studio.engine.train.data.csv_labels import LabelColumn, RowLines
 from studio.engine.train.data.csv_numbers import NumberColumns, check_width
-from studio.engine.train.data.csv_pieces import Floats, Piece, Wanted, read_piece
+from studio.engine.train.data.csv_pieces import Floats, Piece, Wanted, label_cells, read_piece
 from studio.engine.train.data.csv_rows import Row, Table
 
 Bytes = npt.NDArray[np.uint8]
@@ -110,7 +110,11 @@ class Columns:
             lines.append(row.line)
             if self._table.text.at >= end:
                 break
-        self._add(Piece(numbers.matrix(), [*labels], np.array(lines, np.int64)))
+        cells_of = [
+            label_cells(cells, label.takes_numbers)
+            for cells, label in zip(labels, self._labels, strict=True)
+        ]
+        self._add(Piece(numbers.matrix(), cells_of, np.array(lines, np.int64)))
 
     def _add(self, piece: Piece) -> None:
         self._features.append(piece.features)

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.train.data.csv_numbers import not_a_number
-from studio.engine.train.data.csv_pieces import Cells, Floats, Lines, are_plain_numbers
+from studio.engine.train.data.csv_pieces import Cells, Codes, Floats, Texts
+from studio.engine.train.data.csv_plain import Lines, Marks
 from studio.engine.train.data.csv_rows import looks_like_number
 from studio.engine.train.data.labels import (
     MAX_GUESSED_CLASSES,
@@ -22,8 +23,6 @@ from studio.engine.train.data.labels import (
 )
 from studio.engine.train.data.source_files import DataLimits
 
-Codes = npt.NDArray[np.int32]
-Marks = npt.NDArray[np.bool_]
 T = TypeVar("T", np.int32, np.float32)
 
 
@@ -113,19 +112,20 @@ class LabelColumn:
         return found
 
     def add(self, cells: Cells) -> None:
-        """Add the cells of further rows: stripped texts, or numbers where these may be added."""
-        if not isinstance(cells, list):
-            self.numeric += len(cells)
-            self._values.append(cells)
-        else:
-            if self.missing is None and "" in cells:
-                self.missing = self._rows + cells.index("")
+        """Add the cells of further rows; numbers only where these may be added."""
+        if isinstance(cells, Texts):
+            if self.missing is None and "" in cells.different:
+                is_empty = np.array([not text for text in cells.different], np.bool_)
+                self.missing = self._rows + int(np.argmax(is_empty[cells.codes]))
             if self._index is not None:
                 self._add_codes(cells, self._index)
-            elif not self._add_plain(cells):
-                table = _Table.of(cells, self._classes)
-                self._to_numbers(np.arange(len(cells), dtype=np.int32), table, self._rows)
-        self._rows += len(cells)
+            else:
+                self._to_numbers(cells.codes, _Table.of(cells.different, self._classes), self._rows)
+            self._rows += len(cells.codes)
+        else:
+            self.numeric += len(cells)
+            self._values.append(cells)
+            self._rows += len(cells)
 
     def codes(self) -> Codes:
         """The code of every row; empties the column."""
@@ -136,28 +136,13 @@ class LabelColumn:
         self._widen()
         return _joined(self._values, np.float32)
 
-    def _add_codes(self, cells: list[str], index: dict[str, int]) -> None:
-        for text in dict.fromkeys(cells):
+    def _add_codes(self, cells: Texts, index: dict[str, int]) -> None:
+        for text in cells.different:
             index.setdefault(text, len(index))
-        self._codes.append(np.fromiter(map(index.__getitem__, cells), np.int32, len(cells)))
+        codes = np.fromiter(map(index.__getitem__, cells.different), np.int32)
+        self._codes.append(codes[cells.codes])
         if len(index) > self._most:
             self._widen()
-
-    def _add_plain(self, cells: list[str]) -> bool:
-        """Add cells that are all finite numbers and may be anything; False where they are not."""
-        if self._classes or not are_plain_numbers(cells):
-            return False
-        try:
-            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
-        except ValueError:
-            return False
-        with np.errstate(over="ignore"):
-            values = numbers.astype(np.float32)
-        if not np.isfinite(values).all():
-            return False
-        self.numeric += len(cells)
-        self._values.append(values)
-        return True
 
     def _widen(self) -> None:
         """Put numbers in the place of codes."""

@@ -1,10 +1,10 @@
 """Pieces of a table to columns, quickly, where that gives what reading row by row gives.
 
-A piece is whole lines. Where its quotes only surround cells they are taken off, with another
-character in place of delimiters inside, and cells are what stands between delimiters and line ends;
-PyArrow then reads the columns where it is installed, else
-Python's own ``float``. Other pieces go through Python's reader of CSV. Where this gives None,
-because something in the piece is wrong or unusual, the caller reads it row by row.
+A piece is whole lines, of which `csv_plain` makes plain rows. Whole numbers of at most three
+digits, as pixels are, are put together from these; other columns are read by PyArrow where it is
+installed, else by Python's own ``float``. Pieces with quotes in unusual places go through Python's
+reader of CSV. Where this gives None, because something in the piece is wrong, the caller reads it
+row by row.
 """
 
 import csv
@@ -21,19 +21,35 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.train.data.csv_lines import LINE_END
+from studio.engine.train.data.csv_plain import NEWLINE, Lines, is_utf8, plain_rows, restored
 from studio.engine.train.data.csv_rows import Table
 
 Floats = npt.NDArray[np.float32]
-Lines = npt.NDArray[np.int64]
-Cells = list[str] | Floats
-"""Cells of a label column: texts without surrounding blanks, or finite numbers."""
+Codes = npt.NDArray[np.int32]
 
-_LONGEST_CELL = 1 << 17
-"""Bytes; Python's reader refuses cells that are longer."""
-_NEWLINE = b"\n"
-_MARK = b"\xef\xbb\xbf"
-_STAND_IN = "\x01"
-"""Stands for a delimiter inside quotes until the cells are cut; no blank, and in no usual table."""
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a column, without surrounding blanks.
+
+    Attributes:
+        different: every text at least once.
+        codes: int32 [rows], the place of each row's text among them.
+    """
+
+    different: list[str]
+    codes: Codes
+
+    @classmethod
+    def of(cls, cells: Sequence[str]) -> "Texts":
+        """The texts of cells, blanks around them taken off."""
+        index = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
+        codes = np.fromiter(map(index.__getitem__, cells), np.int32, len(cells))
+        return cls([cell.strip() for cell in index], codes)
+
+
+Cells = Texts | Floats
+"""Cells of a label column: texts, or finite numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +99,32 @@ def read_piece(
         as_numbers: for every label column, whether numbers will do instead of texts.
     """
     text = table.text
-    plain = _plain(raw, table)
+    plain = plain_rows(raw, table.delimiter, table.limits.row_chars)
     if plain is None:
-        return _through_csv(table, raw, wanted)
-    content, lines, rows = plain
+        return _through_csv(table, raw, wanted, as_numbers)
+    rows = plain.rows
+    given = (plain.content, table.delimiter, wanted, as_numbers, len(rows))
     library = arrow()
-    found = None
-    if library is not None:
-        found = _by_arrow(library, content, table.delimiter, wanted, as_numbers, rows)
+    found = _by_digits(*given)
+    if found is None and library is not None:
+        found = _by_arrow(library, *given)
     if found is None:
-        found = _by_python(content, table.delimiter, wanted, rows)
+        found = _by_python(*given)
     if found is None:
         return None
     features, labels = found
-    if _STAND_IN.encode() in content:
+    if b'"' in plain.raw:
         labels = [_restored(cells, table.delimiter) for cells in labels]
     first = text.number + 1
-    text.take(raw, lines)
+    text.take(plain.raw, plain.lines)
     numbers = range(first, first + len(rows)) if isinstance(rows, range) else rows + first
     return Piece(features, labels, numbers)
 
 
 def _restored(cells: Cells, delimiter: str) -> Cells:
-    """Cells with the delimiters that stood inside quotes."""
-    if not isinstance(cells, list):
+    if not isinstance(cells, Texts):
         return cells
-    # A tab is a blank as well as a delimiter.
-    return [cell.replace(_STAND_IN, delimiter).strip() for cell in cells]
+    return Texts([restored(text, delimiter) for text in cells.different], cells.codes)
 
 
 @lru_cache(maxsize=1)
@@ -123,87 +138,49 @@ def arrow() -> ModuleType | None:
         return None
 
 
-def _unquoted(content: bytes, delimiter: str) -> bytes | None:
-    """The content without its quotes; None unless each surrounds a cell of one line.
-
-    Delimiters inside quotes become `_STAND_IN`.
-    """
-    if _STAND_IN.encode() in content:
-        return None
+def _cuts(content: bytes, delimiter: str, rows: int, width: int) -> Lines | None:
+    """Where every cell ends, as [rows, width]; None unless every row has its width."""
     found = np.frombuffer(content, np.uint8)
-    is_quote = found == ord('"')
-    quotes = np.flatnonzero(is_quote)
-    if len(quotes) % 2:
+    is_end = found == ord(NEWLINE)
+    cuts = np.flatnonzero(is_end | (found == ord(delimiter)))
+    # All line ends there are close a full row: every row has its width.
+    if len(cuts) != rows * width or not is_end[cuts[width - 1 :: width]].all():
         return None
-    is_cut = found == ord(delimiter)
-    is_end = (found == ord("\n")) | (found == ord("\r"))
-    is_edge = is_cut | is_end
-    opening, closing = quotes[::2], quotes[1::2]
-    # Both ends of the content are edges, too.
-    begins = is_edge[opening - 1] | (opening == 0)
-    ends = is_edge[np.minimum(closing + 1, len(found) - 1)] | (closing == len(found) - 1)
-    if not (begins & ends).all():
-        return None
-    # Whether a quote is open: their number is odd, also where it has run over.
-    is_inside = (np.cumsum(is_quote, dtype=np.uint8) & 1).view(np.bool_)
-    if (is_inside & is_end).any():
-        return None
-    hidden = is_inside & is_cut
-    if hidden.any():
-        found = np.where(hidden, np.uint8(ord(_STAND_IN)), found)
-    return bytes(found[~is_quote].tobytes())
+    return cuts.reshape(rows, width)
 
 
-def _plain(raw: bytes, table: Table) -> tuple[bytes, int, Lines | range] | None:
-    """A piece without quotes, empty lines or CR; its lines; which of them each row is, from 0.
-
-    None where a cell is not simply what stands between delimiters and line ends.
-    """
-    content = raw
-    if b"\0" in content:
+def _by_digits(
+    content: bytes, delimiter: str, wanted: Wanted, as_numbers: Sequence[bool], rows: int
+) -> tuple[Floats, list[Cells]] | None:
+    """Columns of whole numbers without a sign and of at most three digits, where most are such."""
+    width, labels = wanted.width, wanted.labels
+    # Texts are taken one by one, which is quick only where they are few.
+    if len(content) > 4 * rows * width or len(labels) * 16 > width or b"." in content:
         return None
-    if b'"' not in content and _STAND_IN.encode() in content:
+    cuts = _cuts(content, delimiter, rows, width)
+    if cuts is None:
         return None
-    if b'"' in content:
-        unquoted = _unquoted(content, table.delimiter)
-        if unquoted is None:
-            return None
-        content = unquoted
-    if b"\r" in content:
-        content = content.replace(b"\r\n", _NEWLINE).replace(b"\r", _NEWLINE)
-    if content.startswith(_MARK):
-        # PyArrow would take it off.
+    lengths = np.diff(cuts.ravel(), prepend=-1).reshape(cuts.shape)
+    cells = [
+        [content[end - length + 1 : end].decode() for end, length in zip(*at, strict=True)]
+        for at in ((cuts[:, i].tolist(), lengths[:, i].tolist()) for i in labels)
+    ]
+    ends = cuts[:, wanted.features]
+    lengths = lengths[:, wanted.features]
+    if lengths.min() < 2 or lengths.max() > 4:
         return None
-    if not content.endswith(_NEWLINE):
-        content += _NEWLINE
-    if not content.isascii() and not _is_utf8(content):
+    digits = np.frombuffer(content, np.uint8) - np.uint8(ord("0"))
+    ones, tens, hundreds = digits[ends - 1], digits[ends - 2], digits[ends - 3]
+    # What stands before a cell is none of its digits.
+    tens *= lengths > 2
+    hundreds *= lengths > 3
+    if max(ones.max(), tens.max(), hundreds.max()) > 9:
         return None
-    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord(_NEWLINE))
-    lengths = np.diff(ends, prepend=-1) - 1
-    if lengths.max() > _LONGEST_CELL or _longest_line(raw) > table.limits.row_chars:
-        return None
-    if lengths.all():
-        return content, len(ends), range(len(ends))
-    filled = np.flatnonzero(lengths)
-    if not len(filled):
-        return None
-    lines = [line for line in content.split(_NEWLINE) if line]
-    return _NEWLINE.join([*lines, b""]), len(ends), filled
-
-
-def _longest_line(content: bytes) -> int:
-    """Bytes of the longest line with its LF: at least the characters of any row in it."""
-    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord(_NEWLINE))
-    last = len(content) - (int(ends[-1]) + 1 if len(ends) else 0)
-    return max(int(np.diff(ends, prepend=-1).max(initial=0)), last)
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    features = hundreds.astype(np.float32)
+    for place in (tens, ones):
+        features *= 10
+        features += place
+    return features, [label_cells(*column) for column in zip(cells, as_numbers, strict=True)]
 
 
 def _by_arrow(
@@ -212,7 +189,7 @@ def _by_arrow(
     delimiter: str,
     wanted: Wanted,
     as_numbers: Sequence[bool],
-    rows: Lines | range,
+    rows: int,
 ) -> tuple[Floats, list[Cells]] | None:
     """Columns by PyArrow, whose numbers are those of ``float``, though it takes fewer forms."""
     names = wanted.names
@@ -221,7 +198,7 @@ def _by_arrow(
         types[names[column]] = arrow.float64() if number else arrow.string()
     reader = arrow.csv
     try:
-        found = reader.read_csv(
+        table = reader.read_csv(
             arrow.BufferReader(content),
             reader.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=names),
             reader.ParseOptions(
@@ -237,80 +214,88 @@ def _by_arrow(
         )
     except arrow.ArrowInvalid:
         return None
-    if len(found) != len(rows):
+    if len(table) != rows:
         return None
-    features = np.empty((len(rows), len(wanted.features)), np.float32)
-    for place, column in enumerate(wanted.features):
-        _narrow(found.column(names[column]).to_numpy(), features[:, place])
-    if not np.isfinite(features).all():
+    # The columns come in the order of the types: features, then labels.
+    (found,) = table.combine_chunks().to_batches()
+    count = len(wanted.features)
+    numbers = found.select(range(count)).to_tensor(row_major=False).to_numpy()
+    features = _narrow(numbers)
+    if features is None:
         return None
     labels: list[Cells] = []
-    for column, number in zip(wanted.labels, as_numbers, strict=True):
-        cells = found.column(names[column])
-        if number:
-            values = np.empty(len(rows), np.float32)
-            _narrow(cells.to_numpy(), values)
-            if not np.isfinite(values).all():
-                return None
-            labels.append(values)
-        else:
-            labels.append(_texts(cells))
+    for column, number in zip(found.columns[count:], as_numbers, strict=True):
+        cells = _narrow(column.to_numpy()) if number else _texts(column)
+        if cells is None:
+            return None
+        labels.append(cells)
     return features, labels
 
 
-def _narrow(values: npt.NDArray[np.float64], into: Floats) -> None:
+def _narrow(values: npt.NDArray[np.float64]) -> Floats | None:
+    """Values as float32; None unless all are finite."""
     with np.errstate(over="ignore"):
-        into[:] = values
+        found = values.astype(np.float32, order="C")
+    return found if np.isfinite(found).all() else None
 
 
-def _texts(cells: Any) -> list[str]:
-    """The texts of a column; of few different ones each is made once."""
-    coded = cells.dictionary_encode().combine_chunks()
-    texts = [text.strip() for text in coded.dictionary.to_pylist()]
-    return list(map(texts.__getitem__, coded.indices.to_pylist()))
+def _texts(column: Any) -> Texts:
+    """The texts of a column of PyArrow's."""
+    coded = column.dictionary_encode()
+    different = [text.strip() for text in coded.dictionary.to_pylist()]
+    return Texts(different, coded.indices.to_numpy())
 
 
 def _by_python(
-    content: bytes, delimiter: str, wanted: Wanted, rows: Lines | range
+    content: bytes, delimiter: str, wanted: Wanted, as_numbers: Sequence[bool], rows: int
 ) -> tuple[Floats, list[Cells]] | None:
     """Columns by cutting the text at delimiters and line ends."""
-    bytes_ = np.frombuffer(content, np.uint8)
-    is_end = bytes_ == ord(_NEWLINE)
-    cuts = np.flatnonzero(is_end | (bytes_ == ord(delimiter)))
-    # All line ends there are close a full row: every row has its width.
-    width = wanted.width
-    if len(cuts) != len(rows) * width or not is_end[cuts[width - 1 :: width]].all():
+    if _cuts(content, delimiter, rows, wanted.width) is None:
         return None
     cells = content.decode("utf-8")[:-1].replace("\n", delimiter).split(delimiter)
-    return _columns(cells, len(rows), wanted)
+    return _columns(cells, rows, wanted, as_numbers)
 
 
-def are_plain_numbers(texts: list[str]) -> bool:
+def are_plain_numbers(texts: Sequence[str]) -> bool:
     """Whether texts that ``float`` accepts count as numbers in a table; "1_000" does not."""
     return "_" not in "".join(texts)
 
 
-def _columns(cells: list[str], rows: int, wanted: Wanted) -> tuple[Floats, list[Cells]] | None:
+def numbers_of(texts: Sequence[str]) -> Floats | None:
+    """The finite numbers that texts are, as float32; None where one of them is none."""
+    try:
+        values = np.fromiter(map(float, texts), np.float64, len(texts))
+    except ValueError:
+        return None
+    return _narrow(values) if are_plain_numbers(texts) else None
+
+
+def label_cells(texts: Sequence[str], as_number: bool) -> Cells:
+    """Cells of a label column, as numbers where they will do and all are."""
+    numbers = numbers_of(texts) if as_number else None
+    return Texts.of(texts) if numbers is None else numbers
+
+
+def _columns(
+    cells: list[str], rows: int, wanted: Wanted, as_numbers: Sequence[bool]
+) -> tuple[Floats, list[Cells]] | None:
     """Columns of cells in row-major order; None where a feature is no finite number."""
     width = wanted.width
     features = np.empty((rows, len(wanted.features)), np.float32)
     for place, column in enumerate(wanted.features):
-        texts = cells[column::width]
-        try:
-            values = np.fromiter(map(float, texts), np.float64, rows)
-        except ValueError:
+        numbers = numbers_of(cells[column::width])
+        if numbers is None:
             return None
-        _narrow(values, features[:, place])
-        if not are_plain_numbers(texts):
-            return None
-    if not np.isfinite(features).all():
-        return None
-    return features, [[cell.strip() for cell in cells[i::width]] for i in wanted.labels]
+        features[:, place] = numbers
+    labels = zip(wanted.labels, as_numbers, strict=True)
+    return features, [label_cells(cells[i::width], number) for i, number in labels]
 
 
-def _through_csv(table: Table, raw: bytes, wanted: Wanted) -> Piece | None:
+def _through_csv(
+    table: Table, raw: bytes, wanted: Wanted, as_numbers: Sequence[bool]
+) -> Piece | None:
     """The first rows of a piece by Python's reader of CSV: up to one of another width, or torn."""
-    if b"\0" in raw or len(raw) > table.limits.row_chars or not _is_utf8(raw):
+    if b"\0" in raw or len(raw) > table.limits.row_chars or not is_utf8(raw):
         return None
     content = io.StringIO(raw.decode("utf-8"), newline="")
     reader = csv.reader(content, delimiter=table.delimiter, strict=True, skipinitialspace=True)
@@ -328,7 +313,7 @@ def _through_csv(table: Table, raw: bytes, wanted: Wanted) -> Piece | None:
             done = reader.line_num
     except csv.Error:
         is_whole = False
-    found = _columns(cells, len(lines), wanted) if done else None
+    found = _columns(cells, len(lines), wanted, as_numbers) if done else None
     if found is None:
         return None
     text = table.text

@@ -23,11 +23,13 @@ from studio.engine.train.data.source_files import DEFAULT_LIMITS
 
 NUMBERS = ("1", "2", "0", "255", "-1", "0.5", "1e3", "1.25e-3", " 3 ", "\t4", "+5", ".5", "7.",
            "-0.0", "1", "2", "0", "3")  # fmt: skip
+DIGITS = ("0", "0", "1", "7", "12", "007", "99", "255", "000", "999")
 ODD = ("", "nan", "inf", "1e39", "1e400", "x", "1_0", "\u0663", "\xa01", "\x1c1", "1,5", "?", "-",
        "3.4028235677973366e38", "abc def", "\ufeff1", "\u00e9", "0x1", "1e-400", "\u2028", "  ",
-       "1e", "True", "9" * 60, "a\0b", "a\x01b")  # fmt: skip
+       "1e", "True", "9" * 60, "a\0b", "a\x01b", '"a\x02"', "\x03", "1000", "a\"b")  # fmt: skip
 TEXTS = ("a", "b", "cat", " a", "b ", "\u00e9", "0", "1", "1.0", "2", "x;y", "x|y", "kind_1",
-         '"a, b"', '",;"', '" x|\ty "')  # fmt: skip
+         '"a, b"', '",;"', '" x|\ty "', '"a ""b"""', '"""a"', '""""', '"a\nb"', '"\r\n c"', '"\ra"',
+         ' "a"', '  "b"', '"""\n,"')  # fmt: skip
 QUOTED = ('"{}"', '"{}"', ' "{}"', '"{}" ', '""{}""', '"{}', '"{}","{}"', '"a""{}"', '"{},1"',
           '"{}\n2"', '"{}\r\n"', '"\n{}"', '"{}"x', 'x"{}"')  # fmt: skip
 
@@ -35,7 +37,8 @@ QUOTED = ('"{}"', '"{}"', ' "{}"', '"{}" ', '""{}""', '"{}', '"{}","{}"', '"a""{
 def table_of(seed: int) -> tuple[bytes, CsvOptions, dict[str, int]]:
     """A weird table, how it is to be read, and caps."""
     pick = random.Random(seed)
-    width, rows = pick.choice([2, 3, 3, 4, 5]), pick.choice([1, 2, 3, 5, 8, 30, 60])
+    width, rows = pick.choice([2, 3, 3, 4, 5, 20]), pick.choice([1, 2, 3, 5, 8, 30, 60])
+    numbers = pick.choice([NUMBERS, NUMBERS, DIGITS])
     delimiter = pick.choice(",,,;\t|")
     quoting, oddness = pick.choice([0, 0, 0.05, 0.5, 1]), pick.choice([0, 0, 0, 0.01, 0.1])
     forms = pick.choice([QUOTED[:2], QUOTED[:2], QUOTED[:4], QUOTED])
@@ -44,12 +47,13 @@ def table_of(seed: int) -> tuple[bytes, CsvOptions, dict[str, int]]:
     blank = pick.choice([0, 0, 0.05, 0.3])
     lines = []
     if pick.random() < 0.7:
-        lines.append(delimiter.join(pick.sample(["a", "b", "y", "z zz", '"q"', "", "c"], width)))
+        heads = ["a", "b", "y", "z zz", '"q"', "", "c", *(f"c{i}" for i in range(20))]
+        lines.append(delimiter.join(pick.sample(heads[: max(7, width)], width)))
     for _ in range(rows):
         cells = []
         for column in range(width):
             text = has_text and column == width - 1
-            cell = pick.choice(ODD if pick.random() < oddness else TEXTS if text else NUMBERS)
+            cell = pick.choice(ODD if pick.random() < oddness else TEXTS if text else numbers)
             if pick.random() < quoting:
                 cell = pick.choice(forms).replace("{}", cell)
             cells.append(cell)
@@ -184,6 +188,42 @@ def test_only_the_part_with_the_fault_is_read_row_by_row(
         load_csv(path)
     assert seen[0] > 100_000
     assert len(seen) < 80_000
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [
+        ('{0}.5,"{0}","kind {1}"\r\n', "kind 1"),
+        ('{0}.5,{0}, "kind, {1}"\n', "kind, 1"),
+        ('{0}.5,{0},"the ""{1}"""\n', 'the "1"'),
+        ('{0}.5,{0},"kind\r\n{1}"\n', "kind\r\n1"),
+        ("{0},7," * 20 + "kind {1}\n", "kind 1"),
+    ],
+)
+def test_usual_tables_need_neither_rows_nor_python_s_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrow: bool, row: str, label: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes("".join(row.format(i % 1000, i % 3) for i in range(2_000)).encode())
+    if not arrow:
+        monkeypatch.setattr(csv_pieces, "arrow", lambda: None)
+    monkeypatch.setattr(csv_lines, "PIECE_BYTES", 5_000)
+    monkeypatch.setattr(csv_pieces, "_through_csv", lambda *_: pytest.fail("Python's reader"))
+    taken: list[bool] = []
+    read_piece = csv_columns.read_piece
+
+    def watched(*given: Any) -> Any:
+        taken.append((found := read_piece(*given)) is not None)
+        return found
+
+    monkeypatch.setattr(csv_columns, "read_piece", watched)
+    found = load_csv(path, CsvOptions(header=False, task="classes"))
+    assert len(taken) > 5
+    assert all(taken)
+    assert len(found.x) == 2_000
+    assert found.class_names[1] == label
+    assert found.y.tolist() == [i % 3 for i in range(2_000)]
 
 
 def test_reading_can_be_given_up(tmp_path: Path) -> None:
