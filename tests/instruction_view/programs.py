@@ -5,12 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from studio.engine.compiler.fusion import in_groups
-from studio.engine.compiler.lifetimes import group_spans
 from studio.engine.compiler.lower import lower
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL, Target
-from studio.engine.compiler.verify import verify
 from studio.engine.isa.program import Program
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
@@ -48,21 +45,6 @@ def rows_from(program: Program) -> ProgramRows:
 
 def rows_of(name: str, mode: str = "train", level: int = 2) -> ProgramRows:
     return rows_from(program_of(name, mode, level))
-
-
-def mixed_program(program: Program) -> Program:
-    """A training program whose sections alternate, as the compiler may make it.
-
-    The seed of the gradients stands before the first group, whose last part is of the loss.
-    """
-    lines = [(section, ins) for section, _, ins in program.located()]
-    seed = next(place for place, (section, _) in enumerate(lines) if section == "backward")
-    begin, end = group_spans(program)[next(iter(in_groups(program)))]
-    group = [*lines[begin : end - 1], *(("loss", ins) for _, ins in lines[end - 1 : end + 1])]
-    rest = [*lines[end + 1 : seed], *lines[seed + 1 :]]
-    made = program.with_lines([*lines[:begin], lines[seed], *group, *rest])
-    verify(made)
-    return made
 
 
 def rows_with(middle: bool, units: int = 4, rate: float = 0.1) -> ProgramRows:

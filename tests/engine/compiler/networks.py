@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from studio.engine.compiler.fusion import in_groups
+from studio.engine.compiler.lifetimes import group_spans
+from studio.engine.compiler.verify import verify
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa.builder import ProgramBuilder
@@ -193,3 +196,18 @@ def _classified(net: Net, y: Ref, classes: int, source: str) -> Program:
 
 def _id_of(net: Net, name: str) -> int:
     return net.build.finish((), ()).tensors.named(name).id
+
+
+def mixed_program(program: Program) -> Program:
+    """A training program whose sections alternate, as the compiler may make it.
+
+    The seed of the gradients stands before the first group, whose last part is of the loss.
+    """
+    lines = [(section, ins) for section, _, ins in program.located()]
+    seed = next(place for place, (section, _) in enumerate(lines) if section == "backward")
+    begin, end = group_spans(program)[min(in_groups(program))]
+    group = [*lines[begin : end - 1], *(("loss", ins) for _, ins in lines[end - 1 : end + 1])]
+    rest = [*lines[end + 1 : seed], *lines[seed + 1 :]]
+    made = program.with_lines([*lines[:begin], lines[seed], *group, *rest])
+    verify(made)
+    return made

@@ -11,7 +11,7 @@ import pytest
 from studio.engine.core.errors import FormatError
 from studio.engine.formats.gbasm import load_gbasm, load_program_file, save_gbasm
 from studio.engine.formats.gbi import MAGIC, gbi_bytes, load_gbi, save_gbi
-from tests.engine.isa.test_program_forms import same, small_program
+from tests.engine.isa.test_program_forms import mixed_program, same, small_program
 
 WEIGHTS = {
     "conv/kernel": np.arange(108, dtype=np.float32).reshape(3, 3, 3, 4),
@@ -19,11 +19,11 @@ WEIGHTS = {
 }
 
 
-def resealed(data: bytes) -> bytes:
+def resealed(data: bytes, version: int = 1) -> bytes:
     """The same body under a fitting head, as a hostile writer would make it."""
     body = data[56:]
     return struct.pack(
-        "<8sIIQ32s", MAGIC, 1, 0x01020304, len(data), hashlib.sha256(body).digest()
+        "<8sIIQ32s", MAGIC, version, 0x01020304, len(data), hashlib.sha256(body).digest()
     ) + body  # fmt: skip
 
 
@@ -36,6 +36,22 @@ def test_weights_and_program_round_trip(tmp_path):
     for name, array in WEIGHTS.items():
         assert back.weights[name].tobytes() == array.tobytes()
     assert gbi_bytes(back.program, back.weights) == path.read_bytes()
+
+
+def test_version_2_is_written_where_sections_alternate_only():
+    for program, version in ((small_program(), 1), (mixed_program(), 2)):
+        data = gbi_bytes(program, WEIGHTS)
+        assert struct.unpack_from("<I", data, 8) == (version,)
+        back = load_gbi(data)
+        same(back.program, program)
+        assert gbi_bytes(back.program, back.weights) == data
+
+
+def test_what_is_newer_than_the_version_in_the_head_is_refused():
+    tensors = small_program().tensors
+    partial = small_program().with_tensors(tensors.update([tensors[3].replace(partial=True)]))
+    with pytest.raises(FormatError, match=r"partial tensor 0x3 needs version 2.*the file says 1"):
+        load_gbi(resealed(gbi_bytes(partial), 1))
 
 
 def test_without_weights_there_are_none():
@@ -104,16 +120,17 @@ def test_missing_and_unwritable_files_say_so(tmp_path):
 def fuzz(count, seed):
     """Mutants whose checksum fits, so that every reader below it is reached."""
     rng = random.Random(seed)
-    data = gbi_bytes(small_program(), WEIGHTS)
+    originals = ((1, gbi_bytes(small_program(), WEIGHTS)), (2, gbi_bytes(mixed_program(), WEIGHTS)))
     refused = 0
-    for _ in range(count):
+    for number in range(count):
+        version, data = originals[number % 2]
         raw = bytearray(data)
         for _ in range(rng.randint(1, 5)):
             raw[rng.randrange(56, len(raw))] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
         if rng.random() < 0.2:
             del raw[rng.randrange(57, len(raw)) :]
         try:
-            load_gbi(resealed(bytes(raw)))
+            load_gbi(resealed(bytes(raw), version))
         except FormatError:
             refused += 1
     return refused

@@ -17,8 +17,9 @@ from studio.instruction_view.model.arrangement import (
 from studio.instruction_view.model.kernels import KernelRun, Kernels
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.model.totals import line_totals
+from tests.engine.compiler.networks import mixed_program
 from tests.instruction_view.corpus import BUILDERS, program_of
-from tests.instruction_view.programs import mixed_program, rows_from, rows_of
+from tests.instruction_view.programs import rows_from, rows_of
 
 
 def shown_rows(arrangement: Arrangement) -> list[int]:

@@ -14,11 +14,11 @@ from studio.instruction_view.model.program_diff import (
     hide_unchanged,
     program_diff,
 )
+from tests.engine.compiler.networks import mixed_program
 from tests.instruction_view.corpus import program_of
 from tests.instruction_view.programs import (
     BATCH,
     SAMPLES,
-    mixed_program,
     sample_program,
     sample_task,
 )
