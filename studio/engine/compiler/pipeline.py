@@ -25,6 +25,7 @@ from studio.engine.compiler.passes.set_first_gradients import set_first_gradient
 from studio.engine.compiler.passes.share_common_subexpressions import (
     share_common_subexpressions,
 )
+from studio.engine.compiler.passes.snapshot_step import snapshot_step
 from studio.engine.compiler.target import Target
 from studio.engine.compiler.verify import verify as verify_program
 from studio.engine.core.errors import ParameterError
@@ -120,6 +121,10 @@ JOINT: tuple[Pass, ...] = (
         "element-wise chains",
     ),
     Pass("merge_updates", 2, lambda p, _: merge_updates(p), "one update kernel"),
+    Pass(
+        "snapshot_step", 2, lambda p, c: snapshot_step(p, c.target),
+        "a copy of the step block for the updates",
+    ),
     Pass("choose_layout", 2, lambda p, c: choose_layout(p, c.target), "halos for convolutions"),
 )  # fmt: skip
 """Passes on the joint program, in order."""

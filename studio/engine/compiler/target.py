@@ -20,6 +20,8 @@ class Target:
         fuses_operands: kernels take further tensors where they store their result: they add one, or
             scale and shift by running statistics.
         fuses_gradients: kernels apply gradients of element-wise functions where they store theirs.
+        snapshots_step: updates read a copy of the step block, so that the next step may begin
+            while they run.
         padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
         overtaken: mnemonics before which the kernel behind them may run; what they read is not
             where that one writes.
@@ -41,6 +43,7 @@ class Target:
     max_fused_storages: int = 8
     fuses_operands: bool = False
     fuses_gradients: bool = False
+    snapshots_step: bool = False
     padded_writers: frozenset[str] = frozenset()
     overtaken: frozenset[str] = frozenset()
     in_order: bool = False
@@ -99,6 +102,7 @@ GL = Target(
     whole_words=True,
     fuses_operands=True,
     fuses_gradients=True,
+    snapshots_step=True,
     padded_writers=PADDED_WRITERS,
     overtaken=frozenset({"GRADS_LOSS_CE", "GRADS_LOSS_SPARSE_CE"}),
 )

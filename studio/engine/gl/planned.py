@@ -67,7 +67,7 @@ class ArrivalsBinding:
 
 @dataclass(frozen=True)
 class TallyBinding:
-    """Numbers that one entry leaves for another, sums most often.
+    """Sums that one entry leaves for another.
 
     Attributes:
         key: tells them from others of the step.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from studio.engine.gl.families.norm import joins_tallies
 from studio.engine.gl.row_losses import row_losses
 from studio.engine.gl.tallies import Tally
-from studio.engine.gl.update_notes import noted_updates
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.ops.norm import BatchNormBase
 
@@ -39,10 +38,10 @@ def plan_entries(
     makers = {one.maker: one for one in losses}
     backs = {one.back for one in losses}
     plans: list[list[Planned]] = []
-    noted = noted_updates(planner, found) | {one.gradient: [] for one in losses}
+    joined = {one.gradient for one in losses}
     for number, entry in enumerate(found):
-        planned = noted.get(number)
-        if planned is None:
+        planned: list[Planned] = []
+        if number not in joined:
             loss = makers.get(number)
             back = found[loss.back] if loss is not None and loss.back >= 0 else None
             planned, taken = planner.plan_taking(

@@ -13,14 +13,7 @@ from studio.engine.gl.accessors import Access, Use, block, read_functions
 from studio.engine.gl.attributes import attribute_literal
 from studio.engine.gl.dispatch import split_line
 from studio.engine.gl.glsl_text import for_each_lane, int_literal
-from studio.engine.gl.planned import (
-    ArenaBinding,
-    Binding,
-    Planned,
-    StorageBinding,
-    TableBinding,
-    TallyBinding,
-)
+from studio.engine.gl.planned import ArenaBinding, Binding, Planned, StorageBinding, TableBinding
 from studio.engine.gl.source import assemble
 from studio.engine.gl.specs import Case
 from studio.engine.gl.update_rows import update_statements
@@ -35,17 +28,13 @@ CHUNK = 1024
 _LOCAL = (256, 1, 1)
 """A quadruple an invocation: loads of one that went over several would wait for each other."""
 
-NOTED = "layout(std430, binding = {binding}) {use} buffer noted_block {{ int noted[]; }};"
-"""Declares the note of an update's beginning: number of the step, and of the update."""
 
-
-def plan_updates(cases: Sequence[Case], place: Place, note: int | None = None) -> list[Planned]:
+def plan_updates(cases: Sequence[Case], place: Place) -> list[Planned]:
     """The dispatches of update instructions: one for all that are alike and share buffers.
 
     Args:
         cases: the instructions.
         place: where storages lie.
-        note: key of what the beginning of the update has noted; without one the step block is read.
     """
     alike: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
@@ -53,7 +42,7 @@ def plan_updates(cases: Sequence[Case], place: Place, note: int | None = None) -
         buffers = tuple(place(ref)[0] for _, ref in streams(ins))
         key = (ins.mnemonic, tuple(ins.attrs.items()), ins.ref("step"), ins.ref("rates"), buffers)
         alike.setdefault(key, []).append(case)
-    return [_plan(group, place, note) for group in alike.values()]
+    return [_plan(group, place) for group in alike.values()]
 
 
 def streams(ins: Instruction) -> list[tuple[str, Ref]]:
@@ -67,7 +56,7 @@ def changed(ins: Instruction) -> set[str]:
     return {name for name, _ in streams(ins)} - {"g"}
 
 
-def _plan(group: Sequence[Case], place: Place, note: int | None) -> Planned:
+def _plan(group: Sequence[Case], place: Place) -> Planned:
     first = group[0]
     names = [name for name, _ in streams(first.ins)]
     begins = [min(place(case.ref(name))[1] for case in group) for name in names]
@@ -75,9 +64,7 @@ def _plan(group: Sequence[Case], place: Place, note: int | None) -> Planned:
     written = changed(first.ins)
     bindings: list[Binding] = [
         TableBinding(table.tobytes()),
-        StorageBinding(first.ref("step"), Use.READ)
-        if note is None
-        else TallyBinding(note, 4, Use.READ),
+        StorageBinding(first.ref("step"), Use.READ),
         StorageBinding(first.ref("rates"), Use.READ),
     ]
     for name in names:
@@ -85,7 +72,7 @@ def _plan(group: Sequence[Case], place: Place, note: int | None) -> Planned:
         bindings.append(ArenaBinding(refs, Use.BOTH if name in written else Use.READ))
     source = assemble(
         first.ins.mnemonic.lower(),
-        _body(first, names, note is not None),
+        _body(first, names),
         [],
         local=_LOCAL,
         from_file=False,
@@ -124,13 +111,11 @@ def _attributes(ins: Instruction) -> list[str]:
     ]
 
 
-def _body(case: Case, names: list[str], noted: bool) -> str:
+def _body(case: Case, names: list[str]) -> str:
     step = Access("step_word", case.layout("step"), Use.READ)
     rates = Access("rates", case.layout("rates"), Use.READ)
     heads = ["layout(std430, binding = 0) readonly buffer table_block { int table[]; };"]
-    heads += [NOTED.format(binding=1, use="readonly")] if noted else _reading(step, 1)
-    heads += _reading(rates, 2)
-    number, update = ("noted[0]", "noted[1]") if noted else ("step_word(0)", "step_word(3)")
+    heads += [*_reading(step, 1), *_reading(rates, 2)]
     written = changed(case.ins)
     for binding, name in enumerate(names, 3):
         use = "" if name in written else "readonly "
@@ -154,8 +139,8 @@ def _body(case: Case, names: list[str], noted: bool) -> str:
             "    if (GROUP >= LAUNCH_0) return;",
             f"    int row = GROUP * {width};",
             "    int count = table[row];",
-            f"    float lr = rates({number} % {int_literal(periods)});",
-            f"    float t = float({update});",
+            f"    float lr = rates(step_word(0) % {int_literal(periods)});",
+            "    float t = float(step_word(3));",
             f"    for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += {_LOCAL[0]}) {{",
             *(f"        {line}" for line in [*quads, *loads]),
             *(f"        {line}" for line in for_each_lane([*lanes, statements, *backs])),

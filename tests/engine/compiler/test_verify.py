@@ -179,6 +179,28 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
     "a result of another shape": (
         lambda: program(changed={3: {"shape": (BATCH, 5)}}), "inferred type float32[N,4]", "line 0",
     ),
+    "a copy of the step block of another type": (
+        lambda: program(
+            replaced("update", "BEGIN_UPDATE 0xa", "BEGIN_UPDATE 0xa {now=0xd}"),
+            extra=(Tensor(13, "now", (4,), DType.int32),),
+        ),
+        "inferred type int32[8]", "line 19",
+    ),
+    "a copy over another step block": (
+        lambda: program(
+            replaced("update", "BEGIN_UPDATE 0xa", "BEGIN_UPDATE 0xa {now=0xd}"),
+            extra=(Tensor(13, "test/step", (8,), DType.int32, Role.STEP),),
+        ),
+        "persistent tensors are only changed in place", "line 19",
+    ),
+    "a copy read before it is made": (
+        lambda: program(
+            replaced("update", "BEGIN_UPDATE 0xa", "UPDATE_SGD 0x1 0x1.grad 0xd 0xb",
+                     "BEGIN_UPDATE 0xa {now=0xd}"),
+            extra=(Tensor(13, "now", (8,), DType.int32),),
+        ),
+        "written before it is read", "line 19",
+    ),
     "a result of another dtype": (
         lambda: program(changed={9: {"dtype": DType.int32}}), "inferred type float32[]", "line 6",
     ),

@@ -18,6 +18,8 @@ def update(machine: Interpreter, ins: Instruction) -> None:
         block = machine.get(ins.step)
         block[3] += 1
         machine.set(ins.step, block)
+        if ins.now.present:
+            machine.set(ins.now, block)
         return
     if ins.mnemonic == "GLOBAL_NORM":
         machine.set(ins.y, np.sqrt(sum((machine.get(g) ** 2).sum() for g in ins.gs)))

@@ -35,6 +35,7 @@ class Case:
     ``operands`` holds a Given (or a list of them) per operand that is read or updated; absent
     ones are left out. ``same`` makes an operand the very tensor another operand is. ``out_pad``
     gives the result a halo; ``out`` states the result's shape where nothing is inferred.
+    ``without`` names optional results that are absent.
     Tolerances are relative and absolute; ``reason`` says why they are wider than the default.
     """
 
@@ -45,6 +46,7 @@ class Case:
     same: Mapping[str, str] = field(default_factory=dict)
     out: Given | None = None
     out_pad: Pads = ()
+    without: Sequence[str] = ()
     rtol: float = 2e-5
     atol: float = 2e-6
     grad_rtol: float = 2e-3

@@ -72,6 +72,8 @@ def build(case: Case) -> Built:
     draft = cls(**fields, **case.attrs)
     inferred = draft.infer(lambda ref: tensors[ref.id].type)
     for i, name in enumerate(written):
+        if name in case.without:
+            continue
         kind = inferred[i] if case.out is None else TensorType(case.out.shape, case.out.dtype)
         kind = kind.bind(BATCH_ROWS)
         named[name] = [add(name, kind.shape, kind.dtype, Role.ACTIVATION, case.out_pad)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import all_instructions
 from studio.engine.isa.line import format_line, parse_line
 from studio.engine.runtime.backend import Backend
@@ -37,7 +38,8 @@ def expected(case: Case) -> dict[str, np.ndarray]:
     values = wide(case)
     if case.out is not None:
         values["y_shape"] = case.out.shape
-    return REFERENCES[case.mnemonic](values, dict(built.ins.attrs))
+    found = REFERENCES[case.mnemonic](values, dict(built.ins.attrs))
+    return {name: array for name, array in found.items() if name not in case.without}
 
 
 def test_case_names_are_unique() -> None:
@@ -72,8 +74,10 @@ def test_inferred_types_are_those_of_the_reference(case: Case) -> None:
     built = build(case)
     wanted = expected(case)
     made = [kind.bind(3) for kind in built.inferred]
-    if made and case.out is None:
-        assert made[0].shape == np.shape(wanted["y"])
+    written = [s.name for s, r in built.ins.named_operands()
+               if s.access is Access.WRITE and r.present]  # fmt: skip
+    if made and written and case.out is None:
+        assert made[0].shape == np.shape(wanted[written[0]])
 
 
 def test_every_instruction_has_a_case() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -11,8 +13,6 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl import tallies
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.specs import Traits
 from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.arithmetic import Add
 from studio.engine.isa.ops.loss import LossMSE
@@ -28,6 +28,14 @@ pytestmark = pytest.mark.gl
 
 ROWS, STEPS = 6, 3
 Results = dict[str, npt.NDArray[np.generic]]
+
+
+@pytest.fixture(scope="module")
+def hardware() -> Iterator[GlBackend]:
+    """Plans as for a GPU, whatever the renderer is."""
+    made = GlBackend(target=GL)
+    yield made
+    made.close()
 
 
 def trained(backend: GlBackend, program: Program, values: Values) -> tuple[Results, int]:
@@ -66,21 +74,20 @@ def optimised(program: Program) -> Program:
 
 @pytest.mark.slow
 def test_sums_taken_along_and_patience_change_next_to_nothing(
-    backend: GlBackend, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    hardware: GlBackend, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 13))
     program = optimised(blocks())
     assert program.section("update")
     values = values_for(program, rng, ROWS, -0.9, 0.9)
     values["train/rates"] = np.full(256, 0.01)
-    by_level, barriers = trained(backend, program, values)
+    by_level, barriers = trained(hardware, program, values)
     with monkeypatch.context() as patch:
-        patch.setattr(backend._work, "in_order", True)
-        in_order, _ = trained(backend, program, values)
+        patch.setattr(hardware._work, "in_order", True)
+        in_order, _ = trained(hardware, program, values)
     for key, value in by_level.items():
         np.testing.assert_array_equal(value, in_order[key], err_msg=key)
     monkeypatch.setattr(tallies, "MOST_SUMS", 0)
-    apart, more = trained(backend, program, values)
+    apart, more = trained(hardware, program, values)
     assert barriers < more
     for key, value in by_level.items():
         np.testing.assert_allclose(value, apart[key], rtol=5e-3, atol=5e-3, err_msg=key)

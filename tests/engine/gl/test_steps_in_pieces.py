@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -11,10 +11,8 @@ from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.session import GlSession
-from studio.engine.gl.specs import Traits
 from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.loss import LossMSE
 from studio.engine.isa.ops.pool import GlobalAvgPool2D
@@ -31,9 +29,12 @@ Run = Callable[[GlSession, GlExecutable], None]
 Results = dict[str, np.ndarray]
 
 
-@pytest.fixture(autouse=True)
-def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 12))
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    """Plans as for a GPU, whatever the renderer is."""
+    made = GlBackend(target=GL)
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")

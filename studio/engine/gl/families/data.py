@@ -59,8 +59,8 @@ def _record(case: Case) -> tuple[Pass, ...]:
     return tuple(passes)
 
 
-def _begin_update(_: Case) -> tuple[Pass, ...]:
-    return (Pass("begin_update", local=(1, 1, 1), defines={"NOTES": 0}),)
+def _begin_update(case: Case) -> tuple[Pass, ...]:
+    return (Pass("begin_update", local=(case.numel("step"), 1, 1)),)
 
 
 def _advance(case: Case) -> tuple[Pass, ...]:

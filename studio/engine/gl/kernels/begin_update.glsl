@@ -1,11 +1,9 @@
-// begin_update: the updates word += 1; with NOTES, what updates and records need of the step block is noted.
+// begin_update: the updates word += 1; now is a copy of the whole block after that.
 void main() {
-    if (THREAD > 0) return;
-    int updates = step_word(3) + 1;
-    store_step_word(3, updates);
-#if NOTES
-    noted[0] = step_word(0);
-    noted[1] = updates;
-    noted[2] = step_word(4);
+    if (THREAD >= STEP_WORD_NUMEL) return;
+    int word = step_word(THREAD);
+    if (THREAD == 3) store_step_word(3, ++word);
+#if HAS_NOW
+    store_now(THREAD, word);
 #endif
 }

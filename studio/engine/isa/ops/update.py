@@ -16,6 +16,7 @@ from studio.engine.isa.fields import (
     reads,
     reads_many,
     side_input,
+    side_result,
     updates,
     writes,
 )
@@ -155,11 +156,17 @@ class UpdateAdamax(Update, code=356, mnemonic="UPDATE_ADAMAX"):
 class Begin(Instruction, code=357, mnemonic="BEGIN_UPDATE", category="update"):
     """Count an update, so that bias corrections know t.
 
-    updates word of the step block += 1.
+    updates word of the step block += 1. ``now`` is a copy of the whole block after that: what reads
+    the copy does not hold up the line that moves the block on.
     """
 
     synopsis = "{step}.updates += 1"
     step = updates("Step block.")
+    now = side_result("Copy of the step block after counting.", since=2)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The type of the step block."""
+        return (of(self.step),)
 
     def flops(self, of: TypeOf) -> int:
         """None."""

@@ -106,7 +106,8 @@ def _data() -> list[Case]:
         Case("TAKE", "outside", {"table": table, "i": integers(17, low=-2, high=9)}),
         Case("RECORD", "wraps", {"values": scalars, "ring": floats(5, 3), "step": step_block()}),
         Case("ADVANCE", "batch", {"x": floats(3, 2), "step": step_block()}),
-        Case("BEGIN_UPDATE", "counts", {"step": step_block()}),
+        Case("BEGIN_UPDATE", "counts", {"step": step_block()}, without=["now"]),
+        Case("BEGIN_UPDATE", "copies", {"step": step_block(cursor=5)}),
         Case("GLOBAL_NORM", "three", {"gs": [floats(3, 5), floats(17), floats()]}),
         Case("GLOBAL_NORM", "long", {"gs": [floats(301, 301)]}),
     ]

@@ -62,7 +62,7 @@ def _advance(v: Values, a: Values) -> Values:
 def _begin(v: Values, a: Values) -> Values:
     step = v["step"].copy()
     step[3] += 1
-    return {"step": step}
+    return {"step": step, "now": step}
 
 
 def _norm(v: Values, a: Values) -> Values:

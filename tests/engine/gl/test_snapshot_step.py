@@ -1,30 +1,33 @@
-"""Updates take what they need of the step block from a note, wherever that is the same."""
+"""Updates that read a copy of the step block: the same numbers, and the next step begins sooner."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from studio.engine.compiler.lower import lower
+from studio.engine.compiler.lower_data import DataSpec, Source
+from studio.engine.compiler.passes.snapshot_step import NAME, snapshot_step
 from studio.engine.compiler.pipeline import compile_program
-from studio.engine.compiler.target import GL
+from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import BATCH
-from studio.engine.gl import update_notes
+from studio.engine.core.tensor import BATCH, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.planned import Planned, TallyBinding
+from studio.engine.gl.planned import Planned
 from studio.engine.gl.tally_links import plan_entries
 from studio.engine.isa.program import Program
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.inputs import Input
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam
-from tests.engine.autodiff.whole_programs import values_for
-from tests.engine.compiler.networks import NETWORKS
-from tests.engine.gl.gl_programs import Lines, begun
+from tests.engine.gl.gl_programs import Lines
 
 pytestmark = pytest.mark.gl
 
 RATES = np.array([0.5, 0.25, 0.125, 2.0], np.float32)
-STEPS, BETA1, BETA2, EPS = 6, 0.9, 0.999, 1e-7
+STEPS, ROWS, BETA1, BETA2, EPS = 6, 20, 0.9, 0.999, 1e-7
 
 
 def training(*, advance_first: bool = False, begins: int = 1, fused: bool = True) -> Program:
@@ -50,7 +53,7 @@ def training(*, advance_first: bool = False, begins: int = 1, fused: bool = True
         lines.add("update", "END")
     if not advance_first:
         lines.add("metrics", "ADVANCE", x=x, step=step)
-    return lines.program()
+    return snapshot_step(lines.program(), GL)
 
 
 def expected(gradient: float, *, ahead: int, begins: int) -> np.ndarray:
@@ -81,14 +84,16 @@ def test_every_update_has_the_rate_and_the_number_of_its_step(
         np.testing.assert_allclose(session.read(name).result(60), wanted, rtol=1e-5, atol=1e-5)
     words = [STEPS, 0, 3 * STEPS, begins * STEPS, STEPS, 0, 0, 0]
     np.testing.assert_array_equal(session.read("step").result(60), words)
-    notes = [b for _, planned in executable.planned for one in planned
-             for b in one.bindings if isinstance(b, TallyBinding)]  # fmt: skip
-    assert bool(notes) is not advance_first
+    assert program.tensors.has_name(NAME) is not advance_first
+    if not advance_first:
+        copied = executable.fetch(program.tensors.named(NAME).ref).result(60)
+        words = [STEPS - 1, 0, 3 * (STEPS - 1), begins * STEPS, STEPS - 1, 0, 0, 0]
+        np.testing.assert_array_equal(copied, words)
     executable.close()
     session.close()
 
 
-def test_check_mode_reads_the_step_block(backend: GlBackend) -> None:
+def test_check_mode_reads_the_copy(backend: GlBackend) -> None:
     session = backend.open_session()
     executable = backend.compile(training(), session, 3)
     session.write("rates", RATES)
@@ -135,27 +140,55 @@ def test_dispatches_are_told_as_they_are_planned(backend: GlBackend) -> None:
     assert heard == [one for _, planned in executable.planned for one in planned]
 
 
-def test_records_take_their_number_from_the_note(
-    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def recorded() -> tuple[np.ndarray, int]:
-        network = NETWORKS["mlp"]()
-        program = compile_program(network, GL, emit_updates=lambda p: emit_updates(p, Adam()))
-        values = values_for(program, np.random.default_rng(5), 9, -0.9, 0.9)
-        values["train/rates"] = np.full(256, 0.01)
-        session, executable = begun(backend, program, values, 9)
-        executable.run(STEPS)
-        ring = session.read("train/ring").result(60)
-        (record,) = [p for e, planned in executable.planned for p in planned
-                     if e.mnemonic == "RECORD"]  # fmt: skip
-        notes = sum(isinstance(one, TallyBinding) for one in record.bindings)
-        executable.close()
-        session.close()
-        return ring, notes
+def gathering(target: Target, *disabled: str) -> Program:
+    """Training steps of a small dense network that gather their own batches."""
+    graph = LayerGraph("dense")
+    x = graph.add(Dense(8, activation="relu"), graph.add(Input((6,))))
+    graph.outputs = (graph.add(Dense(4), x),)
+    data = DataSpec((Source((6,)),), (Source((4,)),))
+    return compile_program(
+        lower(graph, "train", loss="mse", data=data), target, disabled=disabled, verify=True,
+        emit_updates=lambda program: emit_updates(program, Adam()),
+    )  # fmt: skip
 
-    found, notes = recorded()
-    monkeypatch.setattr(update_notes, "_recordings", lambda planner, entry, _: planner.plan(entry))
-    wanted, none = recorded()
-    assert (notes, none) == (1, 0)
-    np.testing.assert_array_equal(found, wanted)
-    assert np.count_nonzero(np.ptp(found[:, 0]))
+
+def trained(opened: GlBackend, program: Program) -> tuple[dict[str, np.ndarray], bool, int]:
+    """All that training keeps, whether steps follow without a barrier, and the barriers of one."""
+    rng = np.random.default_rng(5)
+    session = opened.open_session()
+    kept = [t for t in program.tensors.values() if t.role.persistent]
+    session.ensure(kept, ROWS)
+    executable = opened.compile(program, session, 3)
+    assert isinstance(executable, GlExecutable)
+    for tensor in kept:
+        shape = tensor.type.bind(3, ROWS).shape
+        if tensor.name == "train/order":
+            session.write(tensor.name, rng.permutation(ROWS).astype(np.int32))
+        elif tensor.role in (Role.DATA, Role.PARAM):
+            session.write(tensor.name, rng.uniform(-1, 1, shape).astype(np.float32))
+    session.write("train/rates", np.full(256, 0.01, np.float32))
+    executable.run(STEPS)
+    found = {t.name: session.read(t.name).result(60) for t in kept}
+    recorded = executable._recording
+    assert recorded is not None
+    barriers = sum(one.barrier for one in executable.issued)
+    seamless = recorded.seamless
+    executable.close()
+    session.close()
+    return found, seamless, barriers
+
+
+@pytest.mark.parametrize("target", [GL, GL_SOFTWARE], ids=lambda t: t.name)
+def test_the_next_step_begins_while_the_updates_run(target: Target) -> None:
+    opened = GlBackend(target=target)
+    try:
+        found, seamless, barriers = trained(opened, gathering(target))
+        wanted, waits, more = trained(opened, gathering(target, "snapshot_step"))
+    finally:
+        opened.close()
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
+    assert np.count_nonzero(np.ptp(found["train/ring"][:, 0]))
+    assert (seamless, waits) == (True, False)
+    assert barriers == more - 1
