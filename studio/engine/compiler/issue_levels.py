@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 
 from studio.engine.compiler.lifetimes import Span, group_spans
 from studio.engine.compiler.target import Target
+from studio.engine.isa.instruction import Twin
 from studio.engine.isa.program import Program, Storage
+
+PRODUCTS = frozenset({"linear", "convolution"})
+"""Categories whose gradients are products, each computed by itself."""
 
 
 @dataclass
@@ -20,6 +24,7 @@ class _Kernel:
         writes: storages it writes, and bytes written of each.
         flops: operations of all parts.
         mnemonics: of all parts.
+        products: whether a part makes several results by products of their own.
     """
 
     lines: Span
@@ -27,6 +32,7 @@ class _Kernel:
     writes: dict[Storage, int] = field(default_factory=dict)
     flops: int = 0
     mnemonics: set[str] = field(default_factory=set)
+    products: bool = False
 
 
 @dataclass
@@ -48,8 +54,9 @@ def issue_levels(
 
     Kernels of one level need not wait for each other; the next level begins when all have ended. A
     kernel stands in the first level behind everything it waits for, but what fills the device by
-    itself never before the last such kernel above it, since it would gain nothing. Any other kernel
-    may run ``target.patience`` levels later, as long as one of its results is not wanted there yet.
+    itself never before the last such kernel above it, since it would gain nothing. Smaller gradients
+    of products (a product for the weights, one for the input) may run ``target.patience`` levels
+    later in part, as long as one of their results is not wanted there yet.
 
     Args:
         program: what runs; a fused group is one kernel.
@@ -66,7 +73,7 @@ def issue_levels(
     spans: list[Span] = [Span(0, 0)] * len(program)
     for number, kernel in enumerate(kernels):
         level = levels[number]
-        patience = 0 if fills[number] else target.patience
+        patience = target.patience if kernel.products and not fills[number] else 0
         last = min(level + patience, wanted[number] - 1)
         if kernel.mnemonics & target.overtaken:
             last = level + 1
@@ -129,6 +136,7 @@ def _kernels(
                     known[storage] = max(known.get(storage, 0), moved)
         found.flops += ins.flops(of)
         found.mnemonics.add(ins.mnemonic)
+        found.products |= isinstance(ins, Twin) and ins.category in PRODUCTS
         if index == lines.last:
             yield found
             found = None
