@@ -9,24 +9,25 @@ from studio.engine.gl.device import SLICE_ALIGNMENT
 
 BufferKind = Literal["device", "readback"]
 
-_CLASS_STEPS = 4
 _SMALL_BYTES = 4096
-_LARGE_BYTES = 64 << 20
-_LARGE_STEP = 1 << 20
+_LARGE_BYTES = 1 << 20
+_HUGE_BYTES = 16 << 20
+_HUGE_STEP = 1 << 20
 
 
 def size_class(nbytes: int) -> int:
     """The size a request is rounded up to, bytes.
 
-    Multiples of 256 up to 4 KiB, then four classes per doubling (at most a quarter is wasted), and
-    whole MiB from 64 MiB on, where waste costs more than a miss.
+    Multiples of 256 up to 4 KiB, then four classes per doubling (at most a quarter is wasted). From
+    1 MiB on waste costs more than a miss: sixteen classes per doubling, from 16 MiB on whole MiB.
     """
     if nbytes <= _SMALL_BYTES:
         step = SLICE_ALIGNMENT
-    elif nbytes <= _LARGE_BYTES:
-        step = (1 << (nbytes - 1).bit_length() - 1) // _CLASS_STEPS
+    elif nbytes <= _HUGE_BYTES:
+        classes = 4 if nbytes <= _LARGE_BYTES else 16
+        step = (1 << (nbytes - 1).bit_length() - 1) // classes
     else:
-        step = _LARGE_STEP
+        step = _HUGE_STEP
     return max(step, -(-nbytes // step) * step)
 
 

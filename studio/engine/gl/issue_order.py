@@ -21,7 +21,7 @@ from studio.engine.gl.planned import (
     StorageBinding,
     TallyBinding,
 )
-from studio.engine.gl.scratch import ScratchPlan, place_scratch
+from studio.engine.gl.scratch import ROOM, ScratchPlan, place_scratch, scratch_users
 
 SpanOf = Callable[[Ref], Span]
 """The byte range an operand's storage lies in."""
@@ -59,36 +59,71 @@ def order_dispatches(
         alignment: bytes a range of scratch storage begins at a multiple of.
         in_order: issue them in the program's order; a level is then a run without a barrier.
     """
-    scratch = place_scratch([_scratch_of(one) for one in planned], alignment)
-    touches = [
-        _touches(one.bindings, span_of, own)
-        for one, own in zip(planned, scratch.ranges, strict=True)
-    ]
+    bindings = [_scratch_of(one) for one in planned]
+    users = scratch_users(bindings)
+    apart: list[Span | None] = [None] * len(planned)
+    for place, numbers in enumerate(users):
+        for number in numbers:
+            apart[number] = (f"scratch {place}", 0, 1)
+    found = _levels(planned, span_of, apart)
+    scratch = place_scratch(bindings, users, alignment, found.settled, seamless=found.seamless)
+    least = place_scratch(bindings, users, alignment)
+    if in_order or scratch.nbytes > max(ROOM, least.nbytes):
+        scratch = least
+    shared = [None if own is None else ("scratch", own[0], sum(own)) for own in scratch.ranges]
     hazards = Hazards()
+    touches = [
+        _touches(one.bindings, span_of, own) for one, own in zip(planned, shared, strict=True)
+    ]
     waits = tuple(hazards.needs_barrier(*own) or k == 0 for k, own in enumerate(touches))
     if in_order:
         levels = tuple(count - 1 for count in accumulate(waits))
         return IssueOrder(scratch, levels, tuple(range(len(planned))), waits, waits, False)
+    if scratch is least:
+        found = _levels(planned, span_of, shared)
+    settled = found.settled
+    numbers = side_by_side(settled, found.last)
+    begins = {numbers[k] for k in range(len(numbers)) if k == 0 or _differs(settled, numbers, k)}
+    return IssueOrder(
+        scratch,
+        settled,
+        tuple(numbers),
+        tuple(number in begins for number in range(len(planned))),
+        waits,
+        found.seamless,
+    )
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Levels of dispatches.
+
+    Attributes:
+        settled: the level of each.
+        last: whether each had better come behind the others of its level.
+        seamless: whether the first level need not wait for the last one of the step before.
+    """
+
+    settled: tuple[int, ...]
+    last: tuple[bool, ...]
+    seamless: bool
+
+
+def _levels(planned: Sequence[Planned], span_of: SpanOf, scratch: Sequence[Span | None]) -> _Levels:
+    touches = [
+        _touches(one.bindings, span_of, own) for one, own in zip(planned, scratch, strict=True)
+    ]
     placing = Levels()
     soonest = [placing.place(*own) for own in touches]
     patience = [one.patience for one in planned]
     settled = with_patience(soonest, touches, patience)
     joined = without_seam(settled, touches, patience)
     settled = joined or settled
-    last = [
+    last = (
         level > first or one.groups == (1, 1, 1)
         for level, first, one in zip(settled, soonest, planned, strict=True)
-    ]
-    numbers = side_by_side(settled, last)
-    begins = {numbers[k] for k in range(len(numbers)) if k == 0 or _differs(settled, numbers, k)}
-    return IssueOrder(
-        scratch,
-        tuple(settled),
-        tuple(numbers),
-        tuple(number in begins for number in range(len(planned))),
-        waits,
-        joined is not None,
     )
+    return _Levels(tuple(settled), tuple(last), joined is not None)
 
 
 def side_by_side(levels: Sequence[int], last: Sequence[bool]) -> list[int]:
@@ -111,9 +146,7 @@ def _scratch_of(planned: Planned) -> ScratchBinding | None:
     return next((b for b in planned.bindings if isinstance(b, ScratchBinding)), None)
 
 
-def _touches(
-    bindings: Sequence[Binding], span_of: SpanOf, scratch: tuple[int, int] | None
-) -> Touches:
+def _touches(bindings: Sequence[Binding], span_of: SpanOf, scratch: Span | None) -> Touches:
     """The ranges a dispatch reads, and those it writes."""
     reads: list[Span] = []
     writes: list[Span] = []
@@ -126,9 +159,7 @@ def _touches(
     return reads, writes
 
 
-def _ranges(
-    binding: Binding, span_of: SpanOf, scratch: tuple[int, int] | None
-) -> Iterator[tuple[Span, Use]]:
+def _ranges(binding: Binding, span_of: SpanOf, scratch: Span | None) -> Iterator[tuple[Span, Use]]:
     if isinstance(binding, StorageBinding):
         yield span_of(binding.ref), binding.use
     elif isinstance(binding, ArenaBinding):
@@ -140,5 +171,4 @@ def _ranges(
         yield (f"sums {binding.key}", 0, binding.floats * 4), binding.use
     elif isinstance(binding, ScratchBinding) and scratch is not None:
         # Several may fill one range together, each its own part; they stay in order.
-        begin, length = scratch
-        yield ("scratch", begin, begin + length), binding.use
+        yield scratch, binding.use

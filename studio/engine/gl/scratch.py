@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from studio.engine.compiler.lifetimes import Life, Span
+from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.gl.accessors import Use
 from studio.engine.gl.planned import ScratchBinding
 
 ROOM = 32 << 20
 """Bytes of scratch storage that may be in use at once, so that sums need not wait for others'."""
+_ENDLESS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -25,38 +28,11 @@ class ScratchPlan:
     nbytes: int
 
 
-def place_scratch(
-    bindings: Sequence[ScratchBinding | None], alignment: int, room: int = ROOM
-) -> ScratchPlan:
-    """Places scratch storage, one range behind the other, from the front again when full.
+def scratch_users(bindings: Sequence[ScratchBinding | None]) -> list[list[int]]:
+    """The dispatches that work on the same scratch storage, by number.
 
     A dispatch that fills scratch storage and the ones behind it that read it share a range.
-
-    Args:
-        bindings: what each dispatch asks for, in order.
-        alignment: bytes a range begins at a multiple of.
-        room: bytes the buffer may have, if no single range is larger.
     """
-    lives = _lives(bindings)
-    sizes = [
-        -(-max(b.floats for k in life if (b := bindings[k]) is not None) * 4 // alignment)
-        * alignment
-        for life in lives
-    ]
-    nbytes = min(sum(sizes), max([room, *sizes]))
-    ranges: list[tuple[int, int] | None] = [None] * len(bindings)
-    begin = 0
-    for life, size in zip(lives, sizes, strict=True):
-        if begin + size > nbytes:
-            begin = 0
-        for k in life:
-            ranges[k] = (begin, size)
-        begin += size
-    return ScratchPlan(tuple(ranges), nbytes)
-
-
-def _lives(bindings: Sequence[ScratchBinding | None]) -> list[list[int]]:
-    """The dispatches that work on the same scratch storage, by number."""
     found: list[list[int]] = []
     filling = False
     for number, binding in enumerate(bindings):
@@ -68,3 +44,44 @@ def _lives(bindings: Sequence[ScratchBinding | None]) -> list[list[int]]:
         found[-1].append(number)
         filling = fills and not binding.alone
     return found
+
+
+def place_scratch(
+    bindings: Sequence[ScratchBinding | None],
+    users: Sequence[Sequence[int]],
+    alignment: int,
+    levels: Sequence[int] = (),
+    *,
+    seamless: bool = False,
+) -> ScratchPlan:
+    """Places scratch storage so that none is written while another one needs the same bytes.
+
+    Args:
+        bindings: what each dispatch asks for, in the program's order.
+        users: the dispatches that share a range, see ``scratch_users``.
+        alignment: bytes a range begins at a multiple of.
+        levels: the level of each dispatch; by default each has its own.
+        seamless: whether the last level of a step may run beside the first one of the next.
+    """
+    levels = levels or range(len(bindings))
+    end = max(levels, default=0)
+    lives: list[Life] = []
+    for numbers in users:
+        own = Span(min(levels[k] for k in numbers), max(levels[k] for k in numbers))
+        if seamless and (own.first == 0 or own.last == end):
+            own = Span(0, end)
+        lives.append(Life(Span(numbers[0], numbers[-1]), own))
+    sizes = [
+        -(-max(b.floats for k in numbers if (b := bindings[k]) is not None) * 4 // alignment)
+        * alignment
+        for numbers in users
+    ]
+    taken = TakenBytes(alignment, _ENDLESS)
+    ranges: list[tuple[int, int] | None] = [None] * len(bindings)
+    nbytes = 0
+    for place in sorted(range(len(users)), key=lambda place: -sizes[place]):
+        begin = taken.place(lives[place], sizes[place])
+        nbytes = max(nbytes, begin + sizes[place])
+        for number in users[place]:
+            ranges[number] = (begin, sizes[place])
+    return ScratchPlan(tuple(ranges), nbytes)

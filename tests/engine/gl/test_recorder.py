@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 
 import pytest
 
-from studio.engine.gl.accessors import Use
 from studio.engine.gl.hazards import (
     Hazards,
     Levels,
@@ -16,8 +14,6 @@ from studio.engine.gl.hazards import (
     with_patience,
     without_seam,
 )
-from studio.engine.gl.planned import ScratchBinding
-from studio.engine.gl.scratch import place_scratch
 
 A: Span = (1, 0, 64)
 B: Span = (1, 64, 128)
@@ -84,29 +80,6 @@ def test_levels_keep_every_pair_that_meets_in_order(seed: int) -> None:
     for later, (reads, writes, level) in enumerate(lines):
         met = [before for r, w, before in lines[:later] if writes & (r | w) or reads & w]
         assert level == max((before + 1 for before in met), default=0)
-
-
-WRITE, READ, BOTH = (ScratchBinding(64, use) for use in (Use.WRITE, Use.READ, Use.BOTH))
-
-
-def test_what_is_filled_and_read_together_shares_scratch_storage() -> None:
-    plan = place_scratch([WRITE, READ, None, WRITE, WRITE, READ, WRITE, BOTH, READ], 256)
-    assert plan.ranges == (
-        (0, 256), (0, 256), None, (256, 256), (256, 256), (256, 256),
-        (512, 256), (512, 256), (512, 256),
-    )  # fmt: skip
-    assert plan.nbytes == 768
-
-
-def test_scratch_storage_begins_anew_when_its_room_is_used_up() -> None:
-    large = ScratchBinding(150, Use.WRITE)
-    plan = place_scratch([WRITE, READ, large, READ, WRITE, READ], 256, room=1024)
-    assert plan.ranges == ((0, 256), (0, 256), (256, 768), (256, 768), (0, 256), (0, 256))
-    assert plan.nbytes == 1024
-    assert place_scratch([large], 256, room=512).nbytes == 768
-    starts = [place_scratch([WRITE, READ] * 6, 256, room=512).ranges[k] for k in range(0, 12, 2)]
-    assert all(first != second for first, second in pairwise(starts))
-    assert place_scratch([None, None], 256).nbytes == 0
 
 
 def test_patient_dispatches_run_one_level_later_where_nobody_waits_there() -> None:
