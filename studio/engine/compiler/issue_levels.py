@@ -54,9 +54,9 @@ def issue_levels(
 
     Kernels of one level need not wait for each other; the next level begins when all have ended. A
     kernel stands in the first level behind everything it waits for, but what fills the device by
-    itself never before the last such kernel above it, since it would gain nothing. Smaller gradients
-    of products (a product for the weights, one for the input) may run ``target.patience`` levels
-    later in part, as long as one of their results is not wanted there yet.
+    itself never before the last such kernel above it, since it would gain nothing. A part of a
+    smaller gradient of a product (that of the weights, say) may run ``target.patience`` levels
+    later, as long as one of the results is not wanted there yet.
 
     Args:
         program: what runs; a fused group is one kernel.
