@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
+from math import prod
 from types import MappingProxyType
 
 from studio.engine.compiler.issue_levels import issue_levels
@@ -21,6 +22,7 @@ from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.compiler.target import Target
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref, Tensor
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 
@@ -142,7 +144,8 @@ class MemoryPlan:
         return "\n".join(lines) + "\n"
 
     def _row(self, storage: Storage, slot: Slot) -> tuple[str, str, str, str, str]:
-        name = self.program.tensors[storage.root].name
+        tensor = self.program.tensors[storage.root]
+        name = f"{tensor.name} (parts, at most)" if tensor.partial else tensor.name
         lines = f"{slot.first}..{slot.last}"
         return (str(storage), name, str(slot.nbytes), f"{slot.offset:#x}", lines)
 
@@ -212,10 +215,23 @@ def plan_memory(
 
 def storage_bytes(program: Program, storage: Storage, batch: int, rows: int, target: Target) -> int:
     """Bytes one storage takes on the target: whole words, at least one, halo included."""
-    descriptor = program.tensors[storage.root].descriptor(batch, rows)
+    tensor = program.tensors[storage.root]
+    if tensor.partial:
+        return _partial_bytes(program, tensor, batch, rows, target)
+    descriptor = tensor.descriptor(batch, rows)
     dtype = descriptor.dtype
     itemsize = dtype.device_itemsize if target.whole_words else dtype.itemsize
     return _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
+
+
+def _partial_bytes(program: Program, tensor: Tensor, batch: int, rows: int, target: Target) -> int:
+    """Bytes a partial tensor takes at most, however many parts the kernel that writes it makes."""
+    columns = tensor.shape[-1]
+    written = (ins for ins in program if Ref(tensor.id) in ins.effects().writes)
+    summed = (prod(program.bound(batch, rows)(ins.operands[0]).shape[:-1]) for ins in written)
+    parts = -(-max(summed, default=1) // target.partial_rows)
+    sums = max(min(parts * columns, target.partial_sums), columns)
+    return tensor.descriptor(batch, rows).nbytes * sums // max(columns, 1)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,13 @@ class Target:
         filling_flops: operations from which on a kernel fills the device by itself, so that it
             gains nothing from others beside it.
         filling_bytes: bytes moved from which on it does.
+        fuses_statistics: kernels of products take along the sums that a batch normalisation begins
+            with.
+        partial_sums: sums of all columns that the parts of a partial tensor hold at most; with
+            fewer than there are columns it is one part.
+        partial_rows: rows at least of a part, where there are several.
+        joined_columns: columns up to which every work group of a normalisation joins the parts of
+            all of them for itself; without that, sums that are taken along save nothing.
     """
 
     name: str
@@ -50,6 +57,10 @@ class Target:
     patience: int = 1
     filling_flops: int = 200_000_000
     filling_bytes: int = 32 << 20
+    fuses_statistics: bool = False
+    partial_sums: int = 0
+    partial_rows: int = 1
+    joined_columns: int = 0
 
 
 PADDED_WRITERS = frozenset(
@@ -105,10 +116,14 @@ GL = Target(
     snapshots_step=True,
     padded_writers=PADDED_WRITERS,
     overtaken=frozenset({"GRADS_LOSS_CE", "GRADS_LOSS_SPARSE_CE"}),
+    fuses_statistics=True,
+    partial_sums=16384,
+    partial_rows=8,
+    joined_columns=1024,
 )
 """Any GPU with OpenGL 4.3."""
 
-GL_SOFTWARE = replace(GL, name="gl-software", is_software=True)
+GL_SOFTWARE = replace(GL, name="gl-software", is_software=True, fuses_statistics=False)
 """A software renderer, such as llvmpipe."""
 
 TARGETS = {target.name: target for target in (CPU, GL, GL_SOFTWARE)}

@@ -41,6 +41,39 @@ def build_forward(ins: Instruction, views: Views, features: int) -> Run:
     return run
 
 
+def _given_sums(ins: Instruction, views: Views) -> Floats | None:
+    """The two rows of sums another instruction has made, where there are any."""
+    ref = ins.ref("stats")
+    return views.data(ref).reshape(2, -1) if ref.present else None
+
+
+def build_statistics(ins: Instruction, views: Views) -> Run:
+    """The mean and the sum of squared deviations of each column of x."""
+    x, result = views.data(ins.ref("x")), views.data(ins.ref("y"))
+    passes = column_passes(views, [x], x.shape[-1])
+
+    def run() -> None:
+        mean, variance = passes.moments()
+        np.copyto(result[0], mean, casting="same_kind")
+        np.copyto(result[1], variance * passes.rows, casting="same_kind")
+
+    return run
+
+
+def build_products(ins: Instruction, views: Views) -> Run:
+    """Σ dy and Σ dy·(x - mean) of each column."""
+    x, dy, result = (views.any(ins.ref(name)) for name in ("x", "dy", "y"))
+    mean = views.data(ins.ref("mean"))
+    passes = column_passes(views, [x, dy], x.shape[-1])
+
+    def run() -> None:
+        product, plain = passes.gradient_sums(mean)
+        np.copyto(result[0], plain, casting="same_kind")
+        np.copyto(result[1], product, casting="same_kind")
+
+    return run
+
+
 class _Statistics:
     """Mean and inverse deviation of a batch; keeps them, and moves the running ones."""
 
@@ -51,10 +84,15 @@ class _Statistics:
         )
         self._eps, self._factor = ins.value("eps"), ins.value("factor")
         self._passes = passes
+        self._given = _given_sums(ins, views)
 
     def run(self) -> Doubles:
         """1/√(variance + eps) of the batch; its mean is in ``mean``."""
-        mean, variance = self._passes.moments()
+        if self._given is None:
+            mean, variance = self._passes.moments()
+        else:
+            mean, squares = self._given.astype(np.float64)
+            variance = squares / self._passes.rows
         np.copyto(self.mean, mean, casting="same_kind")
         inverse: Doubles = 1.0 / np.sqrt(variance + self._eps)
         np.copyto(self._kept_inverse, inverse, casting="same_kind")
@@ -85,6 +123,7 @@ class _Gradients:
         self._gamma = _vector(views, ins.ref("gamma"))
         self._centre, self._inverse = _kept_statistics(ins, views)
         self._frozen = ins.value("frozen")
+        self._given = _given_sums(ins, views)
         self._factors = [views.scratch((features,)) for _ in range(3)]
         for name in ("gamma", "beta"):
             sink = self._sinks[name]
@@ -94,7 +133,10 @@ class _Gradients:
     def run(self) -> None:
         """Deliver all gradients wanted."""
         scale = self._inverse()
-        product, plain = self._passes.gradient_sums(self._centre)
+        if self._given is None:
+            product, plain = self._passes.gradient_sums(self._centre)
+        else:
+            plain, product = self._given.astype(np.float64)
         np.multiply(product, scale, out=product)
         for name, found in (("gamma", product), ("beta", plain)):
             sink = self._sinks[name]

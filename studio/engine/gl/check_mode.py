@@ -62,9 +62,8 @@ def check_step(
     Raises:
         NumericError: names the instruction, its line, its layer and the operands.
     """
-    plain = program.with_tensors(
-        program.tensors.update(t.replace(register=False) for t in program.tensors.values())
-    )
+    stored = (t.replace(register=False, partial=False) for t in program.tensors.values())
+    plain = program.with_tensors(program.tensors.update(stored))
     storages = Storages(plain, session, work.pool, work.target, batch, rows, keep_all=True)
     try:
         storages.make_zero()

@@ -7,8 +7,8 @@ from math import prod
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.partial_sums import PartGrid
 from studio.engine.gl.specs import Case, Pass
-from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.windows import covered
 
 _LOCAL = 128
@@ -108,5 +108,5 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
         },
         launch=(rows, kh * channels // 4),
         holds=neighbours,
-        takes=TallyGrid(_LOCAL * 4 // block * neighbours, block // 4),
+        takes=PartGrid(_LOCAL * 4 // block * neighbours, block // 4),
     )

@@ -11,7 +11,7 @@ from studio.engine.gl.assignments import Assignment
 from studio.engine.gl.element_kernel import ElementText
 from studio.engine.gl.glsl_text import for_each_lane
 from studio.engine.gl.layout import Layout
-from studio.engine.gl.tallies import PROTOTYPES, Tally, TallyText, tally_text
+from studio.engine.gl.partial_sums import PROTOTYPES, Sums, SumsText, sums_text
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Epilogue:
         produced: what the producer stores, and the first of them reads.
         layout_of: how a storage lies.
         has_storage: False for registers.
-        tallies: sums taken along of what is stored, four neighbours at once.
+        sums: sums taken along of what is stored, four neighbours at once.
         holds: stores whose reads a kernel may have done before the first of them; 0 for none.
     """
 
@@ -31,7 +31,7 @@ class Epilogue:
     produced: Ref
     layout_of: Callable[[Ref], Layout]
     has_storage: Callable[[Ref], bool]
-    tallies: tuple[Tally, ...] = ()
+    sums: tuple[Sums, ...] = ()
     holds: int = 0
 
 
@@ -71,7 +71,7 @@ def epilogue_text(result: Access, tail: Epilogue, *, adds: bool = False) -> Epil
     }
     own = f"{result.name}_cell({', '.join(names)})"
     functions = [_scalar_store(result, produced, text, {**cells, produced: own}, adds)]
-    notes = [tally_text(k, t, rank, tail.layout_of) for k, t in enumerate(tail.tallies)]
+    notes = [sums_text(k, one, rank, tail.layout_of) for k, one in enumerate(tail.sums)]
     if notes:
         functions[:0] = [PROTOTYPES, *(note.functions for note in notes)]
     if rank and all(_vector_ready(a, a.use is not Use.READ) for a in (result, *accesses)):
@@ -115,7 +115,7 @@ def _vector_store(
     accesses: Sequence[Access],
     cells: dict[Ref, str],
     adds: bool,
-    notes: Sequence[TallyText],
+    notes: Sequence[SumsText],
 ) -> str:
     own = cells[tail.produced]
     loads = [_Load("vec4", note.apart, note.expression) for note in notes if note.apart]
@@ -137,8 +137,8 @@ def _vector_store(
             after.append(f"{name}_put4({cells[ref]}, {name}_new);")
     lines, written = text.statements({**inputs, tail.produced: "values[k]"})
     lines += [f"{text.names[r]}_new[k] = {written[r]};" for r in text.writes]
-    for tally, note in zip(tail.tallies, notes, strict=True):
-        new = "values" if tally.noted == tail.produced else f"{text.names[tally.noted]}_new"
+    for one, note in zip(tail.sums, notes, strict=True):
+        new = "values" if one.source == tail.produced else f"{text.names[one.source]}_new"
         after.append(note.note.format(new))
     if result.stored:
         before.append(f"{result.name}_put4({own}, values);")

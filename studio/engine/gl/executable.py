@@ -193,6 +193,7 @@ class GlExecutable:
             storages.place,
             storages.inner,
             wanted,
+            cuts=storages.cuts,
         )
 
     def _record(self, progress: Progress | None = None) -> None:

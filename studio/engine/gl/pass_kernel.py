@@ -14,6 +14,7 @@ from studio.engine.gl.accessors import ACCESSOR_NAMES, Access, Use
 from studio.engine.gl.attributes import attribute_constants
 from studio.engine.gl.dispatch import groups_for, split_line
 from studio.engine.gl.epilogue import Epilogue, epilogue_text
+from studio.engine.gl.partial_sums import Sums, leaving_text
 from studio.engine.gl.planned import (
     ArrivalsBinding,
     Binding,
@@ -24,7 +25,6 @@ from studio.engine.gl.planned import (
 )
 from studio.engine.gl.source import assemble, included, kernel_text, lanes_of, load, uses_name
 from studio.engine.gl.specs import Case, Pass
-from studio.engine.gl.tallies import Tally, tallied_text
 from studio.engine.isa.instruction import Twin
 
 _TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
@@ -41,16 +41,18 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     body = kernel_text(one.kernel)
     accesses, refs = operands_of(case, one, body)
     functions = ""
-    tallies: tuple[Tally, ...] = ()
+    sums: tuple[Sums, ...] = ()
     if tail is not None and _place_of(tail.produced, accesses, refs) is not None:
         tail = replace(tail, holds=one.holds)
         accesses, refs, functions = _with_tail(case, accesses, refs, tail)
-        tallies = tail.tallies
+        sums = tail.sums
     stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]
     bindings: list[Binding] = [
         StorageBinding(ref, Use.BOTH if access.adds else access.use) for access, ref in stored
     ]
-    if one.given is not None:
+    if one.sums is not None:
+        bindings.append(one.sums)
+    elif one.given is not None:
         bindings.append(TallyBinding(one.given.key, one.scratch, Use.READ))
     elif one.leaves is not None:
         bindings.append(TallyBinding(one.leaves.key, one.scratch, Use.WRITE))
@@ -61,15 +63,13 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     if one.arrivals:
         bindings.append(ArrivalsBinding(one.arrivals))
     defines = {**presence(case), "PARTIAL": int(one.partial), **one.defines}
-    if tallies and one.takes is not None:
-        grid, columns = one.takes, tallies[0].columns
-        rows = prod(case.shape_of(tallies[0].noted)) // columns
-        functions = tallied_text(tallies, grid, len(bindings), functions)
-        floats = 2 * grid.parts(rows) * columns
-        bindings += [TallyBinding(tally.key, floats, Use.WRITE) for tally in tallies]
-        defines |= {"TALLIES": len(tallies), "TALLY_SPAN": grid.span, "TALLY_COLS": columns}
+    if sums and one.takes is not None:
+        grid, columns = one.takes, sums[0].columns
+        functions = leaving_text(sums, grid, len(bindings), functions)
+        bindings += [StorageBinding(wanted.result, Use.WRITE) for wanted in sums]
+        defines |= {"PARTIAL_SUMS": len(sums), "SUMS_SPAN": grid.span, "SUMS_COLS": columns}
     traits = case.traits
-    spares = one.arrivals > 0 or one.spares or bool(tallies)
+    spares = one.arrivals > 0 or one.spares or bool(sums)
     offered = traits.offered_blocks if spares else traits.storage_blocks
     if len(bindings) > offered:
         raise BackendError(

@@ -13,21 +13,22 @@ from studio.engine.gl.dispatch import split_line
 from studio.engine.gl.element_kernel import LARGE, element_kernel
 from studio.engine.gl.epilogue import Epilogue
 from studio.engine.gl.layout import Layout
+from studio.engine.gl.partial_sums import Cut, Sums, takeable
 from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
 from studio.engine.gl.specs import Case, Pass, Traits, choose
-from studio.engine.gl.tallies import Tallied, Tally, takeable
 from studio.engine.gl.update_kernel import Place, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
-from studio.engine.isa.ops.norm import is_affine
+from studio.engine.isa.ops.norm import ColumnSums, is_affine
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 
 if TYPE_CHECKING:
     from studio.engine.gl.row_losses import RowLoss
+    from studio.engine.gl.tallies import Tallied
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Planner:
         inner: gradients that live inside one fused kernel and have no storage.
         wanted: variant to take by mnemonic, where a measurement chose one.
         layouts: those of the program's storages that were asked for.
+        cuts: how the rows behind partial tensors are cut up, by the entries planned so far.
     """
 
     program: Program
@@ -53,30 +55,29 @@ class Planner:
     inner: frozenset[Storage] = frozenset()
     wanted: Mapping[str, str] = field(default_factory=dict)
     layouts: dict[Ref, Layout] = field(default_factory=dict)
+    cuts: dict[Storage, Cut] = field(default_factory=dict)
 
     def plan(self, entry: Entry) -> list[Planned]:
-        """The dispatches of an entry by itself, in order.
+        """The dispatches of an entry, in order.
 
         Raises:
             BackendError: an instruction has no kernel, or none for its shapes.
         """
-        return self.plan_taking(entry)[0]
+        return self.plan_taking(entry)
 
     def plan_taking(
         self,
         entry: Entry,
-        tallies: Sequence[Tally] = (),
         given: Tallied | None = None,
         row_loss: RowLoss | None = None,
         back: Entry | None = None,
         has_dx: bool = False,
-    ) -> tuple[list[Planned], list[Tallied]]:
-        """The dispatches of an entry, and the sums that they take along.
+    ) -> list[Planned]:
+        """The dispatches of an entry that makes or gets the losses of rows.
 
         Args:
             entry: what is planned.
-            tallies: sums that would be good to have of what it stores.
-            given: sums it begins with, taken along by another entry.
+            given: losses of rows, taken along by another entry.
             row_loss: the loss of the rows it makes, to be taken along.
             back: the entry whose gradient of the layer's input is taken along with it.
             has_dx: whether the gradient of its own input was taken along so.
@@ -91,10 +92,10 @@ class Planner:
             first.back = self.first_case(back)
             return self._passes(first, self._tail(first.back, map(self.case, back.parts[1:])))
         if self._has_epilogue(entry):
-            return self._with_epilogue(first, [self.case(p) for p in entry.parts[1:]], tallies)
+            return self._with_epilogue(first, [self.case(p) for p in entry.parts[1:]])
         if len(entry.parts) == 1 and not is_row(entry.parts[0]) and not _is_update(entry):
-            return self._passes(first, None, tallies)
-        return self._plan_rows(entry), []
+            return self._passes(first)
+        return self._plan_rows(entry)
 
     def _plan_rows(self, entry: Entry) -> list[Planned]:
         """Updates, and what rows of element-wise functions run."""
@@ -110,7 +111,8 @@ class Planner:
         """The first instruction of an entry, which knows what its group brings to its kernel."""
         case = self.case(entry.parts[0])
         if self._has_epilogue(entry):
-            tail = [a for part in entry.parts[1:] for a in assignments_of(part)]
+            following = (part for part in entry.parts[1:] if not isinstance(part, ColumnSums))
+            tail = [a for part in following for a in assignments_of(part)]
             touched = {ref for refs in storages_of(tail) for ref in refs if self.stored(ref)}
             case.tail_storages = len(touched - {_produced(case)})
         return case
@@ -120,7 +122,7 @@ class Planner:
 
     def case(self, ins: Instruction) -> Case:
         """An instruction with everything about its operands."""
-        return Case(self.program, ins, self.batch, self.rows, self.traits, self.layouts)
+        return Case(self.program, ins, self.batch, self.rows, self.traits, self.layouts, self.cuts)
 
     def stored(self, ref: Ref) -> bool:
         """Whether a storage exists; a register's data and gradients inside a kernel have none."""
@@ -129,21 +131,34 @@ class Planner:
         return not self.program.tensors[self.program.tensors.root(ref.id)].register
 
     def _passes(
-        self, case: Case, tail: Epilogue | None = None, tallies: Sequence[Tally] = ()
-    ) -> tuple[list[Planned], list[Tallied]]:
+        self, case: Case, tail: Epilogue | None = None, sums: Sequence[Case] = ()
+    ) -> list[Planned]:
+        """The dispatches of an instruction, with what follows it in its group.
+
+        Args:
+            case: the instruction.
+            tail: the element-wise part of what follows.
+            sums: sums of columns, each taken along where the kernel can and made behind it where it
+                cannot.
+        """
         if not case.ins.operands:
-            return [], []
+            return []
         variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
         passes = variant.plan(case)
-        taken: list[Tallied] = []
-        if tallies and _can_take(case, passes):
+        taken: list[Sums] = []
+        if sums and _can_take(case, passes):
             tail = tail or Epilogue((), _produced(case), case.layout_of, self.stored)
-            tail, taken = self._taking(case, passes, tail, tallies)
-        return [plan_pass(case, one, variant.name, tail) for one in passes], taken
+            tail, taken = self._taking(case, passes, tail, [Sums.of(one) for one in sums])
+        planned = [plan_pass(case, one, variant.name, tail) for one in passes]
+        for one in passes:
+            if one.cut is not None:
+                self.cuts[self.program.storage(case.ref("y"))] = one.cut
+        left = (one for one in sums if one.ref("y") not in {found.result for found in taken})
+        return [*planned, *(single for one in left for single in self._passes(one))]
 
     def _taking(
-        self, case: Case, passes: Sequence[Pass], tail: Epilogue, tallies: Sequence[Tally]
-    ) -> tuple[Epilogue | None, list[Tallied]]:
+        self, case: Case, passes: Sequence[Pass], tail: Epilogue, sums: Sequence[Sums]
+    ) -> tuple[Epilogue | None, list[Sums]]:
         """The tail with as many of the sums as the kernel that stores the result can take along."""
         stores = [one for one in passes if one.bind.get("y", case.ref("y")) == tail.produced]
         grid = stores[0].takes if len(stores) == 1 else None
@@ -151,32 +166,29 @@ class Planner:
         if grid is None:
             return plain, []
         room = case.traits.offered_blocks - len(plan_pass(case, stores[0], "", tail).bindings)
-        found: list[Tally] = []
-        for tally in tallies:
-            fits = sum(one.storages for one in (*found, tally)) <= room
-            alike = all(one.columns == tally.columns for one in found)
-            if fits and alike and takeable(case, tally, grid, self._touched(tail)):
-                found.append(tally)
+        found: list[Sums] = []
+        for one in sums:
+            fits = sum(1 + len(other.read) for other in (*found, one)) <= room
+            alike = all(other.columns == one.columns for other in found)
+            if fits and alike and takeable(case, one, grid, self._touched(tail)):
+                found.append(one)
         if not found:
             return plain, []
-        rows = [prod(case.shape_of(tally.noted)) // tally.columns for tally in found]
-        given = [
-            Tallied(tally.key, grid.parts(count), grid.rows)
-            for tally, count in zip(found, rows, strict=True)
-        ]
-        return replace(tail, tallies=tuple(found)), given
+        self.cuts.update((self.program.storage(one.result), grid.cut(one.rows)) for one in found)
+        return replace(tail, sums=tuple(found)), found
 
     def _touched(self, tail: Epilogue) -> set[Ref]:
         """What a kernel's stores touch; what it makes is looked at without a storage, too."""
         refs = {ref for found in storages_of(tail.assignments) for ref in found}
         return {ref for ref in refs if self.stored(ref)} | {tail.produced}
 
-    def _with_epilogue(
-        self, producer: Case, tail: Sequence[Case], tallies: Sequence[Tally]
-    ) -> tuple[list[Planned], list[Tallied]]:
+    def _with_epilogue(self, producer: Case, following: Sequence[Case]) -> list[Planned]:
+        sums = [case for case in following if isinstance(case.ins, ColumnSums)]
+        tail = [case for case in following if not isinstance(case.ins, ColumnSums)]
         if self.traits.is_software and any(is_affine(case.ins) for case in tail):
-            return self._one_after_another(producer, tail), []
-        return self._passes(producer, self._tail(producer, tail), tallies)
+            apart = (single for one in sums for single in self._passes(one))
+            return [*self._one_after_another(producer, tail), *apart]
+        return self._passes(producer, self._tail(producer, tail), sums)
 
     def _tail(self, producer: Case, tail: Iterable[Case]) -> Epilogue | None:
         """What the kernel of a group does where it stores its result."""
@@ -191,14 +203,14 @@ class Planner:
         """
         made = producer.ref("y")
         if self.stored(made):
-            return [*self._passes(producer)[0], *self._elements(tail)]
+            return [*self._passes(producer), *self._elements(tail)]
         last = next(case.ref("y") for case in reversed(tail) if self.stored(case.ref("y")))
 
         def settle(ref: Ref) -> Ref:
             return last if ref == made else ref
 
         moved = [self.case(case.ins.map_refs(settle)) for case in (producer, *tail)]
-        return [*self._passes(moved[0])[0], *self._elements(moved[1:])]
+        return [*self._passes(moved[0]), *self._elements(moved[1:])]
 
     def _elements(self, cases: Sequence[Case]) -> list[Planned]:
         """Runs of assignments over one index space; sums over repeats stand by themselves."""

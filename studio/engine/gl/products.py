@@ -10,8 +10,8 @@ from math import prod
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.column_sums import product_fold
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.partial_sums import PartGrid
 from studio.engine.gl.specs import Case, Pass, Plan, Variant
-from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.tiles import (
     BUSY_LOADS,
     MOST_JOINED,
@@ -135,7 +135,7 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         fills=parts > 1,
         arrivals=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
-        takes=_tally_grid(case, product, tile) if parts == 1 or joins else None,
+        takes=_part_grid(case, product, tile) if parts == 1 or joins else None,
         patience=int(product.late),
     )
     if parts == 1 or joins:
@@ -144,7 +144,7 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
     return main, product_fold(case, main, parts, product.cols, count, product.bias)
 
 
-def _tally_grid(case: Case, product: Product, tile: Tile) -> TallyGrid | None:
+def _part_grid(case: Case, product: Product, tile: Tile) -> PartGrid | None:
     """How a tile's work group takes sums along: of four columns an invocation."""
     if not tile.shared or tile.per_col != 4:
         return None
@@ -152,7 +152,7 @@ def _tally_grid(case: Case, product: Product, tile: Tile) -> TallyGrid | None:
         return None
     # Each invocation hands four sums at a time over through shared memory.
     has_room = shared_bytes(product, tile) + 16 * tile.threads <= case.traits.shared_bytes
-    return TallyGrid(tile.rows, tile.cols // 4) if has_room else None
+    return PartGrid(tile.rows, tile.cols // 4) if has_room else None
 
 
 def _cut_evenly(case: Case, product: Product, tile: Tile) -> bool:

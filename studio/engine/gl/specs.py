@@ -13,9 +13,11 @@ from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
 from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.dispatch import Groups
 from studio.engine.gl.layout import Layout
-from studio.engine.gl.tallies import Tallied, TallyGrid
+from studio.engine.gl.partial_sums import Cut, PartGrid
+from studio.engine.gl.planned import StorageBinding
+from studio.engine.gl.tallies import Tallied
 from studio.engine.isa.instruction import Instruction, Twin
-from studio.engine.isa.program import Program
+from studio.engine.isa.program import Program, Storage
 
 if TYPE_CHECKING:
     from studio.engine.gl.row_losses import RowLoss
@@ -64,8 +66,10 @@ class Pass:
         spares: does a further dispatch's work, for which it may use as many storage buffers as the
             device offers.
         takes: where it can take sums along of the columns of what it stores.
-        given: its scratch storage are the sums taken along for it.
-        leaves: its scratch storage are sums that it takes along for another entry.
+        sums: a partial tensor's storage, which stands in the place of scratch storage.
+        cut: how the rows behind the partial tensor it makes are cut up.
+        given: its scratch storage are the losses taken along for it.
+        leaves: its scratch storage are losses that it takes along for another entry.
         patience: its result is wanted late, and it had better run so many levels later, beside
             what comes there.
         holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
@@ -88,7 +92,9 @@ class Pass:
     arrivals: int = 0
     in_fours: bool = False
     spares: bool = False
-    takes: TallyGrid | None = None
+    takes: PartGrid | None = None
+    sums: StorageBinding | None = None
+    cut: Cut | None = None
     given: Tallied | None = None
     leaves: Tallied | None = None
     patience: int = 0
@@ -109,10 +115,11 @@ class Case:
         rows: rows of the resident data set.
         traits: what the device is like.
         layouts: layouts found before, for this program and these rows; new ones are added.
+        cuts: how the rows behind partial tensors are cut up, as far as they are planned.
 
     Attributes:
         tail_storages: storages that what follows in its group brings to its kernel.
-        tallied: sums over its columns that another entry has left, or the losses of its rows.
+        tallied: the losses of its rows that another entry has left.
         row_loss: the loss that is taken along of the rows it makes.
         back: its own gradient, of which that of its input is taken along with the loss.
         has_dx: whether the gradient of its input is made by another entry already.
@@ -126,6 +133,7 @@ class Case:
         rows: int,
         traits: Traits,
         layouts: dict[Ref, Layout] | None = None,
+        cuts: Mapping[Storage, Cut] | None = None,
     ) -> None:
         self.program = program
         self.ins = ins
@@ -133,6 +141,7 @@ class Case:
         self.rows = rows
         self.traits = traits
         self._layouts = {} if layouts is None else layouts
+        self._cuts = {} if cuts is None else cuts
         self._fields = {spec.name: spec for spec in ins.operand_fields}
         targets = ins.targets() if isinstance(ins, Twin) else ()
         self._wanted = frozenset(name for name, _ in targets)
@@ -181,6 +190,10 @@ class Case:
             found = Layout.of(self.program.tensor(ref), self.batch, self.rows)
             self._layouts[ref] = found
         return found
+
+    def cut(self, name: str) -> Cut:
+        """How the rows behind an operand that may be partial are cut up."""
+        return self._cuts.get(self.program.storage(self.ref(name)), Cut())
 
     def wants(self, operand: str) -> bool:
         """Whether a gradient instruction computes the gradient of that operand."""

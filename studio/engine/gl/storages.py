@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients, transient
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program
@@ -13,10 +14,11 @@ from studio.engine.runtime.requirements import require_kept
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
-    from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.gl.buffer_pool import BufferPool
     from studio.engine.gl.buffers import PoolBuffer, Slice
+    from studio.engine.gl.partial_sums import Cut
     from studio.engine.gl.session import GlSession
+    from studio.engine.isa.program import Storage
 
 
 class Storages:
@@ -30,6 +32,9 @@ class Storages:
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         keep_all: give every storage room of its own, so that all can be looked at.
+
+    Attributes:
+        cuts: how the rows behind partial tensors are cut up; whoever plans the program says so.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class Storages:
         self.program = program
         self.plan: MemoryPlan = plan_memory(program, batch, rows, target, keep_all=keep_all)
         self.inner = frozenset() if keep_all else inner_gradients(program)
+        self.cuts: dict[Storage, Cut] = {}
         self._session = session
         self._pool = pool
         self._symbols = (batch, rows)
@@ -66,8 +72,12 @@ class Storages:
             self._is_zero = True
 
     def descriptor(self, ref: Ref) -> ShapeDescriptor:
-        """How the elements of an operand lie in its storage."""
-        return self.program.tensor(ref).descriptor(*self._symbols)
+        """How the elements of an operand lie in its storage; those of a partial one in parts."""
+        tensor = self.program.tensor(ref)
+        cut = self.cuts.get(self.program.storage(ref))
+        if cut is None or not tensor.partial:
+            return tensor.descriptor(*self._symbols)
+        return ShapeDescriptor.plain(tensor.dtype, (tensor.shape[0], cut.parts, *tensor.shape[1:]))
 
     def where(self, ref: Ref) -> Slice:
         """The range of an operand's storage.

@@ -31,6 +31,7 @@ class Operand:
     """One operand of an instruction class; on an instance it reads as a ``Ref``.
 
     ``since`` is the version of the file forms that has it; one newer than its class is optional.
+    ``partial`` allows a partial tensor.
     """
 
     access: Access
@@ -40,6 +41,7 @@ class Operand:
     variadic: bool = False
     tail: bool = False
     since: int = 1
+    partial: bool = False
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -73,14 +75,22 @@ def reads(doc: str, *, optional: bool = False, differentiable: bool = True) -> O
     return Operand(Access.READ, doc, optional, differentiable)
 
 
-def writes(doc: str, *, optional: bool = False) -> Operand:
+def writes(doc: str, *, optional: bool = False, partial: bool = False) -> Operand:
     """An operand whose data is overwritten entirely."""
-    return Operand(Access.WRITE, doc, optional, differentiable=False)
+    return Operand(Access.WRITE, doc, optional, differentiable=False, partial=partial)
 
 
-def side_input(doc: str, *, since: int = 1) -> Operand:
+def side_input(doc: str, *, since: int = 1, partial: bool = False) -> Operand:
     """An operand printed in the tail as ``key=0x…`` and only when present; it gets no gradient."""
-    return Operand(Access.READ, doc, optional=True, differentiable=False, tail=True, since=since)
+    return Operand(
+        Access.READ,
+        doc,
+        optional=True,
+        differentiable=False,
+        tail=True,
+        since=since,
+        partial=partial,
+    )
 
 
 def side_result(doc: str, *, since: int = 1) -> Operand:

@@ -135,6 +135,18 @@ def batch_norm(
     return (y if beta is None else y + beta), mean, var
 
 
+def column_stats(x: Array) -> Array:
+    """Mean of every column, and the sum of squares apart from it."""
+    rows = x.reshape(-1, x.shape[-1])
+    return np.stack([rows.mean(axis=0), rows.var(axis=0) * len(rows)])
+
+
+def column_products(dy: Array, x: Array, mean: Array) -> Array:
+    """Sums of the columns of dy, and of dy times x less its mean."""
+    axes = tuple(range(x.ndim - 1))
+    return np.stack([dy.sum(axis=axes), (dy * (x - mean)).sum(axis=axes)])
+
+
 def softmax(x: Array, step: int) -> Array:
     """Rows of ``step`` elements."""
     rows = x.reshape(-1, step)

@@ -134,6 +134,10 @@ class Interpreter:
             return np.concatenate([at(x) for x in ins.xs], axis=axis)
         if kind == "LOSS_L1L2":
             return ins.l1 * np.abs(at(ins.w)).sum() + ins.l2 * (at(ins.w) ** 2).sum()
+        if kind == "COLUMN_STATS":
+            return rules.column_stats(at(ins.x))
+        if kind == "COLUMN_PRODUCTS":
+            return rules.column_products(at(ins.dy), at(ins.x), at(ins.mean))
         if kind == "LOSS_MEAN":
             return np.asarray(at(ins.x).mean())
         if kind.startswith(("LOSS_", "ROW_")):
@@ -159,6 +163,9 @@ class Interpreter:
             ins, self.get(ins.x), self.maybe(ins.gamma), self.maybe(ins.beta), mean, var
         )
         self.set(ins.y, y)
+        if ins.stats.present:
+            wanted = rules.column_stats(self.get(ins.x))
+            np.testing.assert_allclose(self.get(ins.stats), wanted, rtol=1e-9, atol=1e-12)
         if not ins.frozen:
             self.set(ins.mean, (1 - ins.factor) * mean + ins.factor * used)
             self.set(ins.var, (1 - ins.factor) * var + ins.factor * spread)
@@ -268,6 +275,9 @@ class Interpreter:
             _, used, spread = rules.batch_norm(ins, values["x"], None, None, mean, var)
             np.testing.assert_allclose(mean, used, rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(var, 1 / np.sqrt(spread + ins.eps), rtol=1e-9)
+        if ins.stats.present:
+            products = rules.column_products(dy, self.get(ins.x), mean)
+            np.testing.assert_allclose(self.get(ins.stats), products, rtol=1e-9, atol=1e-12)
         arrays = tuple(b"" if v is None else v.tobytes() for v in (*values.values(), mean, var))
 
         def rule(name: str) -> Callable[[Array], Array]:

@@ -12,7 +12,7 @@ from studio.engine.isa.ops.activation import Relu, Sigmoid, Tanh
 from studio.engine.isa.ops.arithmetic import Add, Mul, Scale
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
 from studio.engine.isa.ops.data import Record
-from studio.engine.isa.ops.linear import Linear
+from studio.engine.isa.ops.linear import Linear, MatMul
 from studio.engine.isa.ops.loss import Accuracy, LossCE, LossL1L2, LossMSE
 from studio.engine.isa.ops.move import ConcatChannel, Flatten
 from studio.engine.isa.ops.norm import BatchNorm2D
@@ -137,6 +137,21 @@ def resnet(mode: str = "train") -> Program:
     return _classified(net, y, 3, source="softmax")
 
 
+def normalised(mode: str = "train") -> Program:
+    """Products with normalisations behind them, of as many columns as kernels have at once."""
+    net = Net("normalised", mode)
+    x = net.input(4, 3, 2)
+    a = net.emit("relu", Relu, x=net.norm("bn", net.conv("conv", x, 4, bias=False)))
+    b = net.norm("bn1", net.emit("relu1", Relu, x=net.conv("conv1", a, 4)))
+    a = net.emit("add", Add, x1=b, x2=net.norm("bn2", net.conv("conv2", a, 4, bias=False)))
+    a = net.emit("gap", GlobalAvgPool2D, x=net.emit("relu2", Relu, x=a))
+    # No bias in front of a normalisation: its gradient is nothing but rounding.
+    a = net.emit("product", MatMul, a=a, b=net.param("product/kernel", 4, 8))
+    a = net.emit("relu3", Relu, x=net.norm("bn3", a))
+    y = net.emit("softmax", SoftmaxCE, x=net.dense("dense1", a, 3), step=3)
+    return _classified(net, y, 3, source="softmax")
+
+
 def branches(mode: str = "train") -> Program:
     """Concatenation, a frozen branch, a shared tensor, a product, a weight penalty."""
     net = Net("branches", mode)
@@ -178,6 +193,7 @@ NETWORKS = {
     "mlp": mlp,
     "cnn": cnn,
     "resnet": resnet,
+    "normalised": normalised,
     "branches": branches,
     "expression": expression,
 }

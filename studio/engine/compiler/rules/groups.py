@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from studio.engine.compiler.rules.breach import Breach
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.group import End, Fuse
-from studio.engine.isa.ops.norm import is_affine
+from studio.engine.isa.ops.norm import ColumnSums, is_affine
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import Program
 
@@ -74,12 +74,25 @@ def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
                 )
         return
     simple = parts if kind == "chain" else parts[1:]
+    sums = [line for line in simple if kind == "epilogue" and isinstance(line[1], ColumnSums)]
+    yield from _check_sums(sums, parts)
     for place, ins in simple:
+        if (place, ins) in sums:
+            continue
         follows = ins.elementwise or (kind == "epilogue" and is_affine(ins))
         if not follows or isinstance(ins, Update):
             yield Breach(f"a group of kind {kind} is element-wise", ins.mnemonic, place)
     if kind == "epilogue" and first.elementwise:
         yield Breach("an epilogue follows a producer", first.mnemonic, parts[0][0])
+
+
+def _check_sums(sums: Sequence[Line], parts: Sequence[Line]) -> Iterator[Breach]:
+    """Sums of columns stand last in an epilogue, and are of what it makes."""
+    for place, ins in sums:
+        if (place, ins) not in parts[len(parts) - len(sums) :]:
+            yield Breach("sums of columns end an epilogue", ins.mnemonic, place)
+        elif not any(ins.operands[0] in part.effects().writes for _, part in parts):
+            yield Breach("an epilogue sums columns of what it makes", ins.mnemonic, place)
 
 
 def alike(ins: Instruction) -> tuple[object, ...]:

@@ -33,6 +33,7 @@ def check_lines(program: Program) -> Iterator[Breach]:
     for section, index, ins in program.located():
         yield from _check_attributes(ins, index)
         yield from _check_types(program, ins, index)
+        yield from _check_partial(program, ins, index)
         if isinstance(ins, Twin) and section != "backward":
             yield Breach("gradient instructions stand in backward", f"one in {section}", index)
         if isinstance(ins, Update) and section != "update":
@@ -50,6 +51,13 @@ def _check_attributes(ins: Instruction, index: int) -> Iterator[Breach]:
         # A NaN is a legal float and differs from itself.
         if checked != held and not (checked != checked and held != held):
             yield Breach("attributes are in their stored form", f"{attr.name} = {held!r}", index)
+
+
+def _check_partial(program: Program, ins: Instruction, index: int) -> Iterator[Breach]:
+    for spec, ref in ins.named_operands():
+        if ref.present and program.tensors[ref.id].partial and not spec.partial:
+            rule = "partial tensors are operands only where parts can be made or joined"
+            yield Breach(rule, f"{spec.name} = {ref} is one", index)
 
 
 def _check_types(program: Program, ins: Instruction, index: int) -> Iterator[Breach]:

@@ -8,10 +8,10 @@ from studio.engine.gl.column_sums import column_sums
 from studio.engine.gl.direct_convolution import direct_pass, is_direct
 from studio.engine.gl.direct_weights import WeightGrid, weight_grid, weight_passes
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.partial_sums import PartGrid
 from studio.engine.gl.phases import PhaseGrid
 from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
-from studio.engine.gl.tallies import TallyGrid
 from studio.engine.gl.tiles import TILES
 from studio.engine.gl.windows import covered, geometry, pointwise
 
@@ -144,7 +144,7 @@ def _conv2d_few(case: Case) -> tuple[Pass, ...]:
             local=(_FEW_LOCAL, 1, 1),
             vector=("w", "b", "y"),
             defines={**geometry(case), "STEPS": steps},
-            takes=TallyGrid(each, filters // 4),
+            takes=PartGrid(each, filters // 4),
         ),
     )
 

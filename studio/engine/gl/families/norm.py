@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
+from studio.engine.gl.accessors import Use
 from studio.engine.gl.column_sums import LOCAL, SHARED_LOCAL, column_grid, parts_of
 from studio.engine.gl.dispatch import groups_for
+from studio.engine.gl.partial_sums import Cut
+from studio.engine.gl.planned import StorageBinding
 from studio.engine.gl.specs import Case, Pass, Variant
-from studio.engine.gl.tallies import Tallied
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.ops.norm import ColumnSums
 
 _FEWEST = 4
 """Rows an invocation sums at least on a GPU, where there are that many."""
@@ -18,7 +21,7 @@ _MOST = 264
 """Parts on a GPU at most."""
 _MOST_JOINED = 4096
 """Sums of parts, of all columns, that every work group of a GPU may join for itself."""
-_MOST_COLUMNS = 1024
+_MOST_COLUMNS = GL.joined_columns
 """Columns whose sums it may keep."""
 _JOINING_LOCAL = 512
 _JOINING_GROUPS = 132
@@ -31,7 +34,7 @@ _FOLD_LANES = 32
 
 def _shape(case: Case) -> tuple[int, int]:
     """Rows that share statistics, and channels that have their own."""
-    cols = case.numel("mean")
+    cols = case.shape("x")[-1] if isinstance(case.ins, ColumnSums) else case.numel("mean")
     return case.numel("x") // max(cols, 1), cols
 
 
@@ -52,28 +55,29 @@ class _Parts:
     """How the rows are cut up.
 
     Attributes:
-        kernel: ends the name of the kernel that sums parts.
         count: how many.
         at_once: rows a part takes in turn.
-        first: grid and macros of that kernel.
+        kernel: ends the name of the kernel that sums parts.
+        first: grid and macros of that kernel; None where the parts are there already.
     """
 
-    kernel: str
     count: int
     at_once: int
-    first: Pass
+    kernel: str = ""
+    first: Pass | None = None
 
 
-def _parts(case: Case, *names: str) -> _Parts:
+def _parts(case: Case, *names: str, whole: bool = False) -> _Parts:
+    """How an instruction that makes its sums itself cuts them; ``whole`` asks for one part."""
     rows, cols = _shape(case)
     if case.traits.is_software:
-        parts = parts_of(case, rows, cols)
+        parts = 1 if whole else parts_of(case, rows, cols)
         groups = groups_for(parts * cols, LOCAL)
-        return _Parts("parts", parts, 1, Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
+        return _Parts(parts, 1, "parts", Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
     width = _width(case, *names)
     # So few parts, where that still is enough for the device, that every group may join them.
     blocks = max(column_grid(rows, cols, vector=width == 4).blocks, 1)
-    most = min(_MOST, max(_MOST_JOINED // max(cols, 1), 1) * blocks)
+    most = blocks if whole else min(_MOST, max(_MOST_JOINED // max(cols, 1), 1) * blocks)
     grid = column_grid(rows, cols, vector=width == 4, fewest=_FEWEST, most=most)
     first = Pass(
         "",
@@ -82,24 +86,42 @@ def _parts(case: Case, *names: str) -> _Parts:
         vector=names if width == 4 else (),
         defines={"COLS": cols, "WIDTH": width, "SPAN": grid.span},
     )
-    return _Parts("columns", grid.parts, SHARED_LOCAL // grid.span, first)
+    return _Parts(grid.parts, SHARED_LOCAL // grid.span, "columns", first)
 
 
-def _column_pass(parts: _Parts, kernel: str, room: int, bind: Mapping[str, Ref]) -> Pass:
+def _given(case: Case) -> _Parts:
+    """The parts another instruction has made."""
+    cut = case.cut("stats")
+    return _Parts(cut.parts, cut.rows)
+
+
+def _column_passes(parts: _Parts, kernel: str, room: int, bind: Mapping[str, Ref]) -> list[Pass]:
+    """What makes the parts, where that is still to be done."""
+    if parts.first is None:
+        return []
     name = f"{kernel}_{parts.kernel}"
-    return replace(parts.first, kernel=name, launch=(parts.count, 0), scratch=room, bind=bind)
+    return [replace(parts.first, kernel=name, launch=(parts.count, 0), scratch=room, bind=bind)]
 
 
-def _fold_pass(case: Case, kernel: str, parts: _Parts, room: int) -> Pass:
+def _sums(case: Case) -> StorageBinding | None:
+    """The storage that has the parts in the place of scratch storage."""
+    return StorageBinding(case.ref("stats"), Use.READ) if case.has("stats") else None
+
+
+def _fold_pass(
+    case: Case, kernel: str, parts: _Parts, room: int, bind: Mapping[str, Ref] | None = None
+) -> Pass:
     rows, cols = _shape(case)
     lanes, local = (1, LOCAL) if case.traits.is_software else (_FOLD_LANES, SHARED_LOCAL)
     return Pass(
         kernel,
         groups=(groups_for(cols, local // lanes), 1, 1),
         local=(local, 1, 1),
+        bind=bind or {},
         defines={"COLS": cols, "LANES": lanes, "AT_ONCE": parts.at_once},
         launch=(parts.count, rows),
         scratch=room,
+        sums=_sums(case),
     )
 
 
@@ -123,7 +145,8 @@ def _element_pass(case: Case, kernel: str, parts: int, room: int, *names: str) -
 
 def _joins_itself(case: Case, parts: _Parts, *names: str) -> bool:
     """Whether every work group of the elements' pass had better join the parts of all columns."""
-    few = parts.count * _shape(case)[1] <= _MOST_JOINED
+    most = _MOST_JOINED if parts.first is not None else GL.partial_sums
+    few = parts.count * _shape(case)[1] <= most
     return not case.traits.is_software and few and _joins_quads(case, *names)
 
 
@@ -145,25 +168,16 @@ def _joining_pass(
         defines={
             "COLS": cols,
             "JOIN_LANES": lanes,
-            "TALLIED": 0,
             "AHEAD": _AHEAD,
         },
         launch=(parts.count, parts.at_once),
         scratch=room,
+        sums=_sums(case),
         in_fours=True,
         spares=True,
         # The gradient's text stores as it goes.
         holds=_AHEAD if "y" in names else 0,
     )
-
-
-def joins_tallies(case: Case) -> bool:
-    """Whether a normalisation's elements' pass could join sums that are there when it runs."""
-    if case.traits.is_software or case.ins.value("frozen"):
-        return False
-    if isinstance(case.ins, Twin):
-        return case.wants("x") and _joins_quads(case, "x", "dy", "dx") and _grads_all(case)
-    return _joins_quads(case, "x", "y") and _all(case)
 
 
 def _joins_quads(case: Case, *names: str) -> bool:
@@ -184,14 +198,6 @@ def _grads_all(case: Case) -> bool:
     return _does_all(case, "x", "dy", "dx", "gamma", "dmean", "dvar", *_affine(case))
 
 
-def _given(case: Case, given: Tallied, kernel: str, bind: Mapping[str, Ref], *names: str) -> Pass:
-    """The only pass of a normalisation whose sums have been taken along."""
-    parts = _Parts("", given.parts, given.rows, Pass(""))
-    room = 2 * given.parts * _shape(case)[1]
-    one = _joining_pass(case, kernel, parts, room, bind, *names)
-    return replace(one, given=given, defines={**one.defines, "TALLIED": 1})
-
-
 def _does_all(case: Case, *names: str) -> bool:
     """Whether the elements' pass may touch what the statistics' would, too."""
     needed = [name for name in names if case.has(name)]
@@ -202,47 +208,62 @@ def _batchnorm(case: Case) -> tuple[Pass, ...]:
     elements = _element_pass(case, "batchnorm", 0, 0, "x", "y")
     if case.ins.value("frozen"):
         return (elements,)
-    if case.tallied is not None:
-        return (_given(case, case.tallied, "batchnorm_whole", {}, "x", "y"),)
-    parts = _parts(case, "x")
+    parts = _given(case) if case.has("stats") else _parts(case, "x")
     room = 2 * parts.count * _shape(case)[1]
-    columns = _column_pass(parts, "batchnorm", room, {})
+    columns = _column_passes(parts, "batchnorm", room, {})
     if _joins_itself(case, parts, "x", "y"):
         if _all(case):
-            return columns, _joining_pass(case, "batchnorm_whole", parts, room, {}, "x", "y")
+            whole = _joining_pass(case, "batchnorm_whole", parts, room, {}, "x", "y")
+            return (*columns, whole)
         elements = _joining_pass(case, "batchnorm_elements", parts, room, {}, "x", "y")
-    return (
-        columns,
-        _fold_pass(case, "batchnorm_statistics", parts, room),
-        elements,
-    )
+    return (*columns, _fold_pass(case, "batchnorm_statistics", parts, room), elements)
 
 
 def _grads_batchnorm(case: Case) -> tuple[Pass, ...]:
-    if case.tallied is not None:
-        names, bind = ("x", "dy", "dx"), _statistics(case)
-        return (_given(case, case.tallied, "grads_batchnorm_whole", bind, *names),)
-    parts = _parts(case, "x", "dy")
-    sums = not case.ins.value("frozen") or case.wants("gamma") or case.wants("beta")
-    room = 2 * (parts.count + 1) * _shape(case)[1] if sums else 0
+    given, frozen = case.has("stats"), case.ins.value("frozen")
+    parts = _given(case) if given else _parts(case, "x", "dy")
+    sums = not frozen or case.wants("gamma") or case.wants("beta")
+    # Behind the parts are the totals for dx, unless the parts lie elsewhere.
+    ahead = 0 if given else parts.count
+    room = 2 * (ahead + 1) * _shape(case)[1] if sums else 0
     passes: list[Pass] = []
     if sums:
-        passes.append(_column_pass(parts, "grads_batchnorm", room, _statistics(case)))
-    joins = not case.ins.value("frozen") and case.wants("x")
+        passes += _column_passes(parts, "grads_batchnorm", room, _statistics(case))
+    bind = _statistics(case) if given else {}
+    joins = not frozen and case.wants("x")
     if joins and _joins_itself(case, parts, "x", "dy", "dx"):
         kernel = "grads_batchnorm_elements"
         if _grads_all(case):
             kernel = "grads_batchnorm_whole"
         elif _affine(case):
-            passes.append(_fold_pass(case, "grads_batchnorm_affine", parts, room))
+            passes.append(_fold_pass(case, "grads_batchnorm_affine", parts, room, bind))
         names = ("x", "dy", "dx")
         return (*passes, _joining_pass(case, kernel, parts, room, _statistics(case), *names))
     if sums:
-        passes.append(_fold_pass(case, "grads_batchnorm_totals", parts, room))
+        totals = _fold_pass(case, "grads_batchnorm_totals", parts, room, bind)
+        # The parts are read as an operand, since scratch storage is written here.
+        passes.append(replace(totals, sums=None, fills=given))
     if case.wants("x"):
-        dx = _element_pass(case, "grads_batchnorm_dx", parts.count, room, "x", "dy", "dx")
-        passes.append(dx)
+        passes.append(_element_pass(case, "grads_batchnorm_dx", ahead, room, "x", "dy", "dx"))
     return tuple(passes)
+
+
+def _column_sums(case: Case, kernel: str, bind: Mapping[str, Ref], *names: str) -> tuple[Pass, ...]:
+    parts = _parts(case, *names, whole=not case.tensor("y").partial)
+    room = 2 * parts.count * _shape(case)[1]
+    result = StorageBinding(case.ref("y"), Use.WRITE)
+    cut = Cut(parts.count, parts.at_once)
+    (found,) = _column_passes(parts, kernel, room, bind)
+    return (replace(found, sums=result, cut=cut),)
+
+
+def _column_stats(case: Case) -> tuple[Pass, ...]:
+    return _column_sums(case, "batchnorm", {}, "x")
+
+
+def _column_products(case: Case) -> tuple[Pass, ...]:
+    bind = {"dy": case.ref("dy"), "center": case.ref("mean")}
+    return _column_sums(case, "grads_batchnorm", bind, "x", "dy")
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
@@ -250,4 +271,6 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "GRADS_BATCHNORM": (Variant("simple", _grads_batchnorm),),
     "BATCHNORM2D": (Variant("simple", _batchnorm),),
     "GRADS_BATCHNORM2D": (Variant("simple", _grads_batchnorm),),
+    "COLUMN_STATS": (Variant("simple", _column_stats),),
+    "COLUMN_PRODUCTS": (Variant("simple", _column_products),),
 }

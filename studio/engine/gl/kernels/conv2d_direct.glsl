@@ -4,7 +4,7 @@
 // channels wait in shared memory. FLIPPED weights are w[KH - 1 - r, KW - 1 - s, o, c]. LAUNCH_0 rows of
 // neighbours; LAUNCH_1 = KH * IN_C / 4 steps, a number drivers do not know, so that they keep the loop.
 #pragma optionNV(unroll all)
-#include "tallies.glsl"
+#include "partial_sums.glsl"
 #define QUADS (BLOCK / 4)
 #define REACH (NEIGHBOURS + KW - 1)
 
@@ -72,5 +72,5 @@ void main() {
         if (mine) store_y4(n, i, j + p, block + q * 4, sum[p]);
     }
 #endif
-    TALLY(GROUP / (OUT_C / BLOCK), block + q * 4);
+    LEAVE_SUMS(GROUP / (OUT_C / BLOCK), block + q * 4);
 }

@@ -3,7 +3,7 @@
 #pragma optionNV(unroll all)
 #include "window.glsl"
 #include "convolved.glsl"
-#include "tallies.glsl"
+#include "partial_sums.glsl"
 #define QUADS (FILTERS / 4)
 #define POSITIONS_AT_ONCE (GROUP_SIZE / QUADS)
 #define TAPS (KH * KW * CHANNELS)
@@ -25,5 +25,5 @@ void main() {
         for (int t = 0; t < TAPS; ++t) sum += take_left(position, at_tap(t)) * weights[t];
         store_y4_at(p * FILTERS + f, sum);
     }
-    TALLY(GROUP, f);
+    LEAVE_SUMS(GROUP, f);
 }

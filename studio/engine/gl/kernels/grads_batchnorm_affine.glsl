@@ -1,5 +1,7 @@
 // grads_batchnorm_affine: dbeta = sum of dy and dgamma = sum of dy (x - mean) / deviation from the parts
-// grads_batchnorm_columns left; LANES invocations a channel, in a fixed order.
+// grads_batchnorm_columns left; LANES invocations a channel, in a fixed order. HAS_STATS parts have sums
+// of dy (x - mean).
+#include "deviation.glsl"
 shared vec2 lane_values[GROUP_SIZE];
 void main() {
     int parts = LAUNCH_0;
@@ -18,6 +20,9 @@ void main() {
         barrier();
     }
     if (lane != 0 || c >= COLS) return;
+#if HAS_STATS
+    lane_values[local].y = divided(lane_values[local].y, c);
+#endif
 #if WANT_DBETA
     store_dbeta_at(c, lane_values[local].x);
 #endif

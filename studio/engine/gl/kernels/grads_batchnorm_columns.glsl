@@ -1,7 +1,8 @@
 // grads_batchnorm_columns: what grads_batchnorm_parts does, a work group a part: sums of dy and of
-// dy (x - mean) / deviation, into scratch[0][part][c] and scratch[1][part][c].
+// dy (x - mean) / deviation (undivided where no deviation is bound), into scratch[0][part][c] and
+// scratch[1][part][c].
 #pragma optionNV(unroll all)
-#include "statistics.glsl"
+#include "deviation.glsl"
 #include "column_group.glsl"
 
 void main() {
@@ -32,6 +33,6 @@ void main() {
     if (group_lane() > 0 || !mine) return;
     for (int k = 0; k < WIDTH; ++k) {
         scratch[part * COLS + c + k] = plain[k];
-        scratch[(LAUNCH_0 + part) * COLS + c + k] = scaled[k] * inverse_deviation(c + k);
+        scratch[(LAUNCH_0 + part) * COLS + c + k] = divided(scaled[k], c + k);
     }
 }

@@ -1,5 +1,5 @@
 // dx = gamma / deviation (dy - (sum of dy + xhat sum of dy xhat) / rows) with sums in parts. With
-// TALLIED parts have sums of dy (x - mean) in the place of those of dy xhat. Four neighbouring channels
+// HAS_STATS parts have sums of dy (x - mean) in the place of those of dy xhat. Four neighbouring channels
 // an invocation, all work groups in turn.
 #include "statistics.glsl"
 #include "joined_parts.glsl"
@@ -19,7 +19,7 @@ void add_part(inout vec4 first, inout vec4 second, int part, vec4 plain, vec4 sc
 void finish_columns(inout vec4 first, inout vec4 second, int c, vec4 origin) {
     float rows = float(DX_NUMEL / COLS);
     vec4 inverse = inverse4_deviation(c);
-#if TALLIED
+#if HAS_STATS
     second *= inverse;
 #endif
     if (GROUP == 0) keep_sums(c, first, second);

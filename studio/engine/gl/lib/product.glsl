@@ -12,7 +12,7 @@
 // of the depth), HAS_BIAS. LAUNCH_0 is the number of parts the depth is cut into, LAUNCH_1 the
 // depth of one. With PARTIAL sums go to scratch[part][z][m][n] and fold_products.glsl adds them up.
 
-#include "tallies.glsl"
+#include "partial_sums.glsl"
 
 int product_batches();
 int product_rows();

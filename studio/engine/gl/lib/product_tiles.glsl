@@ -15,7 +15,7 @@
 // Columns and rows of quads: which of the tile's outputs an invocation of a slice has. Lanes of a processor
 // form rectangles, so that together they read few different cells of shared memory.
 ivec2 spot(int mine) {
-#if defined(TALLIES)
+#if defined(PARTIAL_SUMS)
     return ivec2(mine % THREADS_N, mine / THREADS_N);
 #else
     int block = mine >> 5, lane = mine & 31, wide = lane >> 1 & 7, high = (lane & 1) + (lane >> 4) * 2;
@@ -103,6 +103,6 @@ void main() {
         int row = work.row + (at.y + m / 4 * THREADS_M) * 4 + m % 4;
         put_product(work, row, work.col + (at.x + q * THREADS_N) * 4, total[j]);
     }
-    TALLY((FORMER_ROWS + work.row) / TILE_M, work.col + at.x * 4);
+    LEAVE_SUMS((FORMER_ROWS + work.row) / TILE_M, work.col + at.x * 4);
 }
 #endif

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
@@ -27,6 +27,7 @@ from studio.engine.gl.tuning.signatures import case_signature
 from studio.engine.gl.tuning.table import Measured, tile_variant
 from studio.engine.gl.tuning.trial_room import NumberBlock
 from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
+from studio.engine.isa.ops.norm import ColumnSums
 from studio.engine.runtime.entries import Entry, entries
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class _Tuner:
         found: dict[tuple[str, ...], _Subject] = {}
         for program, batch in jobs:
             inner = inner_gradients(program)
-            for entry in filter(_has_kernel_file, entries(program)):
+            for entry in map(_without_sums, filter(_has_kernel_file, entries(program))):
                 subject = _Subject(program, inner, entry, batch)
                 with self._opened(subject) as trials:
                     key = (case_signature(trials.case), *(p.mnemonic for p in entry.parts[1:]))
@@ -364,6 +365,14 @@ def _has_kernel_file(entry: Entry) -> bool:
     first = entry.parts[0]
     alone = len(entry.parts) == 1 or entry.kind == "epilogue"
     return alone and not is_row(first) and first.mnemonic in all_variants()
+
+
+def _without_sums(entry: Entry) -> Entry:
+    """An entry less the sums of its columns, whose parts differ between variants."""
+    parts = tuple(part for part in entry.parts if not isinstance(part, ColumnSums))
+    if not parts or len(parts) == len(entry.parts):
+        return entry
+    return replace(entry, parts=parts, kind=entry.kind if len(parts) > 1 else "")
 
 
 def _name_of(entry: Entry) -> str:

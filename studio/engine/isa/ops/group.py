@@ -10,8 +10,9 @@ class Fuse(Instruction, code=380, mnemonic="FUSE", category="group"):
     """Begin a fused kernel.
 
     kind=epilogue: one producer, forward or gradient, followed by element-wise instructions on what
-    it makes (normalisations by running statistics count as such); kind=chain: element-wise
-    instructions only; kind=update: one update instruction per parameter, all alike.
+    it makes (normalisations by running statistics count as such), and last by sums of columns of
+    what is made; kind=chain: element-wise instructions only; kind=update: one update instruction
+    per parameter, all alike.
     """
 
     synopsis = "begin fused kernel"

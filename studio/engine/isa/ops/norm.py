@@ -5,8 +5,11 @@ from __future__ import annotations
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, Shape, TensorType
 from studio.engine.isa.families import require_equal
-from studio.engine.isa.fields import flag, number, reads, updates, writes
+from studio.engine.isa.fields import flag, number, reads, side_input, updates, writes
 from studio.engine.isa.instruction import Effects, Instruction, Twin, TypeOf
+
+REDUCTION_FLOPS = 4
+"""Operations per element of the sums a batch normalisation begins with, forward and backward."""
 
 
 class BatchNormBase(Instruction, category="normalisation"):
@@ -15,7 +18,8 @@ class BatchNormBase(Instruction, category="normalisation"):
     Training uses the statistics of the batch and updates running = (1 - factor)·running +
     factor·batch with the biased variance; it leaves the batch mean and 1/√(var + eps) in the
     gradient storages of ``mean`` and ``var`` for the backward pass. A ``frozen`` instruction uses
-    the running statistics and changes nothing.
+    the running statistics and changes nothing. With ``stats`` the reductions over the rows have
+    been made by another instruction, and are only joined here.
     """
 
     x = reads("Input [N,…,C].")
@@ -27,6 +31,11 @@ class BatchNormBase(Instruction, category="normalisation"):
     eps = number("Added to the variance.", 1e-3, low=0.0)
     factor = number("Weight of the batch in the running statistics.", 0.01, low=0.0, high=1.0)
     frozen = flag("Use the running statistics and leave them alone.")
+    stats = side_input(
+        "What COLUMN_STATS found of x, or for the gradient COLUMN_PRODUCTS of the gradient of y.",
+        since=2,
+        partial=True,
+    )
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The type of x, when the parameters fit."""
@@ -37,6 +46,8 @@ class BatchNormBase(Instruction, category="normalisation"):
         for name in ("gamma", "beta", "mean", "var"):
             if self.ref(name).present:
                 require_equal(self.mnemonic, name, of(self.ref(name)).shape, wanted)
+        if self.stats.present:
+            require_equal(self.mnemonic, "stats", of(self.stats).shape, (2, *wanted))
         return (x,)
 
     @staticmethod
@@ -54,18 +65,21 @@ class BatchNormBase(Instruction, category="normalisation"):
 
     @classmethod
     def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
-        """Batch statistics, or the running ones when frozen."""
+        """Batch statistics, or the running ones when frozen; sums that were made before."""
         refs = (twin.ref("mean"), twin.ref("var"))
-        return frozenset(refs if twin.value("frozen") else (r.gradient for r in refs))
+        kept = refs if twin.value("frozen") else tuple(r.gradient for r in refs)
+        return frozenset((*kept, twin.ref("stats")) if twin.ref("stats").present else kept)
 
     def flops(self, of: TypeOf) -> int:
-        """Four per element with batch statistics, two without, plus the scale."""
-        return of(self.y).numel * (2 if self.frozen else 6)
+        """Two per element for the scale, and the reductions where it makes them itself."""
+        given = self.frozen or self.stats.present
+        return of(self.y).numel * (2 if given else 2 + REDUCTION_FLOPS)
 
     @classmethod
     def grad_flops(cls, twin: Twin, of: TypeOf) -> int:
-        """Two reductions and the correction per element."""
-        return 9 * of(twin.ref("x")).numel
+        """The correction per element, and the reductions where it makes them itself."""
+        each = 5 if twin.ref("stats").present else 5 + REDUCTION_FLOPS
+        return each * of(twin.ref("x")).numel
 
 
 def is_affine(ins: Instruction) -> bool:
@@ -96,3 +110,67 @@ class BatchNorm2D(BatchNormBase, code=14, mnemonic="BATCHNORM2D", twin=("x", "ga
     """
 
     synopsis = "{y} = batchnorm({x})"
+
+
+class ColumnSums(Instruction, category="normalisation"):
+    """Two sums over the rows of each column, what a batch normalisation begins with.
+
+    Rows are all dimensions but the last. A result that is ``partial`` is stored in parts, each over
+    some of the rows: all parts of the first sum, then all of the second; whoever reads it joins
+    them. A result that is not is whole.
+    """
+
+    def flops(self, of: TypeOf) -> int:
+        """The sums of every element."""
+        return REDUCTION_FLOPS * of(self.source).numel
+
+    @property
+    def source(self) -> Ref:
+        """The storage whose columns are summed."""
+        return self.operands[0]
+
+
+class ColumnStats(ColumnSums, code=382, mnemonic="COLUMN_STATS", since=2):
+    """Mean and sum of squared deviations of each column.
+
+    y[0,c] = mean of x[…,c] over all rows; y[1,c] = Σ (x[…,c] - y[0,c])². Parts are joined by the
+    update of Chan, Golub and LeVeque (1979).
+    """
+
+    synopsis = "{y} = mean and squared deviations of the columns of {x}"
+
+    x = reads("Input [N,…,C].")
+    y = writes("Statistics [2,C], may be partial.", partial=True)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """Two rows of the columns of x."""
+        return (TensorType((2, _columns(self.mnemonic, of(self.x))), of(self.x).dtype),)
+
+
+class ColumnProducts(ColumnSums, code=383, mnemonic="COLUMN_PRODUCTS", since=2):
+    """Sums of a gradient, and of it times what another tensor is away from its mean.
+
+    y[0,c] = Σ dy[…,c]; y[1,c] = Σ dy[…,c]·(x[…,c] - mean[c]), over all rows. Parts are added up.
+    """
+
+    synopsis = "{y} = sums of the columns of {dy} and of {dy} times {x} less {mean}"
+
+    dy = reads("Gradient [N,…,C], as 0x9.grad.")
+    x = reads("Input of the normalisation, shape of dy.")
+    mean = reads("Mean of the columns of x [C].")
+    y = writes("Sums [2,C], may be partial.", partial=True)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """Two rows of the columns of x."""
+        x = of(self.x)
+        columns = _columns(self.mnemonic, x)
+        require_equal(self.mnemonic, "dy", of(self.dy).shape, x.shape)
+        require_equal(self.mnemonic, "mean", of(self.mean).shape, (columns,))
+        return (TensorType((2, columns), x.dtype),)
+
+
+def _columns(who: str, found: TensorType) -> int:
+    """The last dimension of a matrix."""
+    if len(found.shape) < 2:
+        raise ShapeError(f"x needs rows and columns: got {found}", who=who)
+    return found.shape[-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.engine.conformance.case import (
     HALO,
     Case,
@@ -190,4 +192,30 @@ def _batch_norm() -> list[Case]:
     return found
 
 
-CASES = [*_softmax(), *_cross_entropy(), *_other_losses(), *_batch_norm()]
+def _column_sums() -> list[Case]:
+    shapes = {
+        "rows": (17, 5),
+        "fours": (9, 8),
+        "pictures": (3, 5, 7, 12),
+        "many": (5, 33, 31, 17),
+        "wide": (3, 1036),
+    }
+    found = []
+    for name, shape in shapes.items():
+        x, columns = floats(*shape, make=uniform(-1, 3)), shape[-1]
+        wide = {"rtol": 1e-4, "atol": 2e-5, "reason": "sums over the rows"}
+        found.append(Case("COLUMN_STATS", name, {"x": x}, **wide))
+        operands = {"dy": floats(*shape), "x": x, "mean": floats(columns)}
+        found.append(Case("COLUMN_PRODUCTS", name, operands, **{**wide, "atol": 2e-3}))
+        norm = {n: floats(columns, make=uniform(0.5, 2)) for n in ("gamma", "mean", "var")}
+        given = {**norm, "x": x, "stats": floats(2, columns, make=uniform(1, 3))}
+        batch = Case("BATCHNORM2D", f"given-{name}", given, {"factor": 0.25}, gradients=False)
+        found.append(replace(batch, **{**wide, "reason": "a quotient by the deviation"}))
+    halo = {"x": floats(3, 5, 7, 12, pad=HALO)}
+    found.append(Case("COLUMN_STATS", "halo", halo, rtol=1e-4, atol=2e-5, reason="sums"))
+    mean = {"x": floats(40, 8, make=uniform(1e4, 1e4 + 1))}
+    found.append(Case("COLUMN_STATS", "large", mean, rtol=2e-3, reason="a float32 far from zero"))
+    return found
+
+
+CASES = [*_softmax(), *_cross_entropy(), *_other_losses(), *_batch_norm(), *_column_sums()]

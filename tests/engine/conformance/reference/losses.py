@@ -132,6 +132,22 @@ def _accuracy(v: Values, a: Values) -> Values:
     return {"y": np.float64(hits / len(places))}
 
 
+def column_stats(v: Values, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean, and sum of squares apart from it."""
+    mean = v["x"].mean(axis=axes)
+    return mean, ((v["x"] - mean) ** 2).sum(axis=axes)
+
+
+def _column_stats(v: Values, a: Values) -> Values:
+    return {"y": np.stack(column_stats(v, tuple(range(v["x"].ndim - 1))))}
+
+
+def _column_products(v: Values, a: Values) -> Values:
+    axes = tuple(range(v["x"].ndim - 1))
+    products = v["dy"] * (v["x"] - v["mean"])
+    return {"y": np.stack([v["dy"].sum(axis=axes), products.sum(axis=axes)])}
+
+
 def _batch_norm(v: Values, a: Values, channels: bool) -> Values:
     x = v["x"]
     axes = tuple(range(x.ndim - 1)) if channels else (0,)
@@ -139,8 +155,8 @@ def _batch_norm(v: Values, a: Values, channels: bool) -> Values:
     if a["frozen"]:
         mean, var = v["mean"], v["var"]
     else:
-        mean = x.mean(axis=axes)
-        var = ((x - mean) ** 2).mean(axis=axes)
+        mean, squares = column_stats(v, axes) if v.get("stats") is None else v["stats"]
+        var = squares * np.size(mean) / x.size
         f = a["factor"]
         found = {"mean": (1 - f) * v["mean"] + f * mean, "var": (1 - f) * v["var"] + f * var}
     y = (x - mean) / np.sqrt(var + a["eps"])
@@ -164,6 +180,8 @@ def logits_gradient(v: Values, a: Values, dy: float) -> np.ndarray:
 
 
 REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
+    "COLUMN_STATS": _column_stats,
+    "COLUMN_PRODUCTS": _column_products,
     "SOFTMAX": _rows(softmax),
     "SOFTMAX_CE": _rows(softmax),
     "SOFTMAX_LOG": _rows(_log_softmax),

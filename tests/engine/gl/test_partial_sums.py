@@ -1,19 +1,26 @@
-"""Kernels take along the sums that the normalisation behind them begins with, on GPUs."""
+"""Kernels planned for GPUs take along the sums that the normalisation behind them begins with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from studio.engine.core.tensor import BATCH, Ref
+from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
+from studio.engine.compiler.plan_memory import storage_bytes
+from studio.engine.compiler.target import GL
+from studio.engine.compiler.verify import verify
+from studio.engine.core.tensor import BATCH, Ref, Tensor
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.families import norm
-from studio.engine.gl.specs import Traits
+from studio.engine.gl.planner import Planner
 from studio.engine.isa.program import Program
-from tests.engine.gl.gl_programs import Lines, run_once
+from studio.engine.runtime.entries import entries
+from tests.engine.conformance.backends import opened
+from tests.engine.gl.gl_programs import Lines, begun, run_once
 from tests.engine.gl.naive import Array, Window, conv, conv_gradients, draw
 
 pytestmark = pytest.mark.gl
@@ -22,9 +29,23 @@ COLUMNS = {"batchnorm_columns", "grads_batchnorm_columns"}
 SAME = Window((3, 3), pad=(1, 1), end=(1, 1))
 
 
-@pytest.fixture(autouse=True)
-def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 13))
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    """A backend that plans for a GPU, whatever it runs on."""
+    made = GlBackend(target=GL)
+    yield made
+    made.close()
+
+
+def fused(program: Program) -> Program:
+    """What the pass makes of a program, every rule kept."""
+    found = fuse_statistics(program, GL)
+    verify(found, after="fuse_statistics")
+    return found
+
+
+def partial_tensors(program: Program) -> list[Tensor]:
+    return [tensor for tensor in program.tensors.values() if tensor.partial]
 
 
 def kernels(backend: GlBackend, program: Program, batch: int) -> list[str]:
@@ -91,7 +112,7 @@ def test_a_convolution_leaves_the_statistics_of_what_it_makes(
     kept = normalisation(lines, "norm", made, normal, filters)
     lines.add("forward", "RELU", x=normal, y=y)
     lines.add("forward", "END")
-    program = lines.program(y)
+    program = fused(lines.program(y))
     assert kernels(backend, program, batch) == [kernel, "batchnorm_whole"]
     fed = {name: v.astype(np.float32) for name, v in (("x", x), ("w", w), ("b", bias))}
     given = parameters("norm", filters)
@@ -148,7 +169,7 @@ def chain(
     fields = {"eps": EPS, "factor": FACTOR, "set": ("x", "gamma", "beta")}
     lines.add("backward", "GRADS_BATCHNORM2D", x=made, y=normal, **kept, **fields)
     results = [made.gradient, kept["gamma"].gradient, kept["beta"].gradient]
-    return lines.program(z), refs, results
+    return fused(lines.program(z)), refs, results
 
 
 @pytest.mark.parametrize("batch", [1, 5, 41])
@@ -239,7 +260,7 @@ def test_a_sum_and_a_rectifier_follow_a_normalisation(
     lines.add("forward", "ADD", x1=inner[0], x2=other, y=inner[1], alpha=1.0, beta=2.0)
     lines.add("forward", "RELU", x=inner[1], y=y)
     lines.add("forward", "END")
-    program = lines.program(y)
+    program = fused(lines.program(y))
     assert kernels(backend, program, batch) == ["conv2d", "batchnorm_whole"]
     a, b = draw(batch, *size, channels[0]), draw(batch, *size, channels[1])
     kernel, given = draw(3, 3, *channels) * 0.2, parameters("norm", channels[1])
@@ -272,7 +293,7 @@ def test_normalisations_behind_different_kernels_share_a_program(backend: GlBack
         lines.add("forward", "END")
         source, weights = y, v
         results.append(y)
-    program = lines.program(*results)
+    program = fused(lines.program(*results))
     session = backend.open_session()
     executable = backend.compile(program, session, batch)
     one, other = (
@@ -324,7 +345,7 @@ def test_two_normalisations_get_the_sums_of_one_gradient(backend: GlBackend, bat
     for k in range(2):
         fields = {"eps": EPS, "factor": FACTOR, "set": ("x", "gamma", "beta")}
         lines.add("backward", "GRADS_BATCHNORM2D", x=made[k], y=normal[k], **kept[k], **fields)
-    program = lines.program(z)
+    program = fused(lines.program(z))
     assert not COLUMNS & {*kernels(backend, program, batch)}
     fed = {"x": draw(batch, *size, 3), "seed": draw(batch, *size, 8)}
     fed |= {"w": draw(3, 3, *channels), "u": draw(3, 3, *channels) + 0.1, "v": draw(3, 3, 8, 8)}
@@ -379,6 +400,7 @@ def test_a_gradient_of_another_name_leaves_the_sums_to_the_normalisation(
     fields["set"] = ("x", "gamma", "beta")
     lines.add("backward", "GRADS_BATCHNORM", x=x, y=y, **fields, **kept)
     program = lines.program(z)
+    assert fused(program) == program
     given = {"x": draw(batch, 8), "seed": draw(batch, back.shape[0], 2)[..., 0]}
     given |= {"other": given["x"], "w": back.T, **parameters("norm", 8)}
     names = {tensor.name for tensor in program.tensors.values()}
@@ -410,9 +432,108 @@ def test_a_loss_leaves_the_sums_to_the_normalisation(backend: GlBackend, batch: 
     given = {"x": draw(batch, 8), "t": draw(batch, 8, 2)[..., 0], **parameters("norm", 8)}
     fed = {name: values.astype(np.float32) for name, values in given.items()}
     wanted = (kept["gamma"].gradient, kept["beta"].gradient)
-    found = run_once(backend, lines.program(loss), batch, *wanted, **fed)
+    program = lines.program(loss)
+    assert fused(program) == program
+    found = run_once(backend, program, batch, *wanted, **fed)
     xhat = (given["x"] - given["x"].mean(0)) / np.sqrt(given["x"].var(0) + EPS)
     dy = xhat * given["norm_gamma"] + given["norm_beta"] - given["t"]
     dy *= 2.0 / dy.size
     for values, right in zip(found, ((dy * xhat).sum(0), dy.sum(0)), strict=True):
         np.testing.assert_allclose(values, right, rtol=1e-4, atol=1e-4 * np.abs(right).max())
+
+
+def small_chain() -> tuple[Program, list[Ref], tuple[int, int], tuple[int, ...]]:
+    """A chain whose kernels both leave sums."""
+    size, channels = (7, 8), (4, 8, 16)
+    program, _, results = chain(size, channels, False, False)
+    assert [t.shape for t in partial_tensors(program)] == [(2, 8), (2, 8)]
+    return program, results, size, channels
+
+
+def test_few_storages_leave_the_statistics_to_a_dispatch_more(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, results, size, channels = small_chain()
+    monkeypatch.setattr(DeviceWork, "traits", replace(backend._work.traits, offered_blocks=8))
+    found = kernels(backend, program, 5)
+    assert not COLUMNS & {*found}
+    assert {"batchnorm_statistics", "batchnorm_elements"} <= {*found}
+    assert {"grads_batchnorm_affine", "grads_batchnorm_elements"} <= {*found}
+    check_chain(backend, program, results, size, channels, 5, False, SAME)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "numpy", "gl"])
+def test_any_backend_runs_the_groups_part_by_part(kind: str) -> None:
+    program, results, size, channels = small_chain()
+    for other in opened(kind):
+        if isinstance(other, GlBackend):
+            found = kernels(other, program, 5)
+            assert {"batchnorm_parts", "grads_batchnorm_parts", "grads_batchnorm_totals"} <= {
+                *found
+            }
+        check_chain(other, program, results, size, channels, 5, False, SAME)
+
+
+def test_sums_that_may_not_be_in_parts_are_whole(backend: GlBackend) -> None:
+    program, results, size, channels = small_chain()
+    whole = [tensor.replace(partial=False) for tensor in partial_tensors(program)]
+    program = program.with_tensors(program.tensors.update(whole))
+    verify(program)
+    batch = 41
+    assert {*kernels(backend, program, batch)} >= COLUMNS
+    check_chain(backend, program, results, size, channels, batch, False, SAME)
+
+
+@pytest.mark.parametrize("batch", [1, 37])
+def test_parts_are_fetched_as_they_are_and_join_to_the_sums(backend: GlBackend, batch: int) -> None:
+    size = (3, 8)
+    lines = Lines()
+    x, w = lines.input("x", (BATCH, *size, 4)), lines.kept("w", (3, 3, 4, 8))
+    made, y = lines.made("made", (BATCH, *size, 8)), lines.made("y", (BATCH, *size, 8))
+    lines.add("forward", "CONV2D", w=w, x=x, y=made, **SAME.fields())
+    normalisation(lines, "norm", made, y, 8)
+    program = fused(lines.program(made, y))
+    (stats,) = partial_tensors(program)
+    given = {"x": draw(batch, *size, 4), "w": draw(3, 3, 4, 8), **parameters("norm", 8)}
+    session, executable = begun(backend, program, given, batch)
+    executable.run()
+    parts = executable.fetch(stats.ref).result(60).astype(np.float64)
+    checked = executable.check(keep={stats.ref})[stats.ref]
+    exact = executable.fetch(made).result(60).astype(np.float64).reshape(-1, 8)
+    (cut,) = executable._storages.cuts.values()
+    executable.close()
+    session.close()
+    rows = len(exact)
+    assert parts.shape == (2, cut.parts, 8)
+    assert cut.parts == -(-rows // cut.rows)
+    assert (cut.parts > 1) == (batch > 1)
+    counts = np.minimum(cut.rows, rows - cut.rows * np.arange(cut.parts))[:, np.newaxis]
+    mean = (parts[0] * counts).sum(0) / rows
+    squares = (parts[1] + counts * (parts[0] - mean) ** 2).sum(0)
+    wanted = np.stack([exact.mean(0), exact.var(0) * rows])
+    np.testing.assert_allclose([mean, squares], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(checked, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch", [1, 8, 300])
+@pytest.mark.parametrize(
+    ("size", "channels", "filters"), [((4, 4), 3, 128), ((16, 16), 8, 16), ((2, 2), 256, 1024)]
+)
+def test_parts_take_no_more_room_than_the_plan_gives_them(
+    backend: GlBackend, size: tuple[int, int], channels: int, filters: int, batch: int
+) -> None:
+    lines = Lines()
+    shape = (BATCH, *size, filters)
+    x, w = lines.input("x", (BATCH, *size, channels)), lines.kept("w", (1, 1, channels, filters))
+    made, y = lines.made("made", shape), lines.made("y", shape)
+    lines.add("forward", "CONV2D", w=w, x=x, y=made)
+    normalisation(lines, "norm", made, y, filters)
+    program = fused(lines.program(y))
+    (stats,) = partial_tensors(program)
+    storage = program.storage(stats.ref)
+    planner = Planner(program, batch, 0, backend._work.traits, lambda ref: (0, 0))
+    for entry in entries(program):
+        planner.plan(entry)
+    room = storage_bytes(program, storage, batch, 0, GL)
+    assert 2 * planner.cuts[storage].parts * filters * 4 <= room
+    assert room <= 2 * GL.partial_sums * 4
