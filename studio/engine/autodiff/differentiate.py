@@ -11,7 +11,7 @@ from studio.engine.autodiff.dependence import (
     results,
     trainable_roots,
 )
-from studio.engine.autodiff.saved_statistics import keep_statistics
+from studio.engine.autodiff.saved_statistics import WALKED, keep_statistics
 from studio.engine.core.errors import GradientError
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
@@ -57,7 +57,9 @@ class _ReverseWalk:
         self.program = program
         self.loss = loss
         self.prune = prune
-        self.lines = [*program.section("forward"), *program.section("loss")]
+        walked = [(index, ins) for section, index, ins in program.located() if section in WALKED]
+        self.lines = [ins for _, ins in walked]
+        self._indices = [index for index, _ in walked]
         self.dependent = dependent_roots(program, self.lines, trainable_roots(program, wrt))
         self.reached: set[Storage] = set()
         self.backward: list[Instruction] = []
@@ -134,7 +136,7 @@ class _ReverseWalk:
         layer = f"layer {ins.owners[0]!r}" if ins.owners else "no layer"
         raise GradientError(
             f"the instruction has no gradient but lies between trainable parameters and the loss: "
-            f"line {index + len(self.program.section('data'))}, {format_line(ins)}",
+            f"line {self._indices[index]}, {format_line(ins)}",
             who=ins.mnemonic,
             origin=layer,
             hint="take it out of the way to the loss, or freeze the layers before it",

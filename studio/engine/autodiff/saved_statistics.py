@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from studio.engine.core.tensor import Ref, Tensor, TensorMap
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.move import Copy
 from studio.engine.isa.program import Program, Storage
+
+WALKED = ("forward", "loss")
+"""Sections that have gradients."""
 
 
 def keep_statistics(
@@ -21,7 +24,7 @@ def keep_statistics(
 
     Args:
         program: a differentiated program.
-        lines: its forward and loss instructions.
+        lines: its instructions of the sections ``WALKED``, in running order.
         twins: gradient instructions by index into ``lines``.
     """
     last = {storage: i for i, ins in enumerate(lines) for storage in _kept(program, ins)}
@@ -41,15 +44,24 @@ def keep_statistics(
             before.setdefault(id(twin), []).append(back)
     if not made:
         return program
-    split = len(program.section("forward"))
-    grown = [[ins, *behind.get(i, ())] for i, ins in enumerate(lines)]
-    return program.with_tensors(program.tensors.update(made)).with_sections(
-        forward=[ins for group in grown[:split] for ins in group],
-        loss=[ins for group in grown[split:] for ins in group],
-        backward=[
-            line for ins in program.section("backward") for line in (*before.get(id(ins), ()), ins)
-        ],
+    return program.with_tensors(program.tensors.update(made)).with_lines(
+        _grown(program, behind, before)
     )
+
+
+def _grown(
+    program: Program,
+    behind: Mapping[int, Sequence[Instruction]],
+    before: Mapping[int, Sequence[Instruction]],
+) -> Iterator[tuple[str, Instruction]]:
+    """All lines with copies ``behind`` walked ones (by place) and ``before`` others (by id)."""
+    place = 0
+    for section, _, ins in program.located():
+        yield from ((section, copy) for copy in before.get(id(ins), ()))
+        yield section, ins
+        if section in WALKED:
+            yield from ((section, copy) for copy in behind.get(place, ()))
+            place += 1
 
 
 def _kept(program: Program, ins: Instruction) -> set[Storage]:

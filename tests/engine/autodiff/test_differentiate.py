@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.verify import verify
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GradientError
 from studio.engine.core.tensor import BATCH, Ref, Role
@@ -206,6 +207,25 @@ def test_a_batch_norm_applied_twice_keeps_both_statistics(rng: np.random.Generat
     lines = [format_line(i) for i in differentiate(program)]
     assert sum(line.startswith("COPY") for line in lines) == 4
     check(program, rng)
+    assert [format_line(i) for i in differentiate(alternating(program))] == lines
+
+
+def alternating(program: Program) -> Program:
+    """The program with every second line of the forward section tagged as one of the loss."""
+    lines = [(section, ins) for section, _, ins in program.located()]
+    forward = [place for place, (section, _) in enumerate(lines) if section == "forward"]
+    for place in forward[1::2]:
+        lines[place] = ("loss", lines[place][1])
+    return program.with_lines(lines)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_walk_follows_the_running_order_of_sections_that_alternate(name: str) -> None:
+    plain = NETWORKS[name]()
+    made = differentiate(alternating(plain))
+    assert [format_line(i) for i in made] == [format_line(i) for i in differentiate(plain)]
+    assert made == alternating(differentiate(plain))
+    verify(made)
 
 
 def test_views_share_the_gradient_of_their_root(rng: np.random.Generator) -> None:
@@ -256,6 +276,9 @@ def test_an_instruction_without_gradient_on_the_way_is_named(cls: type, fields: 
     assert "bad layer" in str(caught.value)
     assert caught.value.who in {"SIGN", "CAST", "ONE_HOT", "EQUAL"}
     assert caught.value.who in str(caught.value).split("line", 1)[1]
+    with pytest.raises(GradientError) as again:
+        differentiate(alternating(program))
+    assert again.value.message == caught.value.message
 
 
 def test_the_same_instruction_off_the_way_is_no_obstacle() -> None:
