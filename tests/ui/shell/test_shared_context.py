@@ -21,7 +21,7 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[3]
 
 CHILD = """
-import json, os, sys, threading
+import json, os, sys, threading, time
 from pathlib import Path
 import numpy as np
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
@@ -90,8 +90,15 @@ else:
     executable.run()
     with tap.take() as snapshot:
         answer["mean"] = snapshot.render().statistics.mean
-names = (each.read_text() for each in Path("/proc/self/task").glob("*/comm"))
-answer["drawing_threads"] = sum(name.startswith("llvmpipe-") for name in names)
+def drawing_threads():
+    names = (each.read_text() for each in Path("/proc/self/task").glob("*/comm"))
+    return sum(name.startswith("llvmpipe-") for name in names)
+# A thread has its name only once it has run.
+limit = time.monotonic() + 60
+wanted = int(os.environ["LP_NUM_THREADS"])
+while not provider.is_shared and drawing_threads() < wanted and time.monotonic() < limit:
+    time.sleep(0.05)
+answer["drawing_threads"] = drawing_threads()
 answer["threads_wanted"] = os.environ["LP_NUM_THREADS"]
 tap.close()
 executable.close()
