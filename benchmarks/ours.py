@@ -107,18 +107,11 @@ class Given:
         return cls(*data(work, rows), start(work))
 
 
-def network_of(
-    work: Workload,
-    batch: int,
-    backend: Backend,
-    rows: int = 0,
-    epsilon: float = 1e-7,
-    given: Given | None = None,
-) -> tuple[Network, Samples]:
-    """A network with the shared starting weights and one batch of samples, or so many rows."""
-    given = given or Given.to(work, rows or batch)
-    samples = Samples((given.x,), (given.y,))
-    task = Task(
+def task_of(
+    work: Workload, batch: int, samples: Samples | None = None, epsilon: float = 1e-7
+) -> Task:
+    """The task of a workload: its network, and how it is trained."""
+    return Task(
         work.id,
         graph_of(work),
         TrainingSettings(
@@ -131,6 +124,20 @@ def network_of(
         (SparseCategoricalCrossentropy(from_logits=True),),
         training=samples,
     )
+
+
+def network_of(
+    work: Workload,
+    batch: int,
+    backend: Backend,
+    rows: int = 0,
+    epsilon: float = 1e-7,
+    given: Given | None = None,
+) -> tuple[Network, Samples]:
+    """A network with the shared starting weights and one batch of samples, or so many rows."""
+    given = given or Given.to(work, rows or batch)
+    samples = Samples((given.x,), (given.y,))
+    task = task_of(work, batch, samples, epsilon)
     network = Network(task, backend)
     network.initialise(0)
     write_start(network, given.weights)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, Target
 from studio.engine.gl.choices import SHIPPED, Choices
-from studio.engine.gl.specs import Traits
+from studio.engine.gl.reference_devices import traits_of
 from studio.engine.gl.tuning.spinner import Spinner
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.program_cache import ProgramCache
     from studio.engine.gl.session import GlSession
     from studio.engine.gl.source import KernelSource
+    from studio.engine.gl.specs import Traits
 
 
 @dataclass
@@ -55,14 +56,8 @@ class DeviceWork:
     def traits(self) -> Traits:
         """What the choice of kernels may depend on."""
         info = self.engine.info
-        return Traits(
-            is_software=self.target.is_software,
-            # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
-            storage_blocks=8,
-            offered_blocks=max(min(info.max_storage_blocks, 12), 8),
-            shared_bytes=max(min(info.shared_memory_bytes, 48 << 10), 32 << 10),
-            choices=self.choices,
-        )
+        blocks, shared = info.max_storage_blocks, info.shared_memory_bytes
+        return traits_of(self.target, blocks, shared, self.choices)
 
     @cached_property
     def spinner(self) -> Spinner:

@@ -13,7 +13,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl import constants as const
 from studio.engine.gl.bindings import BoundSlices
 from studio.engine.gl.hazards import Span
-from studio.engine.gl.issue_order import order_dispatches
+from studio.engine.gl.issue_order import IssueOrder, order_dispatches
 from studio.engine.gl.planned import (
     ArenaBinding,
     ArrivalsBinding,
@@ -88,22 +88,28 @@ class Recording:
         self._tallies: dict[int, Slice] = {}
         self.dispatches: list[Dispatch] = []
         self.ordered: list[Dispatch] = []
-        self.seamless = False
+        self.order: IssueOrder | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the buffers made for this recording."""
         return sum(buffer.capacity for buffer in self._buffers)
 
+    @property
+    def seamless(self) -> bool:
+        """Whether the dispatches may follow themselves without the barrier in front."""
+        return self.order is not None and self.order.seamless
+
     def record(self, planned: Sequence[Planned]) -> None:
         """Resolve dispatches and append them; called once per recording.
 
         ``dispatches`` has them as the program does, for whoever looks in between; ``ordered`` has
-        those that do not wait for each other side by side, with few barriers. ``seamless`` says
-        whether these may follow themselves without the barrier in front.
+        those that do not wait for each other side by side, with few barriers; ``order`` says how
+        they came to stand so.
         """
         alignment = self._info.slice_alignment
         order = order_dispatches(planned, self._span_of, alignment, in_order=self._in_order)
+        self.order = order
         scratch = self._make_scratch(order.scratch)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
@@ -123,7 +129,6 @@ class Recording:
             replace(self.dispatches[number], barrier=order.barriers[number])
             for number in order.numbers
         ]
-        self.seamless = order.seamless
 
     def table(self, words: bytes) -> Slice:
         """The range a table of these words was given."""

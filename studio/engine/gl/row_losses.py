@@ -201,7 +201,7 @@ def _is_free(planner: Planner, found: Sequence[Entry], ref: Ref) -> bool:
     return not any(own == buffer and first < end and begin < last for own, first, last in spans)
 
 
-def _span(planner: Planner, ref: Ref) -> tuple[int, int, int]:
+def _span(planner: Planner, ref: Ref) -> tuple[int | str, int, int]:
     """The buffer of a storage and the bytes it has there."""
     tensor = planner.program.tensors[planner.program.storage(ref).root]
     descriptor = tensor.descriptor(max(planner.batch, 1), max(planner.rows, 1))

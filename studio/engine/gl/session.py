@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ _CHUNK_BYTES = 64 << 20
 """The most a buffer shared by several tensors holds."""
 _UNDERWAY = 4
 """Tensors that may wait to be copied while the next is made."""
+
+Room: TypeAlias = "list[tuple[Tensor, ShapeDescriptor, int]]"
+"""Tensors that share a buffer, each with its first byte there."""
 
 
 @dataclass(frozen=True)
@@ -184,20 +187,8 @@ class GlSession:
         for tensor, descriptor in wanted:
             if descriptor.device_nbytes > self._work.target.max_storage_bytes:
                 raise too_large(tensor, descriptor.device_nbytes, self._work.target)
-        group: list[tuple[Tensor, ShapeDescriptor, int]] = []
-        filled = 0
-        for tensor, descriptor in wanted:
-            nbytes = max(descriptor.device_nbytes, 4)
-            if nbytes >= _ALONE_BYTES or tensor.role is Role.DATA:
-                self._place([(tensor, descriptor, 0)], nbytes)
-                continue
-            if filled + nbytes > _CHUNK_BYTES:
-                self._place(group, filled)
-                group, filled = [], 0
-            group.append((tensor, descriptor, filled))
-            filled = -(-(filled + nbytes) // SLICE_ALIGNMENT) * SLICE_ALIGNMENT
-        if group:
-            self._place(group, filled)
+        for room, nbytes in rooms(wanted):
+            self._place(room, nbytes)
 
     def _fits(self, tensor: Tensor, rows: int) -> bool:
         """Whether the tensor is there as wanted; data of another length is given back first."""
@@ -212,7 +203,7 @@ class GlSession:
         self.generation += 1
         return False
 
-    def _place(self, group: list[tuple[Tensor, ShapeDescriptor, int]], nbytes: int) -> None:
+    def _place(self, group: Room, nbytes: int) -> None:
         names = group[0][0].name if len(group) == 1 else f"{len(group)} persistent tensors"
         buffer = self._pool.acquire(nbytes, names, zero=True)
         if len(group) > 1 or group[0][0].role is not Role.DATA:
@@ -220,3 +211,21 @@ class GlSession:
         for tensor, descriptor, offset in group:
             length = max(descriptor.device_nbytes, 4)
             self._held[tensor.name] = Held(tensor, descriptor, buffer.slice(offset, length))
+
+
+def rooms(wanted: Iterable[tuple[Tensor, ShapeDescriptor]]) -> Iterator[tuple[Room, int]]:
+    """The buffers that tensors made at the same time are placed in, and the bytes of each."""
+    group: Room = []
+    filled = 0
+    for tensor, descriptor in wanted:
+        nbytes = max(descriptor.device_nbytes, 4)
+        if nbytes >= _ALONE_BYTES or tensor.role is Role.DATA:
+            yield [(tensor, descriptor, 0)], nbytes
+            continue
+        if filled + nbytes > _CHUNK_BYTES:
+            yield group, filled
+            group, filled = [], 0
+        group.append((tensor, descriptor, filled))
+        filled = -(-(filled + nbytes) // SLICE_ALIGNMENT) * SLICE_ALIGNMENT
+    if group:
+        yield group, filled

@@ -20,7 +20,7 @@ from studio.engine.gl.update_rows import update_statements
 from studio.engine.isa.fields import AttrKind
 from studio.engine.isa.instruction import Instruction
 
-Place = Callable[[Ref], tuple[int, int]]
+Place = Callable[[Ref], tuple[int | str, int]]
 """Where a storage lies: a number that stands for its buffer, and its offset there in bytes."""
 
 CHUNK = 1024

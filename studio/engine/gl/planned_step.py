@@ -1,0 +1,179 @@
+"""The dispatches of a program, planned without a device: for listings, and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from studio.engine.compiler.lifetimes import inner_gradients, transient
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.core.tensor import Role
+from studio.engine.gl.device import SLICE_ALIGNMENT
+from studio.engine.gl.issue_order import IssueOrder, order_dispatches
+from studio.engine.gl.planner import Planner
+from studio.engine.gl.session import rooms
+from studio.engine.gl.tally_links import plan_entries
+from studio.engine.runtime.entries import Entry, entries
+from studio.engine.runtime.kernel_calls import KernelCall, StepCalls
+from studio.engine.runtime.requirements import persistent_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from studio.engine.compiler.target import Target
+    from studio.engine.core.tensor import Ref, Tensor
+    from studio.engine.gl.hazards import Span
+    from studio.engine.gl.planned import Planned
+    from studio.engine.gl.specs import Traits
+    from studio.engine.isa.program import Program
+
+_FIRST_ROLES = (
+    frozenset({Role.PARAM, Role.STATE, Role.SLOT}),
+    frozenset({Role.DATA, Role.STEP}),
+)
+"""Roles of the tensors that a session is asked for first, then second; all others follow."""
+
+
+class SymbolicStorages:
+    """Where storages lie, by names of buffers that nobody has made.
+
+    Persistent tensors share buffers as they do in a session that has been asked for weights, then
+    for data, then for the rest; transient ones lie in the planned arena.
+
+    Args:
+        program: whose storages.
+        target: the kind of device.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+    """
+
+    def __init__(self, program: Program, target: Target, batch: int, rows: int) -> None:
+        self.program = program
+        self.plan: MemoryPlan = plan_memory(program, batch, rows, target)
+        self.inner = inner_gradients(program)
+        self._held: dict[str, Span] = {}
+        found = list(persistent_tensors(program))
+        for roles in _FIRST_ROLES:
+            self._hold([t for t in found if t.role in roles], rows)
+            found = [t for t in found if t.role not in roles]
+        self._hold(found, rows)
+
+    def place(self, ref: Ref) -> tuple[int | str, int]:
+        """The buffer an operand lies in, and its offset there."""
+        name, begin, _ = self.span(ref)
+        return name, begin
+
+    def span(self, ref: Ref) -> Span:
+        """The buffer an operand's storage lies in, its first byte and the one behind it."""
+        storage = self.program.storage(ref)
+        root = self.program.tensors[storage.root]
+        if not transient(self.program, storage) and root.role.persistent:
+            return self._held[root.name]
+        slot = self.plan.slots[storage]
+        number, offset = self.plan.place(slot)
+        return (f"arena {number}", offset, offset + slot.nbytes)
+
+    def _hold(self, tensors: Sequence[Tensor], rows: int) -> None:
+        for room, _ in rooms((t, t.descriptor(1, rows)) for t in tensors):
+            name = room[0][0].name
+            for tensor, descriptor, begin in room:
+                end = begin + max(descriptor.device_nbytes, 4)
+                self._held[tensor.name] = (name, begin, end)
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """The dispatches of one step.
+
+    Attributes:
+        entries: what the program runs as one, with the dispatches of each, in order.
+        order: how the dispatches follow each other.
+        memory: where the transient storages lie.
+    """
+
+    entries: tuple[tuple[Entry, tuple[Planned, ...]], ...]
+    order: IssueOrder
+    memory: MemoryPlan
+
+    @property
+    def dispatches(self) -> tuple[Planned, ...]:
+        """All dispatches, as the program has them."""
+        return tuple(one for _, planned in self.entries for one in planned)
+
+    def stored(self, ref: Ref) -> bool:
+        """Whether an operand has a storage, and does not live inside one kernel only."""
+        program = self.memory.program
+        storage = program.storage(ref)
+        root = program.tensors[storage.root]
+        return storage in self.memory.slots or (not ref.grad and root.role.persistent)
+
+    @cached_property
+    def calls(self) -> StepCalls:
+        """The same as plain data."""
+        return recorded_calls(self.entries, self.order)
+
+
+def plan_step(
+    program: Program,
+    target: Target,
+    batch: int,
+    rows: int,
+    traits: Traits,
+    *,
+    in_order: bool = False,
+    wanted: Mapping[str, str] | None = None,
+) -> PlannedStep:
+    """Plan a step as an executable on a device of these traits does.
+
+    Args:
+        program: what runs.
+        target: the kind of device it was compiled for.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        traits: what the device is like.
+        in_order: issue dispatches as the program has them.
+        wanted: variant to take by mnemonic.
+
+    Raises:
+        BackendError: an instruction has no kernel, or a tensor is too large.
+    """
+    storages = SymbolicStorages(program, target, batch, rows)
+    planner = Planner(program, batch, rows, traits, storages.place, storages.inner, wanted or {})
+    found = entries(program)
+    plans = plan_entries(planner, found)
+    flat = [one for planned in plans for one in planned]
+    order = order_dispatches(flat, storages.span, SLICE_ALIGNMENT, in_order=in_order)
+    together = tuple((e, tuple(planned)) for e, planned in zip(found, plans, strict=True))
+    return PlannedStep(together, order, storages.plan)
+
+
+def recorded_calls(
+    planned: Sequence[tuple[Entry, Sequence[Planned]]], order: IssueOrder
+) -> StepCalls:
+    """Dispatches as plain data, by the running index of the line their entry begins at."""
+    turns = {number: turn for turn, number in enumerate(order.numbers)}
+    runs: dict[int, tuple[KernelCall, ...]] = {}
+    number = 0
+    for entry, group in planned:
+        calls = []
+        for one in group:
+            calls.append(_call(one, number, turns[number], order))
+            number += 1
+        runs[entry.index] = tuple(calls)
+    return StepCalls(runs, order.seamless)
+
+
+def _call(one: Planned, number: int, turn: int, order: IssueOrder) -> KernelCall:
+    return KernelCall(
+        one.source.name,
+        one.variant,
+        groups=one.groups,
+        local=one.source.local,
+        is_file=one.source.files[-1] == f"{one.source.name}.glsl",
+        turn=turn,
+        level=order.levels[number],
+        barrier=order.barriers[number],
+        source=one.source.text,
+    )
