@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
+from studio.cli.commands.kernel_listing import KernelListing
 from studio.cli.options import JsonOption, ProjectArgument, open_project
 from studio.engine.compiler.pipeline import diff_programs
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
-from studio.engine.compiler.target import GL, TARGETS, Target
+from studio.engine.compiler.target import CPU, GL, TARGETS, Target
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Tensor, shape_text
@@ -21,6 +22,7 @@ from studio.engine.formats.gbasm import save_gbasm
 from studio.engine.formats.gbi import save_gbi
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
+from studio.engine.train.host_traffic import resident_rows
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
 
@@ -53,6 +55,19 @@ def compile_project(
     plan: Annotated[
         bool, typer.Option("--plan", help="Show the memory plan: bytes, place and lifetime.")
     ] = False,
+    kernels: Annotated[
+        bool,
+        typer.Option(
+            "--kernels", help="Show what runs each line on the target: kernels, order, host."
+        ),
+    ] = False,
+    source: Annotated[
+        bool, typer.Option("--source", help="With --kernels: the final text of each kernel.")
+    ] = False,
+    in_order: Annotated[
+        bool,
+        typer.Option("--in-order", help="With --kernels: issue dispatches in program order."),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", help="Write a .gbasm or .gbi file instead.")
     ] = None,
@@ -61,6 +76,10 @@ def compile_project(
     """Compile a project and print listing, tensor map and what memory it needs."""
     _check(mode, _MODES, "--mode")
     _check(target, tuple(_TARGETS), "--target")
+    _check_kernels(
+        kernels=kernels, source=source, in_order=in_order, cpu=target == CPU.name,
+        others={"--passes": passes, "--plan": plan, "-o": output is not None},
+    )  # fmt: skip
     if output is not None:
         _writer(output)
     task = Task.of_project(open_project(project))
@@ -82,7 +101,14 @@ def compile_project(
             console.say(f"{output}: {size['instructions']} instructions, {size['tensors']} tensors")
         return
     memory = Memory.of(program, task, _TARGETS[target])
-    if as_json:
+    if kernels:
+        listing = KernelListing.of(program, task, _TARGETS[target], memory.plan, in_order=in_order)
+        if as_json:
+            console.answer_json(listing.to_json(source=source) | {"memory": memory.to_json()})
+        else:
+            listing.say(source=source)
+            console.say("\n" + memory.summary())
+    elif as_json:
         console.answer_json(_as_json(program) | {"memory": memory.to_json()})
     elif passes or plan:
         if passes:
@@ -106,7 +132,7 @@ class Memory:
     @classmethod
     def of(cls, program: Program, task: Task, target: Target) -> Memory:
         """Planned for the batches a task trains with, all its rows resident."""
-        batch, rows = task.batch_rows, len(task.training) if task.training else 0
+        batch, (rows, _) = task.batch_rows, resident_rows(task, program.mode)
         held: dict[str, int] = {}
         for tensor in program.tensors.values():
             if tensor.role.persistent and tensor.view_of is None and not tensor.register:
@@ -149,6 +175,33 @@ class Memory:
                 for storage, slot in self.plan.slots.items()
             ],
         }
+
+
+def _check_kernels(
+    *, kernels: bool, source: bool, in_order: bool, cpu: bool, others: Mapping[str, bool]
+) -> None:
+    """ParameterError where options do not go together."""
+    reasons = {
+        "--source": "lines run as NumPy calls and compiled loops there, which have no text here",
+        "--in-order": "lines run one after another there anyway",
+    }
+    for option, given in (("--source", source), ("--in-order", in_order)):
+        if given and not kernels:
+            raise ParameterError(
+                f"{option} goes with --kernels", who="compile", hint=f"add --kernels to {option}"
+            )
+        if given and cpu:
+            raise ParameterError(
+                f"{option} says nothing about a CPU: {reasons[option]}",
+                who="compile",
+                hint="choose --target gl-hardware or gl-software",
+            )
+    together = [option for option, given in others.items() if given]
+    if kernels and together:
+        raise ParameterError(
+            f"--kernels and {together[0]} are two different answers", who="compile",
+            hint="ask for one at a time",
+        )  # fmt: skip
 
 
 def _check(value: str, allowed: tuple[str, ...], option: str) -> None:

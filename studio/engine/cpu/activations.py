@@ -6,20 +6,24 @@ from math import inf, pi, sqrt
 
 import numpy as np
 
-from studio.engine.cpu.rows import Block, Row, keep, logistic, normal_share, soft_plus
+from studio.engine.cpu.rows import Block, Loop, Row, keep, logistic, normal_share, soft_plus
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 _GELU_ROOT, _GELU_CUBE = sqrt(2.0 / pi), 0.044715
 _BELL_HEIGHT = 1.0 / sqrt(2.0 * pi)
 
 
-def _clip_compiled(k: Block, ceiling: float) -> None:
+def _clip_loop(k: Block) -> Loop:
     from studio.engine.cpu.compiled.activations import clip, clip_in_place
 
+    return clip_in_place if k.in_place else clip
+
+
+def _clip_compiled(k: Block, ceiling: float) -> None:
     if k.in_place:
-        clip_in_place(k.y, 0.0, ceiling)
+        _clip_loop(k)(k.y, 0.0, ceiling)
     else:
-        clip(k.x, k.y, 0.0, ceiling)
+        _clip_loop(k)(k.x, k.y, 0.0, ceiling)
 
 
 def _relu(k: Block) -> None:
@@ -29,14 +33,18 @@ def _relu(k: Block) -> None:
     np.maximum(k.x, 0.0, out=k.y)
 
 
+def _relu_gradient_loop(k: Block) -> Loop:
+    from studio.engine.cpu.compiled.activations import relu_gradient, relu_gradient_in_place
+
+    return relu_gradient_in_place if k.in_place else relu_gradient
+
+
 def _relu_x(k: Block) -> None:
     if k.compiled:
-        from studio.engine.cpu.compiled.activations import relu_gradient, relu_gradient_in_place
-
         if k.in_place:
-            relu_gradient_in_place(k.y, k.d)
+            _relu_gradient_loop(k)(k.y, k.d)
         else:
-            relu_gradient(k.y, k.dy, k.d)
+            _relu_gradient_loop(k)(k.y, k.dy, k.d)
         return
     np.greater(k.y, 0.0, out=k.m1)
     keep(k.dy, k.m1, k.d)
@@ -244,14 +252,14 @@ def _mish_x(k: Block) -> None:
 
 
 ACTIVATIONS: dict[str, Row] = {
-    "RELU": Row(_relu, {"x": _relu_x}),
+    "RELU": Row(_relu, {"x": _relu_x}, loops={"": _clip_loop, "x": _relu_gradient_loop}),
     "SIGMOID": Row(_sigmoid, {"x": _sigmoid_x}, floats=2),
     "TANH": Row(lambda k: np.tanh(k.x, out=k.y), {"x": _tanh_x}),
     "ELU": Row(
         lambda k: _bent(k, k.alpha, 1.0), {"x": lambda k: _bent_x(k, k.alpha, 1.0)}, floats=1
     ),
     "SWISH": Row(_swish, {"x": _swish_x}, floats=3),
-    "CLIPPED_RELU": Row(_clipped_relu, {"x": _clipped_relu_x}),
+    "CLIPPED_RELU": Row(_clipped_relu, {"x": _clipped_relu_x}, loops={"": _clip_loop}),
     "LEAKY_RELU": Row(_leaky_relu, {"x": _leaky_relu_x}, floats=1),
     "THRESHOLDED_RELU": Row(_thresholded_relu, {"x": _thresholded_relu_x}, floats=1),
     "SELU": Row(

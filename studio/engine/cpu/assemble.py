@@ -82,7 +82,10 @@ def _single(ins: Instruction, views: Views) -> Run:
     module = kernel_module(mnemonic)
     if module is None:
         raise BackendError("the CPU backend has no kernel for it", who=ins.mnemonic)
+    known = len(views.calls)
     run: Run = (module.build_grads if twin else module.build)(ins, views)
+    if len(views.calls) == known:
+        views.note(ins.mnemonic.lower())
     return run
 
 

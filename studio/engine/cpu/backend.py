@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import replace
 from weakref import WeakSet
 
 import numpy as np
 
 from studio.engine.compiler.target import CPU, Target
-from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.executable import CpuExecutable
@@ -104,12 +102,9 @@ class CpuBackend:
                     )
                 values = np.asarray(tensor.value, np.float32).astype(tensor.dtype.np)
                 session.write(tensor.name, values.reshape(layout.shape))
-        # Compiled loops are made for float32.
-        narrow = any(t.dtype is DType.float16 for t in program.tensors.values())
-        means = replace(self._means, compiled=False) if narrow else self._means
         made = CpuExecutable(
-            program, session, batch, self._target, self._count, self.device, means,
-            progress,
+            program, session, batch, self._target, self._count, self.device,
+            self._means.fit(program), progress,
         )  # fmt: skip
         self._executables.add(made)
         return made

@@ -233,6 +233,8 @@ def _bind_parts(
             for i, block in enumerate(blocks):
                 block.in_place = _same(getattr(block, "x", None), getattr(block, "y", None))
                 steps[i].append((part.row.forward, block))
+        if not isinstance(part.ins, Twin):
+            _note(part.ins, part.row, "", blocks, cut, views)
     shares = [[pair for i in share for pair in steps[i]] for share in cut.shares(views)]
     return _runner(shares, sums)
 
@@ -251,6 +253,7 @@ def _bind_gradients(
         target: Floats = views.any(ref)
         step = row.gradients[name]
         if target.shape != cut.space:
+            _note(twin, row, name, blocks, cut, views)
             wide = views.scratch(cut.space)
             sums.append(_summed(wide, target, twin.sets(name)))
             for i, piece in enumerate(cut.pieces(wide)):
@@ -258,14 +261,30 @@ def _bind_gradients(
             continue
         pieces = cut.pieces(target)
         if twin.sets(name):
-            for i, piece in enumerate(pieces):
-                steps[i].append((step, _with_target(blocks[i], piece)))
+            made = [_with_target(block, piece) for block, piece in zip(blocks, pieces, strict=True)]
+            for i, block in enumerate(made):
+                steps[i].append((step, block))
+            _note(twin, row, name, made, cut, views)
             continue
+        _note(twin, row, name, blocks, cut, views)
         spare = cut.scratch(views, np.float32)
         for i, piece in enumerate(pieces):
             block = _with_target(blocks[i], spare[i])
             block.into = piece
             steps[i] += [(step, block), (_accumulate, block)]
+
+
+def _note(
+    ins: Instruction, row: Row, name: str, blocks: Sequence[Block], cut: _Cut, views: Views
+) -> None:
+    """Say what one step calls: that of an operand's gradient, or the one that makes the result."""
+    threads = len(cut.shares(views))
+    loop_of = row.loops.get(name) if blocks and blocks[0].compiled else None
+    loop = None if loop_of is None else loop_of(blocks[0])
+    if loop is None:
+        views.note(ins.mnemonic.lower(), threads, "elements")
+    else:
+        views.note_loop(loop, threads, "elements")
 
 
 def _with_target(block: Block, target: Floats) -> Block:

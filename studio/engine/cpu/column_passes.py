@@ -47,12 +47,21 @@ class ColumnPasses(Protocol):
         ...
 
 
-def column_passes(views: Views, arrays: Sequence[Floats], features: int) -> ColumnPasses:
-    """The passes over some arrays that hold the same rows: compiled where that is possible."""
+def column_passes(
+    views: Views, arrays: Sequence[Floats], features: int, wanted: Sequence[str]
+) -> ColumnPasses:
+    """The passes over some arrays that hold the same rows: compiled where that is possible.
+
+    Args:
+        views: gives working memory.
+        arrays: what `ColumnPasses` says.
+        features: columns of the matrices.
+        wanted: names of the passes that will be called.
+    """
     dense = all(a.flags.c_contiguous for a in arrays)
     if views.means.compiled and dense:
-        return CompiledPasses(views, [a.reshape(-1, features) for a in arrays], features)
-    return StretchPasses(views, list(arrays), features)
+        return CompiledPasses(views, [a.reshape(-1, features) for a in arrays], features, wanted)
+    return StretchPasses(views, list(arrays), features, wanted)
 
 
 def _total(sums: Sequence[Doubles]) -> Doubles:
@@ -70,7 +79,9 @@ class CompiledPasses:
     what the processor's vectors speed up.
     """
 
-    def __init__(self, views: Views, matrices: Sequence[Floats], features: int) -> None:
+    def __init__(
+        self, views: Views, matrices: Sequence[Floats], features: int, wanted: Sequence[str]
+    ) -> None:
         from studio.engine.cpu.compiled import batchnorm
 
         self._loops = batchnorm
@@ -79,6 +90,9 @@ class CompiledPasses:
         self._side = side = _rows_side_by_side(self.rows, features)
         width = side * features
         cuts = cut_evenly(self.rows // side, views.means.threads, matrices[0].size)
+        for name in wanted:
+            loop = batchnorm.column_moments if name == "moments" else getattr(batchnorm, name)
+            views.note_loop(loop, len(cuts), "rows")
         wide = [m.reshape(-1, width) for m in matrices]
         self._shares = [[m[cut.start : cut.stop] for m in wide] for cut in cuts]
         self._parts = [views.scratch((2, width)) for _ in cuts]
@@ -150,7 +164,9 @@ class _Place:
 class StretchPasses:
     """Passes by NumPy; arrays may have gaps. See `ColumnPasses`."""
 
-    def __init__(self, views: Views, arrays: list[Floats], features: int) -> None:
+    def __init__(
+        self, views: Views, arrays: list[Floats], features: int, wanted: Sequence[str]
+    ) -> None:
         self._features = features
         parts = _stretches(arrays, features)
         longest = max((p[0].size for p in parts), default=0)
@@ -158,6 +174,8 @@ class StretchPasses:
         for cut in cut_evenly(len(parts), views.means.threads, arrays[0].size):
             room = views.scratch((longest,))
             self._shares.append([_place(parts[i], room, features) for i in cut])
+        for name in wanted:
+            views.note(name.replace("_", " "), len(self._shares), "rows")
         self.rows = sum(len(place.matrix) for share in self._shares for place in share)
         rows = longest // max(features, 1)
         self._sums = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
@@ -27,6 +27,7 @@ from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.entries import Entry, entries, unfused
 from studio.engine.runtime.executor import Executor, Position
+from studio.engine.runtime.kernel_calls import KernelCall, StepCalls
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
 from studio.engine.runtime.live_board import Attached, TapBoard, both
 from studio.engine.runtime.live_places import capture_point, find_ref
@@ -92,7 +93,7 @@ class CpuExecutable:
             self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
             self._means,
         )  # fmt: skip
-        runs = self._assembled(self._entries, progress)
+        runs = self._assembled(progress)
         self._executor = Executor(runs)
         self._board.drop_pending()
         self._hook()
@@ -107,14 +108,16 @@ class CpuExecutable:
             self._require_open()
             yield
 
-    def _assembled(
-        self, found: Sequence[Entry], progress: Callable[[int, int], None] | None = None
-    ) -> list[Run]:
+    def _assembled(self, progress: Callable[[int, int], None] | None = None) -> list[Run]:
         runs = []
-        for number, entry in enumerate(found):
+        noted: dict[int, tuple[KernelCall, ...]] = {}
+        for number, entry in enumerate(self._entries):
+            self._views.calls.clear()
             runs.append(assemble(entry, self._views, self._scratches))
+            noted[entry.index] = tuple(self._views.calls)
             if progress is not None:
-                progress(number + 1, len(found))
+                progress(number + 1, len(self._entries))
+        self._calls = StepCalls(noted)
         return runs
 
     @property
@@ -136,6 +139,11 @@ class CpuExecutable:
     def entries(self) -> tuple[Entry, ...]:
         """What one run calls, in order; the index of a pause point counts these."""
         return self._entries
+
+    @property
+    def calls(self) -> StepCalls:
+        """What the lines of the program call."""
+        return self._calls
 
     @property
     def position(self) -> Position:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from studio.engine.core.dtypes import DType
 from studio.engine.cpu.compiled.toolchain import has_compiler
 from studio.engine.cpu.team import usable_threads
+from studio.engine.isa.program import Program
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class Means:
     def of_machine(cls) -> Means:
         """All that this machine has."""
         return cls(usable_threads(), has_compiler())
+
+    def fit(self, program: Program) -> Means:
+        """What the kernels of a program may use: compiled loops are made for float32."""
+        narrow = any(t.dtype is DType.float16 for t in program.tensors.values())
+        return replace(self, compiled=False) if narrow else self
 
     def alone(self) -> Means:
         """The same for one thread."""

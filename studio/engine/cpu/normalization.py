@@ -24,7 +24,9 @@ def build_forward(ins: Instruction, views: Views, features: int) -> Run:
     gamma, beta = _vector(views, ins.ref("gamma")), _vector(views, ins.ref("beta"))
     mean, var = views.data(ins.ref("mean")).reshape(-1), views.data(ins.ref("var")).reshape(-1)
     eps = ins.value("eps")
-    passes = column_passes(views, [views.data(ins.ref("x")), views.data(ins.ref("y"))], features)
+    wanted = ["normalise"] if ins.value("frozen") else ["moments", "normalise"]
+    arrays = [views.data(ins.ref("x")), views.data(ins.ref("y"))]
+    passes = column_passes(views, arrays, features, wanted)
     scale, shift = views.scratch((features,)), views.scratch((features,))
     statistics = None if ins.value("frozen") else _Statistics(ins, views, passes)
     centre = mean if statistics is None else statistics.mean
@@ -119,7 +121,8 @@ class _Gradients:
         dx = self._sinks["x"]
         if dx is not None:
             arrays.append(dx.into())
-        self._passes = column_passes(views, arrays, features)
+        wanted = ["gradient_sums"] if dx is None else ["gradient_sums", "input_gradient"]
+        self._passes = column_passes(views, arrays, features, wanted)
         self._gamma = _vector(views, ins.ref("gamma"))
         self._centre, self._inverse = _kept_statistics(ins, views)
         self._frozen = ins.value("frozen")

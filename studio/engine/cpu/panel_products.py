@@ -40,7 +40,7 @@ Loop: TypeAlias = Callable[[Floats, Floats, Floats, Floats, tuple[int, int], Flo
 def turned_parts(views: Views, x: Floats, w: Floats, bias: Floats | None, y: Floats) -> list[Run]:
     """Runs that together make y = x·wᵀ + bias, for w [width, depth]."""
     if len(x) < LEAST_ROWS or not _fits(views, w, x, y):
-        return product_parts(x, w.T, y, views.means.threads, bias)
+        return _noted(views, product_parts(x, w.T, y, views.means.threads, bias), y)
     from studio.engine.cpu.compiled.dense import multiply_turned
 
     return _parts(views, multiply_turned, x, w, bias, y)
@@ -51,7 +51,7 @@ def plain_parts(
 ) -> list[Run]:
     """Runs that together make y = x·w + bias, for w [depth, width]."""
     if len(x) < ROWS_WORTH_PACKING or not _fits(views, w, x, y):
-        return product_parts(x, w, y, views.means.threads, bias)
+        return _noted(views, product_parts(x, w, y, views.means.threads, bias), y)
     from studio.engine.cpu.compiled.dense import multiply
 
     return _parts(views, multiply, x, w, bias, y)
@@ -61,14 +61,19 @@ def across_parts(views: Views, dy: Floats, x: Floats, dw: Floats) -> list[Run]:
     """Runs that together make dw = dyᵀ·x."""
     rows, height = dy.shape
     if rows < ROWS_WORTH_PACKING or height > MOST_HEIGHT or not _fits(views, dw, dy, x):
-        return product_parts(dy.T, x, dw, views.means.threads)
+        return _noted(views, product_parts(dy.T, x, dw, views.means.threads), dw)
     from studio.engine.cpu.compiled.dense import multiply_across
 
     start = np.zeros(dw.shape[1], np.float32)
-    return [
-        partial(multiply_across, dy, x, start, dw, cut, _panel(views, rows))
-        for cut in _cuts(dw.shape[1], _threads(views, dw, rows))
-    ]
+    cuts = _cuts(dw.shape[1], _threads(views, dw, rows))
+    views.note_loop(multiply_across, len(cuts), "columns")
+    return [partial(multiply_across, dy, x, start, dw, cut, _panel(views, rows)) for cut in cuts]
+
+
+def _noted(views: Views, parts: list[Run], result: Floats) -> list[Run]:
+    rows, columns = result.shape
+    views.note("matmul", len(parts), "columns" if columns >= rows else "rows")
+    return parts
 
 
 def _fits(views: Views, weights: Floats, *others: Floats) -> bool:
@@ -86,15 +91,12 @@ def _parts(
     (rows, depth), width = x.shape, y.shape[1]
     threads = _threads(views, y, depth)
     start = np.zeros(width, np.float32) if bias is None else bias
-    if width >= rows:
-        return [
-            partial(loop, x, w, start, y, cut, _panel(views, depth))
-            for cut in _cuts(width, threads)
-        ]
-    return [
-        _in_blocks(loop, x[i:j], w, start, y[i:j], _panel(views, depth))
-        for i, j in _cuts(rows, threads)
-    ]
+    by_columns = width >= rows
+    cuts = _cuts(width if by_columns else rows, threads)
+    views.note_loop(loop, len(cuts), "columns" if by_columns else "rows")
+    if by_columns:
+        return [partial(loop, x, w, start, y, cut, _panel(views, depth)) for cut in cuts]
+    return [_in_blocks(loop, x[i:j], w, start, y[i:j], _panel(views, depth)) for i, j in cuts]
 
 
 def _in_blocks(loop: Loop, x: Floats, w: Floats, start: Floats, y: Floats, panel: Floats) -> Run:

@@ -11,15 +11,17 @@ from functools import partial
 import numpy as np
 
 from studio.engine.cpu.team import WORTH_FLOPS, cut_steps, run_together
-from studio.engine.cpu.views import Floats, Run
+from studio.engine.cpu.views import Floats, Run, Views
 
 _LANES = 16
 """Rows or columns are dealt out in groups of this many, as wide as a processor's vectors."""
 
 
-def product(left: Floats, right: Floats, out: Floats, threads: int) -> Run:
+def product(views: Views, left: Floats, right: Floats, out: Floats) -> Run:
     """A run of out = left·right, over the last two dimensions."""
-    parts = product_parts(left, right, out, threads)
+    parts = product_parts(left, right, out, views.means.threads)
+    rows, columns = out.shape[-2:]
+    views.note("matmul", len(parts), "columns" if columns >= rows else "rows")
     return parts[0] if len(parts) == 1 else partial(run_together, parts)
 
 

@@ -30,6 +30,8 @@ class Block(SimpleNamespace):
 
 
 Step: TypeAlias = Callable[[Block], object]
+Loop: TypeAlias = Callable[..., object]
+LoopOf: TypeAlias = Callable[[Block], "Loop | None"]
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,14 @@ class Row:
         gradients: by operand, writes what it adds to that operand's gradient into ``d``, which
             lies apart from everything else.
         floats: float working memories needed, 0 to 3.
+        loops: by operand (empty for the result), the compiled loop that a step calls where the
+            block may use one; None where it calls NumPy after all.
     """
 
     forward: Step
     gradients: Mapping[str, Step] = field(default_factory=dict)
     floats: int = 0
+    loops: Mapping[str, LoopOf] = field(default_factory=dict)
 
 
 def keep(values: Anything, mask: Anything, out: Anything) -> None:

@@ -149,6 +149,10 @@ def shared(
         for number, (cut, scratch) in enumerate(zip(cuts, scratches, strict=False))
     ]
     runs = [build(part) for part in parts]
+    views.calls += (
+        call._replace(threads=len(cuts), shared_by="samples" if len(cuts) > 1 else "")
+        for call in parts[0].calls
+    )
     adding = {storage for ins in entry.parts for storage in _accumulated(ins, views)}
     clear = [a for part in parts for storage, a in part.sums.items() if storage in adding]
     sums = [

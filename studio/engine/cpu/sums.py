@@ -20,6 +20,7 @@ class ColumnSums:
     """
 
     def __init__(self, views: Views, matrix: Floats, out: Floats) -> None:
+        views.note("column sums")
         rows, columns = matrix.shape
         whole = rows // _BLOCK
         self._blocks = matrix[: whole * _BLOCK].reshape(whole, _BLOCK, columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.rows import Block, Row
+from studio.engine.cpu.rows import Block, Loop, Row
 from studio.engine.isa.ops.data import StepWord
 
 
@@ -56,17 +56,22 @@ def _sgd(k: Block) -> None:
     np.subtract(k.w, k.s1, out=k.w)
 
 
+def _momentum_loop(k: Block) -> Loop | None:
+    from studio.engine.cpu.compiled.updates import momentum
+
+    return None if k.form == "average" else momentum
+
+
 def _momentum(k: Block) -> None:
     rate = _begun(k)
+    loop = _momentum_loop(k) if k.compiled else None
+    if loop is not None:
+        loop(k.w, k.g, k.m, k.momentum, rate, k.nesterov)
+        return
     if k.form == "average":
         _mean(k, "m", k.momentum)
         np.multiply(k.m, rate, out=k.s1)
         np.subtract(k.w, k.s1, out=k.w)
-        return
-    if k.compiled:
-        from studio.engine.cpu.compiled.updates import momentum
-
-        momentum(k.w, k.g, k.m, k.momentum, rate, k.nesterov)
         return
     np.multiply(k.g, rate, out=k.s1)
     np.multiply(k.m, k.momentum, out=k.m)
@@ -101,8 +106,9 @@ def _rmsprop(k: Block) -> None:
 
 def _adam(k: Block) -> None:
     rate, count = _begun(k), _count(k)
-    if k.compiled and k.vmax is None:
-        _adam_compiled(k, rate, count)
+    loop = _adam_loop(k) if k.compiled else None
+    if loop is not None:
+        _adam_compiled(k, loop, rate, count)
         return
     _mean(k, "m", k.beta1)
     _mean_square(k, "v", k.beta2)
@@ -123,13 +129,17 @@ def _adam(k: Block) -> None:
     np.subtract(k.w, k.s1, out=k.w)
 
 
-def _adam_compiled(k: Block, rate: float, count: int) -> None:
+def _adam_loop(k: Block) -> Loop | None:
     from studio.engine.cpu.compiled.updates import adam
 
+    return adam if k.vmax is None else None
+
+
+def _adam_compiled(k: Block, loop: Loop, rate: float, count: int) -> None:
     first, second = 1.0 - k.beta1**count, (1.0 - k.beta2**count) ** 0.5
     root = second if k.eps_at == "hat" else 1.0
     rate = rate / first if k.eps_at == "hat" else rate * second / first
-    adam(k.w, k.g, k.m, k.v, (k.beta1, k.beta2), root, k.eps, rate)
+    loop(k.w, k.g, k.m, k.v, (k.beta1, k.beta2), root, k.eps, rate)
 
 
 def _adagrad(k: Block) -> None:
@@ -176,9 +186,9 @@ def _adamax(k: Block) -> None:
 
 UPDATES: dict[str, Row] = {
     "UPDATE_SGD": Row(_sgd, floats=1),
-    "UPDATE_MOMENTUM": Row(_momentum, floats=1),
+    "UPDATE_MOMENTUM": Row(_momentum, floats=1, loops={"": _momentum_loop}),
     "UPDATE_RMSPROP": Row(_rmsprop, floats=2),
-    "UPDATE_ADAM": Row(_adam, floats=1),
+    "UPDATE_ADAM": Row(_adam, floats=1, loops={"": _adam_loop}),
     "UPDATE_ADAGRAD": Row(_adagrad, floats=1),
     "UPDATE_ADADELTA": Row(_adadelta, floats=2),
     "UPDATE_ADAMAX": Row(_adamax, floats=1),

@@ -16,6 +16,7 @@ from studio.engine.cpu.means import NUMPY_ALONE, Means
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.program import Program, Storage
+from studio.engine.runtime.kernel_calls import KernelCall
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -69,6 +70,8 @@ class Views:
         self._scratch = scratch
         self.own_bytes = 0
         """Bytes of memory that single kernels keep for themselves."""
+        self.calls: list[KernelCall] = []
+        """What the kernels built so far call; see `note` and `note_loop`."""
 
     def type_of(self, ref: Ref) -> TensorType:
         """Shape and dtype of an operand with symbols bound."""
@@ -138,6 +141,22 @@ class Views:
         """Working memory of another dtype."""
         return self._scratch.take(shape, dtype)
 
+    def note(self, name: str, threads: int = 1, shared_by: str = "") -> None:
+        """Say that the kernel being built calls NumPy functions, in a step of that name.
+
+        Args:
+            name: what the step is called.
+            threads: how many threads share it.
+            shared_by: what they divide among themselves.
+        """
+        self.calls.append(_call(name, "NumPy", threads, shared_by))
+
+    def note_loop(self, loop: Callable[..., object], threads: int = 1, shared_by: str = "") -> None:
+        """Say that the kernel being built calls a compiled loop; see `note`."""
+        made = getattr(loop, "py_func", loop)
+        module = str(made.__module__).rpartition(".")[2]
+        self.calls.append(_call(f"{module}.{made.__name__}", "compiled", threads, shared_by))
+
     def next_kernel(self) -> None:
         """Hand the working memory out again."""
         self._scratch.rewind()
@@ -186,6 +205,10 @@ class Views:
             return None
         twice = ref in twin.refs(name)[:index]
         return Sink(self, self.grad(ref), twin.sets(name) and not twice)
+
+
+def _call(name: str, kind: str, threads: int, shared_by: str) -> KernelCall:
+    return KernelCall(name, kind, threads=threads, shared_by=shared_by if threads > 1 else "")
 
 
 class Sink:

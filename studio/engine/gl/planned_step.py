@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients, transient
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
-from studio.engine.core.tensor import Role
 from studio.engine.gl.device import SLICE_ALIGNMENT
 from studio.engine.gl.issue_order import IssueOrder, order_dispatches
+from studio.engine.gl.planned import ArrivalsBinding, TableBinding
 from studio.engine.gl.planner import Planner
 from studio.engine.gl.session import rooms
 from studio.engine.gl.tally_links import plan_entries
 from studio.engine.runtime.entries import Entry, entries
-from studio.engine.runtime.kernel_calls import KernelCall, StepCalls
-from studio.engine.runtime.requirements import persistent_tensors
+from studio.engine.runtime.kernel_calls import ONCE, HostEntry, KernelCall, StepCalls
+from studio.engine.runtime.requirements import asked_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,18 +29,12 @@ if TYPE_CHECKING:
     from studio.engine.gl.specs import Traits
     from studio.engine.isa.program import Program
 
-_FIRST_ROLES = (
-    frozenset({Role.PARAM, Role.STATE, Role.SLOT}),
-    frozenset({Role.DATA, Role.STEP}),
-)
-"""Roles of the tensors that a session is asked for first, then second; all others follow."""
-
 
 class SymbolicStorages:
     """Where storages lie, by names of buffers that nobody has made.
 
-    Persistent tensors share buffers as they do in a session that has been asked for weights, then
-    for data, then for the rest; transient ones lie in the planned arena.
+    Persistent tensors share buffers as in a training's session; transient ones lie in the planned
+    arena.
 
     Args:
         program: whose storages.
@@ -54,11 +48,8 @@ class SymbolicStorages:
         self.plan: MemoryPlan = plan_memory(program, batch, rows, target)
         self.inner = inner_gradients(program)
         self._held: dict[str, Span] = {}
-        found = list(persistent_tensors(program))
-        for roles in _FIRST_ROLES:
-            self._hold([t for t in found if t.role in roles], rows)
-            found = [t for t in found if t.role not in roles]
-        self._hold(found, rows)
+        for tensors in asked_in_turn(program):
+            self._hold(tensors, rows)
 
     def place(self, ref: Ref) -> tuple[int | str, int]:
         """The buffer an operand lies in, and its offset there."""
@@ -162,7 +153,23 @@ def recorded_calls(
             calls.append(_call(one, number, turns[number], order))
             number += 1
         runs[entry.index] = tuple(calls)
-    return StepCalls(runs, order.seamless)
+    flat = [one for _, group in planned for one in group]
+    return StepCalls(runs, order.seamless, tuple(_prepared(flat)))
+
+
+def _prepared(planned: Sequence[Planned]) -> Iterator[HostEntry]:
+    """What a recording uploads and clears for itself."""
+    pairs = len({one.launch for one in planned})
+    bindings = [binding for one in planned for binding in one.bindings]
+    tables = {binding.words for binding in bindings if isinstance(binding, TableBinding)}
+    counters = [binding.count * 4 for binding in bindings if isinstance(binding, ArrivalsBinding)]
+    if pairs:
+        yield HostEntry("upload", "launch numbers", pairs * SLICE_ALIGNMENT, ONCE)
+    if tables:
+        yield HostEntry("upload", "tables of segments", sum(map(len, tables)), ONCE)
+    if counters:
+        nbytes = sum(-(-count // SLICE_ALIGNMENT) * SLICE_ALIGNMENT for count in counters)
+        yield HostEntry("clear", "counters of work groups", nbytes, ONCE)
 
 
 def _call(one: Planned, number: int, turn: int, order: IssueOrder) -> KernelCall:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 Groups = tuple[int, int, int]
+HostAction: TypeAlias = Literal["clear", "upload", "read back", "feed", "fetch"]
+
+ONCE = "once"
+"""When the host does what is done before the first step only."""
 
 
 class KernelCall(NamedTuple):
@@ -39,6 +43,22 @@ class KernelCall(NamedTuple):
     shared_by: str = ""
 
 
+class HostEntry(NamedTuple):
+    """One thing the host does.
+
+    Attributes:
+        action: what: fill with zeros, copy to the device, or copy from it.
+        what: which tensors, by name or by role.
+        nbytes: bytes moved or cleared each time, as the device keeps them.
+        when: how often, in words.
+    """
+
+    action: HostAction
+    what: str
+    nbytes: int
+    when: str
+
+
 @dataclass(frozen=True)
 class StepCalls:
     """The calls of one step.
@@ -46,10 +66,12 @@ class StepCalls:
     Attributes:
         runs: calls by the running index of the line, or of the FUSE line of the group, they run.
         seamless: whether the next step's first level may begin before this step has ended.
+        host: what is uploaded and cleared for the calls themselves, before the first step.
     """
 
     runs: Mapping[int, tuple[KernelCall, ...]]
     seamless: bool = False
+    host: tuple[HostEntry, ...] = ()
 
     def __iter__(self) -> Iterator[KernelCall]:
         """All calls, as the program has them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from studio.engine.core.tensor import Ref, Shape
 
 
+_ASKED_FIRST = (
+    frozenset({Role.PARAM, Role.STATE, Role.SLOT}),
+    frozenset({Role.DATA, Role.STEP}),
+)
+
+
 def persistent_tensors(program: Program) -> tuple[Tensor, ...]:
     """Tensors whose data a session keeps, in id order."""
     return tuple(
@@ -25,6 +31,18 @@ def persistent_tensors(program: Program) -> tuple[Tensor, ...]:
         for t in program.tensors.values()
         if t.role.persistent and t.view_of is None and not t.register
     )
+
+
+def asked_in_turn(program: Program) -> Iterator[tuple[Tensor, ...]]:
+    """Persistent tensors as a session is asked for them: weights first, then data, then the rest.
+
+    Those asked for at the same time may share a buffer.
+    """
+    left = persistent_tensors(program)
+    for roles in _ASKED_FIRST:
+        yield tuple(t for t in left if t.role in roles)
+        left = tuple(t for t in left if t.role not in roles)
+    yield left
 
 
 def bound_rows(program: Program, held: Callable[[str], Shape | None]) -> int:

@@ -13,11 +13,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import Target
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import StudioError
 from studio.engine.isa.program import Program
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.shards import plan_shards
 from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.host_traffic import resident_rows
 from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
@@ -36,8 +36,6 @@ Checkpoint: TypeAlias = Callable[[str], object]
 """Told what comes next; raises where the work is to stop."""
 
 Stage = tuple[str, Program, Program]
-
-_MIB = 1 << 20
 
 
 def open_data(settings: DataSettings, folder: Path) -> Dataset:
@@ -304,12 +302,4 @@ def _names(task: Task) -> tuple[tuple[str, str], ...]:
 
 def _sizes(task: Task, mode: ProgramMode) -> tuple[int, int]:
     """Rows of a batch and of the resident data, as a training takes them."""
-    batch, samples = task.batch_rows, task.training
-    if mode == "infer" or samples is None:
-        return batch, 0
-    budget = task.settings.data_budget * _MIB
-    try:
-        shards = plan_shards(len(samples), samples.row_bytes, budget, batch)
-    except DataError:
-        return batch, len(samples)
-    return batch, len(samples) if shards.is_resident else 2 * shards.shard_samples
+    return task.batch_rows, resident_rows(task, mode)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from studio.engine.cpu import direct_convolution, winograd
@@ -51,11 +51,15 @@ def build(ins: Instruction, views: Views) -> Run:
         and (len(y) == 1 or len(bands) == 1)
     )
     if direct:
+        loops = _product_loops(banded(geometry, bands[0]), weights)
+        for loop in loops:
+            views.note_loop(loop, len(bands), "rows of pictures")
         parts = [
             _direct_product(views, banded(geometry, band), x.cells, weights, bias, part)
             for band, part in ((b, y[:, b.start : b.stop]) for b in bands)
         ]
     else:
+        views.note("matmul over windows", len(bands), "rows of pictures")
         parts = [
             build_product(views, Columns(views, x, geometry, band), _filters(weights), bias, y)
             for band in bands
@@ -71,6 +75,15 @@ def _matrix(pictures: Floats) -> Floats:
 def _filters(weights: Floats) -> Floats:
     """Weights as a matrix [cells of a window, out]."""
     return weights.reshape(-1, weights.shape[3])
+
+
+def _product_loops(geometry: Geometry, weights: Floats) -> tuple[Callable[..., object], ...]:
+    """The loops that ``_direct_product`` calls, unless a sum is no number."""
+    from studio.engine.cpu.compiled.convolution import convolve
+    from studio.engine.cpu.compiled.winograd import convolve_squares, transform_filters
+
+    squares = winograd.fits(geometry, weights)
+    return (transform_filters, convolve_squares) if squares else (convolve,)
 
 
 def _direct_product(
@@ -98,11 +111,17 @@ def _dense_input_gradient(ins: Twin, views: Views, geometry: Geometry, dx: Sink)
         return _pointwise_input_gradient(views, weights, dy, dx)
     if not is_direct(views, weights, weights.shape[2], *pictures):
         return None
+    from studio.engine.cpu.compiled.convolution import convolve
+    from studio.engine.cpu.compiled.winograd import turn_filters
+
     back = turned(geometry, dy, dx)
     if geometry.stride == (1, 1) and winograd.fits(back, weights):
+        for loop in (turn_filters, *_product_loops(back, weights)):
+            views.note_loop(loop)
         return winograd.build_input_gradient(views, back, weights, dy, dx)
     if not fills_tiles_back(geometry, (dx.target.shape[1], dx.target.shape[2])):
         return None
+    views.note_loop(convolve)
     return direct_convolution.build_input_gradient(views, geometry, weights, dy, dx)
 
 
@@ -118,6 +137,8 @@ def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]
         and fills_tiles(geometry)
     ):
         way = winograd if winograd.fits(geometry, weights) else direct_convolution
+        for loop in _weight_gradient_loops(geometry, weights):
+            views.note_loop(loop)
         runs.append(way.build_weight_gradient(views, geometry, cells.cells, dy, dw))
         dw = None
     if dx is not None:
@@ -127,13 +148,27 @@ def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]
             dx = None
     if dw is not None and dx is not None and geometry.stride == (1, 1) != geometry.kernel:
         x = views.data(ins.ref("x"))
+        views.note("gradients by matmul over windows")
         runs.append(build_both_gradients(views, geometry, weights, slope, dy, x, (dw, dx)))
         dw = dx = None
     if dw is not None:
+        views.note("weight gradients by matmul over windows")
         runs.append(build_weight_gradient(views, Columns(views, cells, geometry), dy, dw))
     if dx is not None:
+        views.note("input gradients by matmul over windows")
         runs.append(build_input_gradient(views, geometry, weights, slope, dy, dx))
     return runs
+
+
+def _weight_gradient_loops(
+    geometry: Geometry, weights: Floats
+) -> tuple[Callable[..., object], ...]:
+    """The loops for gradients of weights, unless a sum is no number."""
+    from studio.engine.cpu.compiled.convolution import add_weight_gradient
+    from studio.engine.cpu.compiled.winograd import add_gradient_squares, transform_gradients
+
+    squares = winograd.fits(geometry, weights)
+    return (add_gradient_squares, transform_gradients) if squares else (add_weight_gradient,)
 
 
 def _pointwise_input_gradient(views: Views, weights: Floats, dy: Floats, dx: Sink) -> Run:

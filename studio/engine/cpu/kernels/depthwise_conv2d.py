@@ -111,6 +111,7 @@ def build(ins: Instruction, views: Views) -> Run:
             ]
             parts.append((result, taps))
         runs.append(partial(_run_taps, parts, shift))
+    views.note("sums over taps", len(runs), "rows of pictures")
     return runs[0] if len(runs) == 1 else partial(run_together, runs)
 
 
@@ -128,6 +129,7 @@ def _compiled(
         depthwise(x, filters, result, steps, geometry.begin, first)
 
     cuts = cut_evenly(geometry.out[0], views.means.threads, x.size)
+    views.note_loop(depthwise, len(cuts), "rows of pictures")
     parts = [partial(work, cut.start, y[:, cut.start : cut.stop]) for cut in cuts]
 
     def run() -> None:
@@ -163,6 +165,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
 
 
 def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
+    views.note("weight gradients over taps")
     x, geometry = _input(ins, views)
     target = sink.dense()
     kh, kw, channels, multiplier = target.shape
@@ -194,6 +197,7 @@ def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
 
 
 def _input_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
+    views.note("input gradients over taps")
     weights, dx = views.data(ins.ref("w")), sink.target
     channels, multiplier = weights.shape[2:]
     dy = _split(views.grad(ins.ref("y")), multiplier)

@@ -20,7 +20,7 @@ def build(ins: Instruction, views: Views) -> Run:
     a = _turned(views.data(ins.ref("a")), ins.value("ta"))
     b = _turned(views.data(ins.ref("b")), ins.value("tb"))
     y = views.data(ins.ref("y"))
-    return product(a, b, y, views.means.threads)
+    return product(views, a, b, y)
 
 
 def build_grads(ins: Twin, views: Views) -> Run:
@@ -44,7 +44,7 @@ def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool
     shape = (*lead, left.shape[-2], right.shape[-1])
     target = _turned(sink.dense(), turned)
     if target.shape == shape:
-        whole = product(left, right, target, views.means.threads)
+        whole = product(views, left, right, target)
 
         def run() -> None:
             whole()
@@ -52,7 +52,7 @@ def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool
 
         return run
     wide = views.scratch(shape)
-    repeated = product(left, right, wide, views.means.threads)
+    repeated = product(views, left, right, wide)
 
     def run_summed() -> None:
         repeated()

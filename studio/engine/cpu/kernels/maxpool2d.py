@@ -30,6 +30,7 @@ def build(ins: Instruction, views: Views) -> Run:
     if views.means.compiled and _inside(geometry, x, y):
         from studio.engine.cpu.compiled.pooling import maxpool
 
+        views.note_loop(maxpool)
         return lambda: maxpool(x, y, geometry.kernel, geometry.stride)
     step = max(1, ELEMENTS // max(y[0].size, 1))
     parts = []
@@ -101,6 +102,7 @@ def _compiled_gradient(
 
     x, y, _ = given
     if sink.sets and geometry.kernel == geometry.stride == (2, 2) and x.shape[3] % FULL == 0:
+        views.note_loop(maxpool_squares_gradient)
         covered = all(size % 2 == 0 for size in x.shape[1:3])
 
         def run_squares() -> None:
@@ -109,6 +111,7 @@ def _compiled_gradient(
             maxpool_squares_gradient(*given, sink.target)
 
         return run_squares
+    views.note_loop(maxpool_gradient)
     found = views.scratch((y.shape[3],))
 
     def run() -> None:

@@ -33,6 +33,7 @@ def build(ins: Instruction, views: Views) -> Run:
 def _compiled(ins: Instruction, views: Views) -> Run:
     from studio.engine.cpu.compiled.softmax import softmax_rows
 
+    views.note_loop(softmax_rows)
     width = ins.value("step")
     source, target = views.data(ins.ref("x")), views.data(ins.ref("y"))
     shape = (source.size // width, width)

@@ -1,0 +1,48 @@
+"""What a program runs as on any target, without opening a device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from studio.engine.compiler.target import Target
+    from studio.engine.isa.program import Program
+    from studio.engine.runtime.kernel_calls import StepCalls
+
+
+def step_calls(
+    program: Program, target: Target, batch: int, rows: int, *, in_order: bool = False
+) -> StepCalls:
+    """The calls of one step, as a device of that kind with shipped choices of kernels makes them.
+
+    Args:
+        program: what runs; compiled for the target.
+        target: the kind of device; its reference device stands for it.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        in_order: dispatches are issued in the program's order.
+
+    Raises:
+        BackendError: an instruction has no kernel there, or a tensor is too large.
+    """
+    # Neither backend is loaded before a program is there.
+    if target.name == "cpu":
+        from studio.engine.cpu.bound_calls import bound_calls
+
+        return bound_calls(program, target, batch, rows)
+    from studio.engine.gl.planned_step import plan_step
+    from studio.engine.gl.reference_devices import reference_traits
+
+    traits = reference_traits(target)
+    return plan_step(program, target, batch, rows, traits, in_order=in_order).calls
+
+
+def device_words(target: Target) -> str:
+    """The device that stands for a target, in words."""
+    if target.name == "cpu":
+        from studio.engine.cpu.bound_calls import reference_words
+
+        return reference_words()
+    from studio.engine.gl.reference_devices import REFERENCE_DEVICES
+
+    return REFERENCE_DEVICES[target.name].name
