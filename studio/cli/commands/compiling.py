@@ -106,7 +106,7 @@ def compile_project(
         if as_json:
             console.answer_json(listing.to_json(source=source) | {"memory": memory.to_json()})
         else:
-            listing.say(source=source)
+            console.say(listing.text(source=source))
             console.say("\n" + memory.summary())
     elif as_json:
         console.answer_json(_as_json(program) | {"memory": memory.to_json()})

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from studio.cli import console
 from studio.engine.isa.line import format_line
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.runtime.kernel_calls import KernelCall, StepCalls
@@ -59,15 +58,14 @@ class KernelListing:
         """The texts that are compiled, each once, in order of first use."""
         return tuple(dict.fromkeys(call.source for call in self.calls if call.source))
 
-    def say(self, *, source: bool) -> None:
-        """Print it for people.
+    def text(self, *, source: bool = False) -> str:
+        """All of it for people.
 
         Args:
             source: print the text of every kernel behind the lines.
         """
-        console.say("\n".join(self._lines(source=source)))
-        if source and self.sources:
-            console.say("\n" + "\n".join(self._texts()))
+        lines = [*self._lines(source=source), *(self._texts() if source else ())]
+        return "\n".join(lines) + "\n"
 
     def to_json(self, *, source: bool) -> dict[str, object]:
         """The same for programs."""
@@ -183,8 +181,8 @@ class KernelListing:
         for number, text in enumerate(self.sources):
             users = [call for call in self.calls if call.source == text]
             names = ", ".join(dict.fromkeys(f"#{call.turn}" for call in users))
-            yield f"== source {number}: {users[0].name}, for {names}"
-            yield text
+            yield f"\n== source {number}: {users[0].name}, for {names}"
+            yield text.rstrip("\n")
 
 
 def threads_words(call: KernelCall) -> str:

@@ -251,27 +251,22 @@ def _bind_gradients(
     """Add the steps of every gradient a line computes, and the sums over repeats behind them."""
     for name, ref in twin.targets():
         target: Floats = views.any(ref)
-        step = row.gradients[name]
+        step, into = row.gradients[name], None
         if target.shape != cut.space:
-            _note(twin, row, name, blocks, cut, views)
             wide = views.scratch(cut.space)
             sums.append(_summed(wide, target, twin.sets(name)))
-            for i, piece in enumerate(cut.pieces(wide)):
-                steps[i].append((step, _with_target(blocks[i], piece)))
-            continue
-        pieces = cut.pieces(target)
-        if twin.sets(name):
-            made = [_with_target(block, piece) for block, piece in zip(blocks, pieces, strict=True)]
-            for i, block in enumerate(made):
-                steps[i].append((step, block))
-            _note(twin, row, name, made, cut, views)
-            continue
-        _note(twin, row, name, blocks, cut, views)
-        spare = cut.scratch(views, np.float32)
-        for i, piece in enumerate(pieces):
-            block = _with_target(blocks[i], spare[i])
-            block.into = piece
-            steps[i] += [(step, block), (_accumulate, block)]
+            pieces = cut.pieces(wide)
+        elif twin.sets(name):
+            pieces = cut.pieces(target)
+        else:
+            pieces, into = cut.scratch(views, np.float32), cut.pieces(target)
+        made = [_with_target(block, piece) for block, piece in zip(blocks, pieces, strict=True)]
+        for i, block in enumerate(made):
+            steps[i].append((step, block))
+            if into is not None:
+                block.into = into[i]
+                steps[i].append((_accumulate, block))
+        _note(twin, row, name, made, cut, views)
 
 
 def _note(

@@ -114,9 +114,11 @@ class _Traffic:
             if made:
                 what = f"{_counted(made)} of role {role.value}"
                 yield HostEntry("upload", what, self._sum(made), ONCE)
+        # A CPU's backend writes them again for each length of batches it compiles for.
+        when = ONCE if self.target.whole_words else "once for each length of batches"
         for tensor in kept:
             if tensor.role is Role.CONST and tensor.value is not None:
-                yield self._moved("upload", tensor, ONCE)
+                yield self._moved("upload", tensor, when)
 
     def _begins_as_zeros(self, tensor: Tensor) -> bool:
         return self.program.mode == "train" and starts_at_zero(tensor)
