@@ -57,7 +57,7 @@ def test_kernels_of_a_measured_network_are_the_golden_ones(
     task, kind = task_of(work, batch, Samples((x,), (y,))), TARGETS[target]
     program = Programs(task).compile("train", 2, kind)
     plan = plan_memory(program, batch, batch, kind)
-    listing = KernelListing.of(program, task, kind, plan, in_order=False)
+    listing = KernelListing.of(program, task, kind, plan)
     golden(f"kernels/{name}-{target}.txt", listing.text())
 
 

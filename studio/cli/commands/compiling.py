@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -82,13 +82,14 @@ def compile_project(
     )  # fmt: skip
     if output is not None:
         _writer(output)
+    kind = replace(_TARGETS[target], in_order=True) if in_order else _TARGETS[target]
     task = Task.of_project(open_project(project))
     programs = Programs(task)
     stages: list[Stage] = []
     program = programs.compile(
         mode,
         level,
-        _TARGETS[target],
+        kind,
         verify=check,
         observer=lambda name, before, after: stages.append((name, before, after)),
     )
@@ -100,9 +101,9 @@ def compile_project(
         else:
             console.say(f"{output}: {size['instructions']} instructions, {size['tensors']} tensors")
         return
-    memory = Memory.of(program, task, _TARGETS[target])
+    memory = Memory.of(program, task, kind)
     if kernels:
-        listing = KernelListing.of(program, task, _TARGETS[target], memory.plan, in_order=in_order)
+        listing = KernelListing.of(program, task, kind, memory.plan)
         if as_json:
             console.answer_json(listing.to_json(source=source) | {"memory": memory.to_json()})
         else:

@@ -29,11 +29,10 @@ class KernelListing:
 
     Attributes:
         program: what runs.
-        target: the kind of device it was compiled for.
+        target: the kind of device it was compiled for, and whether its kernels run in order.
         batch: rows of a step.
         calls: what the lines run as.
         host: what the host does around the steps.
-        in_order: whether dispatches are issued in the program's order.
     """
 
     program: Program
@@ -41,17 +40,14 @@ class KernelListing:
     batch: int
     calls: StepCalls
     host: tuple[HostEntry, ...]
-    in_order: bool
 
     @classmethod
-    def of(
-        cls, program: Program, task: Task, target: Target, plan: MemoryPlan, *, in_order: bool
-    ) -> KernelListing:
+    def of(cls, program: Program, task: Task, target: Target, plan: MemoryPlan) -> KernelListing:
         """Planned for the batches a task trains with."""
         batch, (rows, streams) = task.batch_rows, resident_rows(task, program.mode)
-        calls = step_calls(program, target, batch, rows, in_order=in_order)
+        calls = step_calls(program, target, batch, rows)
         around = host_entries(program, plan, target, batch, rows, streams=streams)
-        return cls(program, target, batch, calls, (*calls.host, *around), in_order)
+        return cls(program, target, batch, calls, (*calls.host, *around))
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -75,7 +71,7 @@ class KernelListing:
             "target": self.target.name,
             "device": device_words(self.target),
             "batch": self.batch,
-            "in_order": self.in_order,
+            "in_order": self.target.in_order,
             "levels": self.calls.levels,
             "steps_join": self.calls.seamless,
             "host": [entry._asdict() for entry in self.host],
@@ -169,7 +165,7 @@ class KernelListing:
                 "without Numba calls NumPy only"
             )
         barriers = sum(call.barrier for call in calls)
-        order = "in the program's order, " if self.in_order else ""
+        order = "in the program's order, " if self.target.in_order else ""
         begins = "without a barrier" if self.calls.seamless else "behind a barrier"
         return (
             f"{len(calls)} dispatches {order}in {self.calls.levels} levels with {barriers} "

@@ -43,23 +43,17 @@ class GlBackend:
         provider: who opens the context; a standalone one by default.
         target: what kind of device programs and kernels are planned for; the renderer's own kind by
             default. Another one runs, too: results are the same, the speed is not.
-        in_order: issue the dispatches of a step as the program has them, instead of side by side
-            where data flow allows it.
 
     Raises:
         BackendError: there is no usable OpenGL here; one sentence says why.
     """
 
     def __init__(
-        self,
-        provider: ContextProvider | None = None,
-        target: Target | None = None,
-        *,
-        in_order: bool = False,
+        self, provider: ContextProvider | None = None, target: Target | None = None
     ) -> None:
         engine = EngineThread(provider).start()
         try:
-            self._work = engine.call(_open, engine, target, in_order)
+            self._work = engine.call(_open, engine, target)
         except BaseException:
             engine.close()
             raise
@@ -185,7 +179,7 @@ class GlBackend:
         self._work.engine.close()
 
 
-def _open(engine: EngineThread, target: Target | None, in_order: bool) -> DeviceWork:
+def _open(engine: EngineThread, target: Target | None) -> DeviceWork:
     """The shared parts of an opened device, made on its thread."""
     gl, info = engine.gl, engine.info
     pool = BufferPool(gl, budget_bytes=info.budget_bytes, max_buffer_bytes=info.max_buffer_bytes)
@@ -203,5 +197,4 @@ def _open(engine: EngineThread, target: Target | None, in_order: bool) -> Device
         programs,
         target=target or (GL_SOFTWARE if info.is_software else GL),
         choices=load_choices(info.fingerprint),
-        in_order=in_order,
     )

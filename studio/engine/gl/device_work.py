@@ -36,7 +36,6 @@ class DeviceWork:
         target: what passes and memory plans may know of it.
         wanted_variants: variant by mnemonic where a measurement chose one.
         choices: what was measured on this device, asked before the shipped tables.
-        in_order: issue the dispatches of a step as the program has them, not side by side.
         sessions: those open.
         executables: those open.
     """
@@ -48,7 +47,6 @@ class DeviceWork:
     target: Target = GL
     wanted_variants: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = SHIPPED
-    in_order: bool = False
     sessions: weakref.WeakSet[GlSession] = field(default_factory=weakref.WeakSet)
     executables: weakref.WeakSet[GlExecutable] = field(default_factory=weakref.WeakSet)
 

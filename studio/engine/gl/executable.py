@@ -232,7 +232,7 @@ class GlExecutable:
             storages.where,
             self._batch,
             self._rows,
-            in_order=work.in_order,
+            in_order=work.target.in_order,
         )
 
     def _ready(self) -> Recording:

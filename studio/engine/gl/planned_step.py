@@ -112,19 +112,16 @@ def plan_step(
     batch: int,
     rows: int,
     traits: Traits,
-    *,
-    in_order: bool = False,
     wanted: Mapping[str, str] | None = None,
 ) -> PlannedStep:
     """Plan a step as an executable on a device of these traits does.
 
     Args:
         program: what runs.
-        target: the kind of device it was compiled for.
+        target: the kind of device it was compiled for, and whether kernels run in order there.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         traits: what the device is like.
-        in_order: issue dispatches as the program has them.
         wanted: variant to take by mnemonic.
 
     Raises:
@@ -135,7 +132,7 @@ def plan_step(
     found = entries(program)
     plans = plan_entries(planner, found)
     flat = [one for planned in plans for one in planned]
-    order = order_dispatches(flat, storages.span, SLICE_ALIGNMENT, in_order=in_order)
+    order = order_dispatches(flat, storages.span, SLICE_ALIGNMENT, in_order=target.in_order)
     together = tuple((e, tuple(planned)) for e, planned in zip(found, plans, strict=True))
     return PlannedStep(together, order, storages.plan)
 

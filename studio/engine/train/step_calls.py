@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from studio.engine.runtime.kernel_calls import StepCalls
 
 
-def step_calls(
-    program: Program, target: Target, batch: int, rows: int, *, in_order: bool = False
-) -> StepCalls:
+def step_calls(program: Program, target: Target, batch: int, rows: int) -> StepCalls:
     """The calls of one step, as a device of that kind with shipped choices of kernels makes them.
 
     Args:
@@ -20,7 +18,6 @@ def step_calls(
         target: the kind of device; its reference device stands for it.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
-        in_order: dispatches are issued in the program's order.
 
     Raises:
         BackendError: an instruction has no kernel there, or a tensor is too large.
@@ -33,8 +30,7 @@ def step_calls(
     from studio.engine.gl.planned_step import plan_step
     from studio.engine.gl.reference_devices import reference_traits
 
-    traits = reference_traits(target)
-    return plan_step(program, target, batch, rows, traits, in_order=in_order).calls
+    return plan_step(program, target, batch, rows, reference_traits(target)).calls
 
 
 def device_words(target: Target) -> str:
