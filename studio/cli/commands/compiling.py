@@ -31,6 +31,25 @@ Stage = tuple[str, Program, Program]
 _MODES = ("train", "evaluate", "infer")
 _TARGETS = {**TARGETS, "gl": GL}
 
+TargetOption = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        help="Device the passes plan for; gl is gl-hardware.",
+        metavar="cpu|gl-hardware|gl-software",
+    ),
+]
+KernelsOption = Annotated[
+    bool,
+    typer.Option("--kernels", help="Show what runs each line on the target: kernels, order, host."),
+]
+SourceOption = Annotated[
+    bool, typer.Option("--source", help="With --kernels: the final text of each kernel.")
+]
+InOrderOption = Annotated[
+    bool, typer.Option("--in-order", help="With --kernels: issue dispatches in program order.")
+]
+
 
 def compile_project(
     project: ProjectArgument,
@@ -38,14 +57,7 @@ def compile_project(
         str, typer.Option("--mode", help="Which program.", metavar="train|evaluate|infer")
     ] = "train",
     level: Annotated[int, typer.Option("-O", help="Optimisation: 0, 1 or 2.", min=0, max=2)] = 2,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            help="Device the passes plan for; gl is gl-hardware.",
-            metavar="cpu|gl-hardware|gl-software",
-        ),
-    ] = "cpu",
+    target: TargetOption = "cpu",
     passes: Annotated[
         bool, typer.Option("--passes", help="Show what each pass changes, as a diff.")
     ] = False,
@@ -55,19 +67,9 @@ def compile_project(
     plan: Annotated[
         bool, typer.Option("--plan", help="Show the memory plan: bytes, place and lifetime.")
     ] = False,
-    kernels: Annotated[
-        bool,
-        typer.Option(
-            "--kernels", help="Show what runs each line on the target: kernels, order, host."
-        ),
-    ] = False,
-    source: Annotated[
-        bool, typer.Option("--source", help="With --kernels: the final text of each kernel.")
-    ] = False,
-    in_order: Annotated[
-        bool,
-        typer.Option("--in-order", help="With --kernels: issue dispatches in program order."),
-    ] = False,
+    kernels: KernelsOption = False,
+    source: SourceOption = False,
+    in_order: InOrderOption = False,
     output: Annotated[
         Path | None, typer.Option("-o", help="Write a .gbasm or .gbi file instead.")
     ] = None,
@@ -94,12 +96,7 @@ def compile_project(
         observer=lambda name, before, after: stages.append((name, before, after)),
     )
     if output is not None:
-        _writer(output)(output, program)
-        size = {"instructions": len(program), "tensors": len(program.tensors)}
-        if as_json:
-            console.answer_json({"path": str(output), **size})
-        else:
-            console.say(f"{output}: {size['instructions']} instructions, {size['tensors']} tensors")
+        _write(output, program, as_json=as_json)
         return
     memory = Memory.of(program, task, kind)
     if kernels:
@@ -225,6 +222,15 @@ def _writer(output: Path) -> Callable[[Path, Program], None]:
             who="compile",
         )
     return writers[output.suffix.lower()]
+
+
+def _write(output: Path, program: Program, *, as_json: bool) -> None:
+    _writer(output)(output, program)
+    size = {"instructions": len(program), "tensors": len(program.tensors)}
+    if as_json:
+        console.answer_json({"path": str(output), **size})
+    else:
+        console.say(f"{output}: {size['instructions']} instructions, {size['tensors']} tensors")
 
 
 def _print_passes(stages: list[Stage]) -> None:
