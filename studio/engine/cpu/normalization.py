@@ -24,7 +24,8 @@ def build_forward(ins: Instruction, views: Views, features: int) -> Run:
     gamma, beta = _vector(views, ins.ref("gamma")), _vector(views, ins.ref("beta"))
     mean, var = views.data(ins.ref("mean")).reshape(-1), views.data(ins.ref("var")).reshape(-1)
     eps = ins.value("eps")
-    wanted = ["normalise"] if ins.value("frozen") else ["moments", "normalise"]
+    known = ins.value("frozen") or _given_sums(ins, views) is not None
+    wanted = ["normalise"] if known else ["moments", "normalise"]
     arrays = [views.data(ins.ref("x")), views.data(ins.ref("y"))]
     passes = column_passes(views, arrays, features, wanted)
     scale, shift = views.scratch((features,)), views.scratch((features,))
@@ -52,7 +53,7 @@ def _given_sums(ins: Instruction, views: Views) -> Floats | None:
 def build_statistics(ins: Instruction, views: Views) -> Run:
     """The mean and the sum of squared deviations of each column of x."""
     x, result = views.data(ins.ref("x")), views.data(ins.ref("y"))
-    passes = column_passes(views, [x], x.shape[-1])
+    passes = column_passes(views, [x], x.shape[-1], ["moments"])
 
     def run() -> None:
         mean, variance = passes.moments()
@@ -66,7 +67,7 @@ def build_products(ins: Instruction, views: Views) -> Run:
     """Σ dy and Σ dy·(x - mean) of each column."""
     x, dy, result = (views.any(ins.ref(name)) for name in ("x", "dy", "y"))
     mean = views.data(ins.ref("mean"))
-    passes = column_passes(views, [x, dy], x.shape[-1])
+    passes = column_passes(views, [x, dy], x.shape[-1], ["gradient_sums"])
 
     def run() -> None:
         product, plain = passes.gradient_sums(mean)
@@ -121,12 +122,13 @@ class _Gradients:
         dx = self._sinks["x"]
         if dx is not None:
             arrays.append(dx.into())
-        wanted = ["gradient_sums"] if dx is None else ["gradient_sums", "input_gradient"]
+        self._given = _given_sums(ins, views)
+        wanted = ["gradient_sums"] if self._given is None else []
+        wanted += ["input_gradient"] if dx is not None else []
         self._passes = column_passes(views, arrays, features, wanted)
         self._gamma = _vector(views, ins.ref("gamma"))
         self._centre, self._inverse = _kept_statistics(ins, views)
         self._frozen = ins.value("frozen")
-        self._given = _given_sums(ins, views)
         self._factors = [views.scratch((features,)) for _ in range(3)]
         for name in ("gamma", "beta"):
             sink = self._sinks[name]
