@@ -11,7 +11,7 @@ BufferKind = Literal["device", "readback"]
 
 _SMALL_BYTES = 4096
 _LARGE_BYTES = 1 << 20
-_HUGE_BYTES = 16 << 20
+_HUGE_BYTES = 32 << 20
 _HUGE_STEP = 1 << 20
 
 
@@ -19,12 +19,12 @@ def size_class(nbytes: int) -> int:
     """The size a request is rounded up to, bytes.
 
     Multiples of 256 up to 4 KiB, then four classes per doubling (at most a quarter is wasted). From
-    1 MiB on waste costs more than a miss: sixteen classes per doubling, from 16 MiB on whole MiB.
+    1 MiB on waste costs more than a miss: 32 classes per doubling, and whole MiB from 32 MiB on.
     """
     if nbytes <= _SMALL_BYTES:
         step = SLICE_ALIGNMENT
     elif nbytes <= _HUGE_BYTES:
-        classes = 4 if nbytes <= _LARGE_BYTES else 16
+        classes = 4 if nbytes <= _LARGE_BYTES else 32
         step = (1 << (nbytes - 1).bit_length() - 1) // classes
     else:
         step = _HUGE_STEP

@@ -25,7 +25,7 @@ def test_size_class_holds_the_request_and_wastes_little(nbytes: int) -> None:
     assert capacity % 256 == 0
     assert size_class(capacity) == capacity
     assert capacity <= max(256, nbytes + 255, nbytes * 1.25)
-    assert nbytes <= 1 << 20 or capacity <= nbytes * 17 / 16
+    assert nbytes <= 1 << 20 or capacity <= nbytes * 33 / 32
 
 
 def test_byte_counts_read_well() -> None:
