@@ -29,10 +29,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.paired import ROOT, StepProcess, chosen_cores
+
 WORKS = "W2,W3,W4,W1"
 SETTLE_SECONDS = 0.03
 """How long the neighbour runs before a measurement beside it begins."""
+
+WARM_SECONDS = 0.2
+"""How long each system runs before it is measured."""
 
 MOST_REPEATS = 20
 """How often a measurement is repeated for the sake of processes that are no part of it."""
@@ -63,54 +67,6 @@ class Neighbour:
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
-        self._process.wait()
-
-
-class System:
-    """A process that runs steps of one workload when asked.
-
-    Args:
-        system: ``glassbox`` or ``torch``.
-        work: the workload's name.
-        threads: how many it uses.
-        checkout: whose ``studio`` and ``benchmarks`` it imports.
-    """
-
-    def __init__(self, system: str, work: str, threads: int, checkout: Path) -> None:
-        script = ROOT / "benchmarks" / "step_process.py"
-        # -P: the folder of the script is not searched for modules.
-        command = [sys.executable, "-P", str(script), system, work, "--threads", str(threads)]
-        self._process = subprocess.Popen(
-            command,
-            env={**os.environ, "PYTHONPATH": str(checkout)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._name = f"{system} {work}"
-        self.pid = self._process.pid
-        self._answer()
-
-    def measure(self, seconds: float) -> float:
-        """Milliseconds a step, by steps of so many seconds."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{seconds}\n")
-        self._process.stdin.flush()
-        return float(self._answer())
-
-    def _answer(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit(f"{self._name} ended with status {self._process.wait()}.")
-        return line.strip()
-
-    def __enter__(self) -> System:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
         self._process.wait()
 
 
@@ -153,7 +109,7 @@ class Strangers:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print Markdown tables."""
     options = _options(arguments)
-    cores = _chosen_cores(options.threads)
+    cores = chosen_cores(options.threads)
     os.sched_setaffinity(0, cores)
     from benchmarks.timing import machine
 
@@ -186,9 +142,13 @@ def _measure(work: str, options: argparse.Namespace) -> Times:
     with ExitStack() as stack:
         neighbour = stack.enter_context(Neighbour())
         systems = {
-            name: stack.enter_context(System(system, work, options.threads, checkout))
+            name: stack.enter_context(StepProcess(system, checkout, threads=options.threads))
             for name, (system, checkout) in wanted.items()
         }
+        (batch,) = (batch for name, batch in systems["Glassbox"].rows() if name == work)
+        for one in systems.values():
+            one.open(work, batch)
+        steps = {name: one.warm(WARM_SECONDS) for name, one in systems.items()}
         own = [os.getpid(), neighbour.pid, *(system.pid for system in systems.values())]
         strangers = Strangers(os.sched_getaffinity(0), own)
         disturbed = 0
@@ -199,7 +159,7 @@ def _measure(work: str, options: argparse.Namespace) -> Times:
                 for name in order.sample(tuple(systems), len(systems)):
                     for _ in range(MOST_REPEATS):
                         strangers.share()
-                        found = systems[name].measure(options.seconds)
+                        found = systems[name].measure(options.seconds, steps[name])
                         if strangers.share() <= options.strangers:
                             break
                     else:
@@ -239,22 +199,6 @@ def _interval(logs: Sequence[float]) -> str:
     spread = (1.96 + 2.4 / (len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
     low, high = math.exp(mean - spread), math.exp(mean + spread)
     return f"{math.exp(mean):.2f} ({low:.2f}-{high:.2f})"
-
-
-def _chosen_cores(count: int) -> set[int]:
-    """The first processors this process may run on, no two of one physical core if possible."""
-    allowed = sorted(os.sched_getaffinity(0))
-    if len(allowed) < count:
-        raise SystemExit(f"{count} cores are wanted, {len(allowed)} may be used.")
-    apart: list[int] = []
-    taken: set[str] = set()
-    for cpu in allowed:
-        place = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        core = place.read_text().strip() if place.exists() else str(cpu)
-        if core not in taken:
-            taken.add(core)
-            apart.append(cpu)
-    return set((apart if len(apart) >= count else allowed)[:count])
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

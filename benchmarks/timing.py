@@ -117,12 +117,14 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def save(path: Path, rows: Iterable[Row], facts: dict[str, str]) -> None:
-    """Rows and facts as JSON; whoever is stopped while writing leaves the file as it was.
-
-    A loss that is none is null: JSON has no NaN.
-    """
+    """Rows and facts as JSON; a loss that is none is null: JSON has no NaN."""
     plain = [asdict(r) | {"loss": r.loss if math.isfinite(r.loss) else None} for r in rows]
-    text = json.dumps({"machine": facts, "rows": plain}, indent=1, allow_nan=False)
+    write_json(path, {"machine": facts, "rows": plain})
+
+
+def write_json(path: Path, data: object) -> None:
+    """Write data as JSON; a run that is stopped meanwhile leaves the file as it was."""
+    text = json.dumps(data, indent=1, allow_nan=False)
     fresh = path.with_name(path.name + ".part")
     fresh.write_text(text)
     fresh.replace(path)

@@ -157,6 +157,6 @@ def test_ratios_beside_a_neighbour_are_paired_by_round() -> None:
 
 def test_the_cores_of_a_measurement_are_those_allowed() -> None:
     allowed = os.sched_getaffinity(0)
-    assert busy_neighbour._chosen_cores(1) <= allowed
+    assert busy_neighbour.chosen_cores(1) <= allowed
     with pytest.raises(SystemExit, match="cores are wanted"):
-        busy_neighbour._chosen_cores(len(allowed) + 1)
+        busy_neighbour.chosen_cores(len(allowed) + 1)
