@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Ref, Role, Tensor, TensorMap, TensorType
@@ -154,12 +153,17 @@ class Program:
         """
         sections: dict[str, list[Instruction]] = {name: [] for name in SECTIONS}
         order: list[tuple[str, int]] = []
-        for name, stretch in groupby(lines, lambda line: line[0]):
-            before = len(sections[name])
-            sections[name] += [ins for _, ins in stretch]
-            order.append((name, len(sections[name]) - before))
+        tag, begin = "", 0
+        into: list[Instruction] = []
+        for name, ins in lines:
+            if name != tag:
+                order.append((tag, len(into) - begin))
+                tag, into = name, sections[name]
+                begin = len(into)
+            into.append(ins)
+        order.append((tag, len(into) - begin))
         kept = {name: tuple(found) for name, found in sections.items() if found}
-        return replace(self, sections=kept, order=tuple(order))
+        return replace(self, sections=kept, order=tuple(order[1:]))
 
     def with_sections(self, **sections: Iterable[Instruction]) -> Program:
         """A program with the given sections put in place of the old ones.

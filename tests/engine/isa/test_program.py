@@ -59,6 +59,7 @@ def test_lines_in_the_usual_order_make_an_ordinary_program():
     again = program().with_lines(tagged(program()))
     assert again == program()
     assert again.order == ()
+    assert len(program().with_lines([])) == 0
     runs = (("forward", 1), ("forward", 1), ("data", 0), ("loss", 1), ("backward", 2))
     assert replace(program(), order=runs).order == ()
 
