@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from studio.engine.compiler.lifetimes import Span, group_spans
 from studio.engine.compiler.target import Target
@@ -121,7 +122,7 @@ def _fills(kernel: _Kernel, target: Target) -> bool:
 def _kernels(
     program: Program, batch: int, rows: int, without: Container[Storage]
 ) -> Iterator[_Kernel]:
-    of = program.bound(batch, rows)
+    of = cache(program.bound(batch, rows))
     found: _Kernel | None = None
     for (_, index, ins), lines in zip(program.located(), group_spans(program), strict=True):
         if found is None:

@@ -22,7 +22,7 @@ from studio.engine.compiler.taken_bytes import TakenBytes
 from studio.engine.compiler.target import Target
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
-from studio.engine.core.tensor import Ref, Tensor
+from studio.engine.core.tensor import Tensor
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 
@@ -183,7 +183,7 @@ def plan_memory(
     whole = whole_run(levels)
     if keep_all:
         lives = dict.fromkeys(lives, whole)
-    sizes = {s: storage_bytes(program, s, batch, rows, target) for s in lives}
+    sizes = _sizes(program, lives, batch, rows, target)
     for storage, nbytes in sizes.items():
         if nbytes > target.max_storage_bytes:
             raise BackendError(
@@ -215,21 +215,44 @@ def plan_memory(
 
 def storage_bytes(program: Program, storage: Storage, batch: int, rows: int, target: Target) -> int:
     """Bytes one storage takes on the target: whole words, at least one, halo included."""
-    tensor = program.tensors[storage.root]
-    if tensor.partial:
-        return _partial_bytes(program, tensor, batch, rows, target)
-    descriptor = tensor.descriptor(batch, rows)
-    dtype = descriptor.dtype
-    itemsize = dtype.device_itemsize if target.whole_words else dtype.itemsize
-    return _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
+    return _sizes(program, [storage], batch, rows, target)[storage]
 
 
-def _partial_bytes(program: Program, tensor: Tensor, batch: int, rows: int, target: Target) -> int:
+def _sizes(
+    program: Program, storages: Iterable[Storage], batch: int, rows: int, target: Target
+) -> dict[Storage, int]:
+    """Bytes of several storages."""
+    found: dict[Storage, int] = {}
+    summed: dict[int, int] | None = None
+    for storage in storages:
+        tensor = program.tensors[storage.root]
+        if tensor.partial:
+            summed = summed or _summed_rows(program, batch, rows)
+            found[storage] = _partial_bytes(tensor, summed.get(tensor.id, 1), batch, rows, target)
+            continue
+        descriptor = tensor.descriptor(batch, rows)
+        dtype = descriptor.dtype
+        itemsize = dtype.device_itemsize if target.whole_words else dtype.itemsize
+        found[storage] = _round_up(max(descriptor.alloc_length() * itemsize, 1), WORD)
+    return found
+
+
+def _summed_rows(program: Program, batch: int, rows: int) -> dict[int, int]:
+    """By id of a partial tensor how many rows are summed up in it."""
+    of = program.bound(batch, rows)
+    found: dict[int, int] = {}
+    for ins in program:
+        for ref in ins.effects().writes:
+            if program.tensors[ref.id].partial:
+                summed = prod(of(ins.operands[0]).shape[:-1])
+                found[ref.id] = max(found.get(ref.id, 1), summed)
+    return found
+
+
+def _partial_bytes(tensor: Tensor, summed: int, batch: int, rows: int, target: Target) -> int:
     """Bytes a partial tensor takes at most, however many parts the kernel that writes it makes."""
     columns = tensor.shape[-1]
-    written = (ins for ins in program if Ref(tensor.id) in ins.effects().writes)
-    summed = (prod(program.bound(batch, rows)(ins.operands[0]).shape[:-1]) for ins in written)
-    parts = -(-max(summed, default=1) // target.partial_rows)
+    parts = -(-summed // target.partial_rows)
     sums = max(min(parts * columns, target.partial_sums), columns)
     return tensor.descriptor(batch, rows).nbytes * sums // max(columns, 1)
 
