@@ -32,7 +32,6 @@ class _Kernel:
     reads: dict[Storage, int] = field(default_factory=dict)
     writes: dict[Storage, int] = field(default_factory=dict)
     flops: int = 0
-    mnemonics: set[str] = field(default_factory=set)
     products: bool = False
 
 
@@ -76,8 +75,6 @@ def issue_levels(
         level = levels[number]
         patience = target.patience if kernel.products and not fills[number] else 0
         last = min(level + patience, wanted[number] - 1)
-        if kernel.mnemonics & target.overtaken:
-            last = level + 1
         begin, behind = kernel.lines.first, kernel.lines.last + 1
         spans[begin:behind] = [Span(level, max(level, min(last, end)))] * (behind - begin)
     return spans
@@ -136,7 +133,6 @@ def _kernels(
                     moved = ins.moved(ref, of) * of(ref).dtype.itemsize
                     known[storage] = max(known.get(storage, 0), moved)
         found.flops += ins.flops(of)
-        found.mnemonics.add(ins.mnemonic)
         found.products |= isinstance(ins, Twin) and ins.category in PRODUCTS
         if index == lines.last:
             yield found

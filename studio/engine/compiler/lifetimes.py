@@ -71,17 +71,17 @@ def inner_gradients(program: Program) -> frozenset[Storage]:
     """
     groups: dict[Storage, set[int]] = {}
     used: set[Storage] = set()
-    group, parts = -1, 0
+    kind, opened, group, is_first = "", -1, -1, False
     for _, index, ins in program.located():
         if isinstance(ins, Fuse):
-            group, parts = (index if ins.kind == "epilogue" else -1), 0
+            kind, opened, is_first = ins.kind, index, True
             continue
         if isinstance(ins, End):
-            group = -1
+            kind, group = "", -1
             continue
-        parts += 1
-        if parts == 1 and not isinstance(ins, Twin):
-            group = -1
+        if group < 0 and _begins_tail(kind, ins, is_first):
+            group = opened
+        is_first = False
         reads = program.reads(ins)
         for storage in reads | program.writes(ins):
             if storage.grad:
@@ -91,6 +91,13 @@ def inner_gradients(program: Program) -> frozenset[Storage]:
     return frozenset(
         s for s, where in groups.items() if len(where) == 1 and -1 not in where and s in used
     )
+
+
+def _begins_tail(kind: str, ins: Instruction, is_first: bool) -> bool:
+    """Whether a part of a group is the gradient whose element-wise tail the others are."""
+    if not isinstance(ins, Twin):
+        return False
+    return is_first if kind == "epilogue" else kind == "row_loss" and ins.category != "loss"
 
 
 def touches(program: Program, ins: Instruction) -> Iterator[tuple[Storage, bool]]:

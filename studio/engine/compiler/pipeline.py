@@ -18,6 +18,7 @@ from studio.engine.compiler.passes.fold_scale import fold_scale
 from studio.engine.compiler.passes.fuse_elementwise import fuse_elementwise
 from studio.engine.compiler.passes.fuse_epilogues import fuse_epilogues
 from studio.engine.compiler.passes.fuse_gradients import fuse_gradients
+from studio.engine.compiler.passes.fuse_row_loss import fuse_row_loss
 from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
 from studio.engine.compiler.passes.make_views import make_views
 from studio.engine.compiler.passes.merge_updates import merge_updates
@@ -124,6 +125,10 @@ JOINT: tuple[Pass, ...] = (
     Pass(
         "fuse_statistics", 2, lambda p, c: fuse_statistics(p, c.target),
         "statistics into products",
+    ),
+    Pass(
+        "fuse_row_loss", 2, lambda p, c: fuse_row_loss(p, c.target),
+        "losses of rows into the layer before them",
     ),
     Pass("merge_updates", 2, lambda p, _: merge_updates(p), "one update kernel"),
     Pass(

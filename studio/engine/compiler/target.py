@@ -22,9 +22,11 @@ class Target:
         fuses_gradients: kernels apply gradients of element-wise functions where they store theirs.
         snapshots_step: updates read a copy of the step block, so that the next step may begin
             while they run.
+        fuses_row_losses: kernels of short dense layers have whole rows of their outputs, and can
+            take the loss of these rows and its gradient along.
+        row_outputs: outputs up to which a dense layer is that short.
+        row_inputs: inputs up to which it is.
         padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
-        overtaken: mnemonics before which the kernel behind them may run; what they read is not
-            where that one writes.
         in_order: kernels run one after another as the program has them; else those that data flow
             leaves independent may run side by side, and the memory plan keeps their storages apart.
         patience: levels by which a small kernel may run later than it could, where one of its
@@ -51,8 +53,10 @@ class Target:
     fuses_operands: bool = False
     fuses_gradients: bool = False
     snapshots_step: bool = False
+    fuses_row_losses: bool = False
+    row_outputs: int = 0
+    row_inputs: int = 0
     padded_writers: frozenset[str] = frozenset()
-    overtaken: frozenset[str] = frozenset()
     in_order: bool = False
     patience: int = 1
     filling_flops: int = 200_000_000
@@ -114,8 +118,10 @@ GL = Target(
     fuses_operands=True,
     fuses_gradients=True,
     snapshots_step=True,
+    fuses_row_losses=True,
+    row_outputs=16,
+    row_inputs=4096,
     padded_writers=PADDED_WRITERS,
-    overtaken=frozenset({"GRADS_LOSS_CE", "GRADS_LOSS_SPARSE_CE"}),
     fuses_statistics=True,
     partial_sums=16384,
     partial_rows=8,
@@ -123,7 +129,9 @@ GL = Target(
 )
 """Any GPU with OpenGL 4.3."""
 
-GL_SOFTWARE = replace(GL, name="gl-software", is_software=True, fuses_statistics=False)
+GL_SOFTWARE = replace(
+    GL, name="gl-software", is_software=True, fuses_statistics=False, fuses_row_losses=False
+)
 """A software renderer, such as llvmpipe."""
 
 TARGETS = {target.name: target for target in (CPU, GL, GL_SOFTWARE)}

@@ -20,7 +20,6 @@ from studio.engine.gl.reads import read_later
 from studio.engine.gl.recorder import Dispatch, Recording, issue
 from studio.engine.gl.step_issue import StepIssue
 from studio.engine.gl.storages import Storages
-from studio.engine.gl.tally_links import early_storages, plan_entries
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
@@ -150,9 +149,7 @@ class GlExecutable:
         """Look at a tensor from the next run on; see ``Executable.attach``."""
         ref = find_ref(self._program, tap.name, tap.grad)
         after = tap.index_in(self._program)
-        found = entries(self._program)
-        early = early_storages(self._planner(self._storages), found) if after is not None else {}
-        point = capture_point(self._storages.plan, found, ref, after, early=early)
+        point = capture_point(self._storages.plan, entries(self._program), ref, after)
         self._board.clock = clock
         self._board.attach(Attached(tap, ref, point))
 
@@ -203,7 +200,7 @@ class GlExecutable:
             self._recording.release()
         planner = self._planner(self._storages)
         found = entries(self._program)
-        self.planned = list(zip(found, plan_entries(planner, found, self._hand_over), strict=True))
+        self.planned = list(zip(found, planner.plan_all(found, self._hand_over), strict=True))
         flat = [one for _, planned in self.planned for one in planned]
         # The first touch of much memory takes a driver long; its threads compile meanwhile.
         self._storages.make_zero()

@@ -19,7 +19,6 @@ from studio.engine.gl.planned import (
     Planned,
     ScratchBinding,
     StorageBinding,
-    TallyBinding,
 )
 from studio.engine.gl.scratch import ROOM, ScratchPlan, place_scratch, scratch_users
 
@@ -167,8 +166,6 @@ def _ranges(binding: Binding, span_of: SpanOf, scratch: Span | None) -> Iterator
         use = Use.READ if binding.use is Use.READ else Use.BOTH
         for ref in binding.refs:
             yield span_of(ref), use
-    elif isinstance(binding, TallyBinding):
-        yield (f"sums {binding.key}", 0, binding.floats * 4), binding.use
     elif isinstance(binding, ScratchBinding) and scratch is not None:
         # Several may fill one range together, each its own part; they stay in order.
         yield scratch, binding.use

@@ -21,7 +21,6 @@ from studio.engine.gl.planned import (
     Planned,
     ScratchBinding,
     StorageBinding,
-    TallyBinding,
 )
 from studio.engine.gl.source import assemble, included, kernel_text, lanes_of, load, uses_name
 from studio.engine.gl.specs import Case, Pass
@@ -52,10 +51,6 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     ]
     if one.sums is not None:
         bindings.append(one.sums)
-    elif one.given is not None:
-        bindings.append(TallyBinding(one.given.key, one.scratch, Use.READ))
-    elif one.leaves is not None:
-        bindings.append(TallyBinding(one.leaves.key, one.scratch, Use.WRITE))
     elif one.scratch:
         fills = one.fills or one.arrivals > 0
         use = Use.WRITE if fills else scratch_use(all_text(body))

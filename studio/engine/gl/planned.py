@@ -65,24 +65,7 @@ class ArrivalsBinding:
     count: int
 
 
-@dataclass(frozen=True)
-class TallyBinding:
-    """Sums that one entry leaves for another.
-
-    Attributes:
-        key: tells them from others of the step.
-        floats: how many.
-        use: whether they are left or read.
-    """
-
-    key: int
-    floats: int
-    use: Use
-
-
-Binding = (
-    StorageBinding | ArenaBinding | TableBinding | ScratchBinding | ArrivalsBinding | TallyBinding
-)
+Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding | ArrivalsBinding
 
 
 @dataclass(frozen=True)

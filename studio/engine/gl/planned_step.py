@@ -14,7 +14,6 @@ from studio.engine.gl.issue_order import IssueOrder, order_dispatches
 from studio.engine.gl.planned import ArrivalsBinding, TableBinding
 from studio.engine.gl.planner import Planner
 from studio.engine.gl.session import rooms
-from studio.engine.gl.tally_links import plan_entries
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.kernel_calls import ONCE, HostEntry, KernelCall, StepCalls
 from studio.engine.runtime.requirements import asked_in_turn
@@ -130,7 +129,7 @@ def plan_step(
     storages = SymbolicStorages(program, target, batch, rows)
     planner = Planner(program, batch, rows, traits, storages.place, storages.inner, wanted or {})
     found = entries(program)
-    plans = plan_entries(planner, found)
+    plans = planner.plan_all(found)
     flat = [one for planned in plans for one in planned]
     order = order_dispatches(flat, storages.span, SLICE_ALIGNMENT, in_order=target.in_order)
     together = tuple((e, tuple(planned)) for e, planned in zip(found, plans, strict=True))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.gl.assignments import Assignment, assignments_of, is_row, storages_of
@@ -17,7 +16,7 @@ from studio.engine.gl.partial_sums import Cut, Sums, takeable
 from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
-from studio.engine.gl.specs import Case, Pass, Traits, choose
+from studio.engine.gl.specs import Case, Pass, Traits, Variant, choose
 from studio.engine.gl.update_kernel import Place, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
@@ -25,10 +24,6 @@ from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.norm import ColumnSums, is_affine
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
-
-if TYPE_CHECKING:
-    from studio.engine.gl.row_losses import RowLoss
-    from studio.engine.gl.tallies import Tallied
 
 
 @dataclass(frozen=True)
@@ -57,45 +52,65 @@ class Planner:
     layouts: dict[Ref, Layout] = field(default_factory=dict)
     cuts: dict[Storage, Cut] = field(default_factory=dict)
 
+    def plan_all(
+        self, found: Sequence[Entry], hear: Callable[[Planned], object] = lambda _: None
+    ) -> list[list[Planned]]:
+        """The dispatches of all entries of a program, in order; ``hear`` is told each at once."""
+        plans: list[list[Planned]] = []
+        for entry in found:
+            plans.append(self.plan(entry))
+            for one in plans[-1]:
+                hear(one)
+        return plans
+
     def plan(self, entry: Entry) -> list[Planned]:
         """The dispatches of an entry, in order.
 
         Raises:
             BackendError: an instruction has no kernel, or none for its shapes.
         """
-        return self.plan_taking(entry)
-
-    def plan_taking(
-        self,
-        entry: Entry,
-        given: Tallied | None = None,
-        row_loss: RowLoss | None = None,
-        back: Entry | None = None,
-        has_dx: bool = False,
-    ) -> list[Planned]:
-        """The dispatches of an entry that makes or gets the losses of rows.
-
-        Args:
-            entry: what is planned.
-            given: losses of rows, taken along by another entry.
-            row_loss: the loss of the rows it makes, to be taken along.
-            back: the entry whose gradient of the layer's input is taken along with it.
-            has_dx: whether the gradient of its own input was taken along so.
-
-        Raises:
-            BackendError: an instruction has no kernel, or none for its shapes.
-        """
+        if entry.kind == "row_loss":
+            return self._row_loss(entry)
         first = self.first_case(entry)
-        first.tallied = given
-        first.row_loss, first.has_dx = row_loss, has_dx
-        if back is not None:
-            first.back = self.first_case(back)
-            return self._passes(first, self._tail(first.back, map(self.case, back.parts[1:])))
         if self._has_epilogue(entry):
             return self._with_epilogue(first, [self.case(p) for p in entry.parts[1:]])
         if len(entry.parts) == 1 and not is_row(entry.parts[0]) and not _is_update(entry):
             return self._passes(first)
         return self._plan_rows(entry)
+
+    def _row_loss(self, entry: Entry) -> list[Planned]:
+        """A layer and its rows' losses: as many parts as one kernel takes, then the others."""
+        parts = entry.parts
+        cuts = (len(parts), 3, 2)
+        taken = next((n for n in cuts if n <= len(parts) and self._takes_rows(parts[:n])), 0)
+        back = max(taken, 3)
+        others = [Entry(entry.section, entry.index, (part,)) for part in parts[taken:3]]
+        if parts[back:]:
+            others.append(Entry(entry.section, entry.index, parts[back:], "epilogue"))
+        first = self._with_row_loss(parts[:taken]) if taken else []
+        return [*first, *(one for other in others for one in self.plan(other))]
+
+    def _takes_rows(self, parts: Sequence[Instruction]) -> bool:
+        """Whether one kernel runs a layer with the losses of its rows and what follows."""
+        variant = self._choose(self.case(parts[0]))
+        touched = {ref for part in parts for ref in part.effects().reads | part.effects().writes}
+        if variant.row_loss is None or sum(map(self.stored, touched)) > self.traits.offered_blocks:
+            return False
+        return len(parts) < 4 or self._choose(self.case(parts[3])).name == variant.name
+
+    def _with_row_loss(self, parts: Sequence[Instruction]) -> list[Planned]:
+        """The dispatch of a layer with the losses of its rows."""
+        case, row, *more = map(self.case, parts)
+        variant = self._choose(case)
+        if variant.row_loss is None:
+            raise RuntimeError(f"variant {variant.name} has no rows")
+        gradient, back = (*more[:2], None, None)[:2]
+        one = variant.row_loss(case, row, gradient, back)
+        tail = None if back is None else self._tail(back, more[2:])
+        return [plan_pass(case, one, variant.name, tail)]
+
+    def _choose(self, case: Case) -> Variant:
+        return choose(case, self.wanted.get(case.ins.mnemonic, ""))
 
     def _plan_rows(self, entry: Entry) -> list[Planned]:
         """Updates, and what rows of element-wise functions run."""
@@ -143,7 +158,7 @@ class Planner:
         """
         if not case.ins.operands:
             return []
-        variant = choose(case, self.wanted.get(case.ins.mnemonic, ""))
+        variant = self._choose(case)
         passes = variant.plan(case)
         taken: list[Sums] = []
         if sums and _can_take(case, passes):

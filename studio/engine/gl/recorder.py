@@ -21,7 +21,6 @@ from studio.engine.gl.planned import (
     Planned,
     StorageBinding,
     TableBinding,
-    TallyBinding,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +84,6 @@ class Recording:
         self._in_order = in_order
         self._buffers: list[PoolBuffer] = []
         self._tables: dict[bytes, Slice] = {}
-        self._tallies: dict[int, Slice] = {}
         self.dispatches: list[Dispatch] = []
         self.ordered: list[Dispatch] = []
         self.order: IssueOrder | None = None
@@ -113,7 +111,6 @@ class Recording:
         scratch = self._make_scratch(order.scratch)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
-        self._tallies = self._make_tallies(planned)
         arrivals = self._make_arrivals(planned)
         for one, own, counters, waits in zip(planned, scratch, arrivals, order.waits, strict=True):
             slices = [self._resolve(b, own, counters) for b in one.bindings]
@@ -199,20 +196,6 @@ class Recording:
             found[words] = buffer.slice()
         return found
 
-    def _make_tallies(self, planned: Sequence[Planned]) -> dict[int, Slice]:
-        """The storage of the sums that entries leave for others, each its own."""
-        found = {b.key: b for p in planned for b in p.bindings if isinstance(b, TallyBinding)}
-        step = self._info.slice_alignment
-        sizes = [-(-binding.floats * 4 // step) * step for binding in found.values()]
-        if not sizes:
-            return {}
-        buffer = self._lend(sum(sizes), "sums for normalisations")
-        begins = accumulate(sizes, initial=0)
-        return {
-            key: buffer.slice(begin, size)
-            for key, begin, size in zip(found, begins, sizes, strict=False)
-        }
-
     def _lend(self, nbytes: int, purpose: str) -> PoolBuffer:
         buffer = self._pool.acquire(nbytes, purpose)
         self._buffers.append(buffer)
@@ -223,8 +206,6 @@ class Recording:
             return rounded_up(self._slice_of(binding.ref))
         if isinstance(binding, TableBinding):
             return self._tables[binding.words]
-        if isinstance(binding, TallyBinding):
-            return self._tallies[binding.key]
         if isinstance(binding, ArenaBinding):
             parts = [self._slice_of(ref) for ref in binding.refs]
             begin = min(part.offset for part in parts)

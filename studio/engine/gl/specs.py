@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
@@ -15,12 +14,8 @@ from studio.engine.gl.dispatch import Groups
 from studio.engine.gl.layout import Layout
 from studio.engine.gl.partial_sums import Cut, PartGrid
 from studio.engine.gl.planned import StorageBinding
-from studio.engine.gl.tallies import Tallied
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Program, Storage
-
-if TYPE_CHECKING:
-    from studio.engine.gl.row_losses import RowLoss
 
 
 @dataclass(frozen=True)
@@ -68,8 +63,6 @@ class Pass:
         takes: where it can take sums along of the columns of what it stores.
         sums: a partial tensor's storage, which stands in the place of scratch storage.
         cut: how the rows behind the partial tensor it makes are cut up.
-        given: its scratch storage are the losses taken along for it.
-        leaves: its scratch storage are losses that it takes along for another entry.
         patience: its result is wanted late, and it had better run so many levels later, beside
             what comes there.
         holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
@@ -95,8 +88,6 @@ class Pass:
     takes: PartGrid | None = None
     sums: StorageBinding | None = None
     cut: Cut | None = None
-    given: Tallied | None = None
-    leaves: Tallied | None = None
     patience: int = 0
     holds: int = 0
     partial: bool = False
@@ -119,10 +110,6 @@ class Case:
 
     Attributes:
         tail_storages: storages that what follows in its group brings to its kernel.
-        tallied: the losses of its rows that another entry has left.
-        row_loss: the loss that is taken along of the rows it makes.
-        back: its own gradient, of which that of its input is taken along with the loss.
-        has_dx: whether the gradient of its input is made by another entry already.
     """
 
     def __init__(
@@ -146,10 +133,6 @@ class Case:
         targets = ins.targets() if isinstance(ins, Twin) else ()
         self._wanted = frozenset(name for name, _ in targets)
         self.tail_storages = 0
-        self.tallied: Tallied | None = None
-        self.row_loss: RowLoss | None = None
-        self.back: Case | None = None
-        self.has_dx = False
 
     def has(self, name: str) -> bool:
         """Whether an accessor name stands for a present operand or the gradient of one."""
@@ -218,6 +201,8 @@ class Variant:
         applies: whether it can run this case at all.
         software: how much it suits software renderers; the highest that applies is taken.
         hardware: the same for GPUs.
+        row_loss: for a dense layer, the one dispatch that also has the losses of its rows, and of
+            gradients what is given: that of the losses, and the layer's for its input.
     """
 
     name: str
@@ -225,6 +210,7 @@ class Variant:
     applies: Callable[[Case], bool] = lambda _: True
     software: int = 0
     hardware: int = 0
+    row_loss: Callable[[Case, Case, Case | None, Case | None], Pass] | None = None
 
 
 def value_kernel(kernel: str, result: str = "y", *, local: int = 64) -> tuple[Variant, ...]:

@@ -20,7 +20,7 @@ class Entry:
         section: section of the first part; parts of a group may be of several.
         index: running index of the instruction, or of the FUSE line of a group.
         parts: the instructions that compute; several in a fused group.
-        kind: ``epilogue``, ``chain`` or ``update``; empty for a single instruction.
+        kind: ``epilogue``, ``chain``, ``update`` or ``row_loss``; empty for a single instruction.
     """
 
     section: str
@@ -64,6 +64,7 @@ class Entry:
         of = program.bound(batch, rows)
         total = 0
         fused = self.kind == "epilogue" and isinstance(self.parts[0], Twin)
+        fused = fused or self.kind == "row_loss"
         inner = inner_gradients(program) if fused else frozenset()
         for refs in (self.reads(), self.writes()):
             kept = {program.storage(r): r for r in refs if r.grad or not _register(program, r)}

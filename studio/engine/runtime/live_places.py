@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
@@ -59,7 +58,6 @@ def capture_point(
     ref: Ref,
     after: int | None = None,
     pinned: Collection[Storage] = (),
-    early: Mapping[Storage, int] = MappingProxyType({}),
 ) -> CapturePoint:
     """Behind which entry a tensor's storage holds it.
 
@@ -69,7 +67,6 @@ def capture_point(
         ref: the tensor's data or gradient.
         after: running index of an instruction to look behind; None for the last that writes it.
         pinned: storages that have room of their own although the plan shares it.
-        early: storages that are written before their instruction, and from which index on.
 
     Raises:
         NotStoredError: it lives only inside a fused kernel.
@@ -111,7 +108,7 @@ def capture_point(
             hint="choose a later instruction",
         )
     mine = plan.slots[storage]
-    if _given_away(plan, mine, point.index, early):
+    if _given_away(plan, mine, point.index):
         raise NotThereError(
             f"its {what} has been overwritten before instruction {after}: the memory plan gave its "
             "bytes to another tensor",
@@ -121,13 +118,11 @@ def capture_point(
     return point
 
 
-def _given_away(plan: MemoryPlan, mine: Slot, index: int, early: Mapping[Storage, int]) -> bool:
+def _given_away(plan: MemoryPlan, mine: Slot, index: int) -> bool:
     """Whether another storage has been given bytes of a slot up to an instruction."""
     return any(
-        mine.last < min(other.first, early.get(key, other.first)) <= index
-        and mine.offset < other.end
-        and other.offset < mine.end
-        for key, other in plan.slots.items()
+        mine.last < other.first <= index and mine.offset < other.end and other.offset < mine.end
+        for other in plan.slots.values()
     )
 
 

@@ -89,7 +89,8 @@ class Interpreter:
         elif ins.category == "update":
             update(self, ins)
         elif ins.mnemonic == "ACCURACY":
-            hits = self.get(ins.p).argmax(-1) == self.get(ins.t).argmax(-1)
+            t = self.get(ins.t)
+            hits = self.get(ins.p).argmax(-1) == (t if ins.kind == "sparse" else t.argmax(-1))
             self.set(ins.y, hits.mean())
         elif ins.mnemonic == "RECORD":
             ring = self.get(ins.ring)

@@ -1,4 +1,4 @@
-"""Five small networks as the lowering would emit them, built line by line."""
+"""Six small networks as the lowering would emit them, built line by line."""
 
 from __future__ import annotations
 
@@ -189,6 +189,13 @@ def expression(mode: str = "train") -> Program:
     return net.finish(y)
 
 
+def logits(mode: str = "train") -> Program:
+    """Two dense layers whose loss is taken on logits."""
+    net = Net("logits", mode)
+    hidden = net.emit("tanh1", Tanh, x=net.dense("dense1", net.input(6), 5))
+    return _classified(net, net.dense("dense2", hidden, 3), 3, source="logits")
+
+
 NETWORKS = {
     "mlp": mlp,
     "cnn": cnn,
@@ -196,6 +203,7 @@ NETWORKS = {
     "normalised": normalised,
     "branches": branches,
     "expression": expression,
+    "logits": logits,
 }
 
 

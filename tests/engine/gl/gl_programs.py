@@ -14,6 +14,7 @@ from studio.engine.gl.session import GlSession
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 from studio.engine.isa.program import Program
+from studio.engine.runtime.backend import Backend
 from tests.engine.autodiff.whole_programs import Values
 
 
@@ -83,7 +84,7 @@ def begun(
 
 
 def run_once(
-    backend: GlBackend, program: Program, batch: int, *fetched: Ref, **given: np.ndarray
+    backend: Backend, program: Program, batch: int, *fetched: Ref, **given: np.ndarray
 ) -> list[np.ndarray]:
     """Feed inputs and write kept tensors by name, run once, fetch."""
     session = backend.open_session()

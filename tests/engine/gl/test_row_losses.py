@@ -1,14 +1,19 @@
-"""Losses that a dense layer takes along equal those written out in float64."""
+"""Groups of a dense layer and the losses of its rows equal what is written out in float64."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from studio.engine.compiler.passes.fuse_row_loss import fuse_row_loss
+from studio.engine.compiler.target import GL, GL_SOFTWARE
+from studio.engine.compiler.verify import verify
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Ref
+from studio.engine.cpu.backend import CpuBackend
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.executable import GlExecutable
@@ -16,6 +21,7 @@ from studio.engine.gl.specs import Traits
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotThereError
+from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.gl.gl_programs import Lines, begun, run_once
 from tests.engine.gl.naive import Array, close, draw
 
@@ -25,12 +31,23 @@ ROWS, INNER = 37, 12
 Made = tuple[Program, tuple[Ref, ...]]
 
 
-@pytest.fixture(autouse=True)
-def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 12))
+@pytest.fixture(scope="module")
+def backend() -> Iterator[GlBackend]:
+    """A backend that plans for a GPU."""
+    made = GlBackend(target=GL)
+    yield made
+    made.close()
 
 
-def program(
+def program(*arguments: Any, **options: Any) -> Made:
+    """The same as ``plain``, with the losses of rows in the layer's group."""
+    made, refs = plain(*arguments, **options)
+    fused = fuse_row_loss(made, GL)
+    verify(fused, after="fuse_row_loss")
+    return fused, refs
+
+
+def plain(
     classes: int,
     *,
     dense: bool = False,
@@ -87,10 +104,10 @@ def program(
     return lines.program(*found), tuple(found)
 
 
-def kernels(backend: GlBackend, made: Program) -> list[str]:
+def kernels(backend: GlBackend, made: Program, rows: int = ROWS) -> list[str]:
     """What a step dispatches."""
     session = backend.open_session()
-    executable = backend.compile(made, session, ROWS)
+    executable = backend.compile(made, session, rows)
     assert isinstance(executable, GlExecutable)
     names = [one.source.name for _, planned in executable.planned for one in planned]
     executable.close()
@@ -161,42 +178,72 @@ def test_losses_taken_along_and_their_gradients(
     made = program(classes, **options)
     check(backend, made, **options)
     names = kernels(backend, made[0])
-    assert not [name for name in names if "loss" in name]
-    assert names.count("total_scratch") == 1
+    assert [name for name in names if "loss" in name] == ["loss_mean"]
+    assert names.count("linear_few") == 1
     assert "grads_linear_few_dx" not in names
 
 
 @pytest.mark.parametrize("options", [{"seeded_by": "COPY"}, {"adds": True}])
-def test_what_is_not_known_beforehand_keeps_a_loss_apart(
+def test_what_has_to_run_before_the_gradient_keeps_it_apart(
     backend: GlBackend, options: dict[str, Any]
 ) -> None:
     made = program(10, **options)
     names = kernels(backend, made[0])
-    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(names)
+    assert "grads_loss_sparse_ce" in names
+    assert "loss_sparse_ce" not in names
     if "adds" in options:
         check(backend, made, **options)
 
 
-def test_a_device_of_few_storage_buffers_makes_the_gradient_of_the_input_apart(
-    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("blocks", "apart"), [
+    (8, {"grads_linear_few_dx"}),
+    (7, {"grads_loss_sparse_ce", "grads_linear_few_dx"}),
+    (5, {"loss_sparse_ce", "grads_loss_sparse_ce", "grads_linear_few_dx"}),
+])  # fmt: skip
+def test_a_device_of_few_storage_buffers_runs_a_group_as_several_dispatches(
+    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, blocks: int, apart: set[str]
 ) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 8))
     made = program(10, tail=True)
+    whole = kernels(backend, made[0])
+    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, blocks))
     names = kernels(backend, made[0])
-    assert "grads_linear_few_dx" in names
-    assert not [name for name in names if "loss" in name]
+    assert set(names) - set(whole) == apart
     check(backend, made)
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, 9))
-    assert "grads_linear_few_dx" not in kernels(backend, made[0])
 
 
-def test_probabilities_keep_their_loss_apart(backend: GlBackend) -> None:
-    assert "loss_sparse_ce" in kernels(backend, program(10, source="probs")[0])
+def test_many_rows_run_a_group_as_several_dispatches(backend: GlBackend) -> None:
+    made, _ = program(10, tail=True)
+    assert "grads_linear_few_dx" not in kernels(backend, made, 1024)
+    between = kernels(backend, made, 1025)
+    assert between.count("linear_few") == 1
+    assert [name for name in between if "dx" in name]
+    assert not [name for name in between if "loss_sparse_ce" in name]
+    many = kernels(backend, made, 4097)
+    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(many)
 
 
-def test_long_rows_keep_their_loss_apart(backend: GlBackend) -> None:
-    made = program(17)
-    assert "loss_sparse_ce" in kernels(backend, made[0])
+def test_a_software_renderer_runs_a_group_part_by_part() -> None:
+    backend = GlBackend(target=GL_SOFTWARE)
+    made = program(7, tail=True, weights=True)
+    names = kernels(backend, made[0])
+    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(names)
+    check(backend, made, weights=True)
+    backend.close()
+
+
+def test_the_cpu_runs_a_group_part_by_part(backend: GlBackend) -> None:
+    made, refs = program(7, tail=True, dense=True)
+    rng = np.random.default_rng(5)
+    given = {"z": draw(ROWS, INNER), "w": draw(7, INNER), "b": draw(7), "t": rng.random((ROWS, 7))}
+    typed = {name: values.astype(np.float32) for name, values in given.items()}
+    cpu = CpuBackend()
+    for mine, other in zip(
+        run_once(backend, made, ROWS, *refs, **typed),
+        run_once(cpu, made, ROWS, *refs, **typed),
+        strict=True,
+    ):
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
+    cpu.close()
 
 
 def test_a_class_outside_the_row_gives_nan(backend: GlBackend) -> None:
@@ -210,16 +257,13 @@ def test_a_class_outside_the_row_gives_nan(backend: GlBackend) -> None:
     assert np.isnan(slopes).sum() == 8
 
 
-def test_infinite_logits_pass_as_they_do_apart(
-    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_infinite_logits_pass_as_they_do_apart(backend: GlBackend) -> None:
     made, refs = program(4)
     x, w, b = (draw(*s).astype(np.float32) for s in ((ROWS, INNER), (4, INNER), (4,)))
     x[3], x[7], x[11] = np.nan, 1e30, -1e30
     given = {"z": x, "w": w, "b": b, "t": np.arange(ROWS, dtype=np.int32) % 4}
     found = run_once(backend, made, ROWS, *refs, **given)
-    monkeypatch.setattr("studio.engine.gl.tally_links.row_losses", lambda *_: [])
-    apart = run_once(backend, made, ROWS, *refs, **given)
+    apart = run_once(backend, plain(4)[0], ROWS, *refs, **given)
     for one, other in zip(found, apart, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-7)
 
@@ -245,15 +289,14 @@ def deep(classes: int = 4) -> Program:
     lines.add("backward", "GRADS_LOSS_SPARSE_CE", **ends, set=("p",))
     lines.add("backward", "GRADS_LINEAR", w=w, b=b, x=x, y=p, set=("w", "b", "x"))
     lines.add("backward", "GRADS_TANH", x=h, y=x, set=("x",))
-    lines.add("backward", "GRADS_LINEAR", w=w0, b=b0, x=z, y=h, set=("w", "b"))
+    lines.add("backward", "GRADS_LINEAR", w=w0, b=b0, x=z, y=h, set=("w", "b"), skip=("x",))
     kept = lines.made("kept", (INNER, INNER))
     lines.add("backward", "COPY", x=w0.gradient, y=kept)
     return lines.program(y, kept)
 
 
-def seen(backend: GlBackend) -> dict[tuple[str, bool, int], np.ndarray | None]:
+def seen(backend: GlBackend, made: Program) -> dict[tuple[str, bool, int], np.ndarray | None]:
     """Every tensor behind every instruction; None where it is said not to be there."""
-    made = deep()
     values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}
     values |= {"w": draw(4, INNER), "b": draw(4), "t": np.arange(ROWS) % 4}
     session, executable = begun(backend, made, values, ROWS)
@@ -280,14 +323,27 @@ def seen(backend: GlBackend) -> dict[tuple[str, bool, int], np.ndarray | None]:
     return found
 
 
-def test_bytes_that_are_written_early_are_not_shown_as_what_was_there(
-    backend: GlBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = seen(backend)
-    monkeypatch.setattr("studio.engine.gl.tally_links.row_losses", lambda *_: [])
-    apart = seen(backend)
-    refused = {key for key, value in found.items() if value is None}
-    assert refused > {key for key, value in apart.items() if value is None}
-    for key, value in found.items():
+def test_what_is_seen_behind_a_line_is_what_the_listing_says(backend: GlBackend) -> None:
+    made = fuse_row_loss(deep(), GL)
+    found = seen(backend, made)
+    end = next(k for k, ins in enumerate(made) if ins.mnemonic == "END")
+    expected = interpreted(made)
+    for name, grad in (("p", True), ("x", True), ("y", False)):
+        assert any(found[name, grad, k] is not None for k in range(end + 2))
+    for (name, grad, index), value in found.items():
         if value is not None:
-            np.testing.assert_allclose(value, apart[key], rtol=1e-5, atol=1e-6, err_msg=str(key))
+            np.testing.assert_allclose(
+                value, expected[name, grad], rtol=1e-4, atol=1e-5, err_msg=f"{name} {grad} {index}"
+            )
+
+
+def interpreted(made: Program) -> dict[tuple[str, bool], np.ndarray]:
+    """What every tensor holds, by the reference."""
+    values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}
+    values |= {"w": draw(4, INNER), "b": draw(4), "t": np.arange(ROWS) % 4}
+    machine = Interpreter(made, ROWS)
+    machine.run(values)
+    names = ("h", "x", "p", "y")
+    return {
+        (name, grad): machine.named(name, grad=grad) for name in names for grad in (False, True)
+    }

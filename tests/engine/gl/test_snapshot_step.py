@@ -15,7 +15,6 @@ from studio.engine.core.tensor import BATCH, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.planned import Planned
-from studio.engine.gl.tally_links import plan_entries
 from studio.engine.isa.program import Program
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
@@ -134,7 +133,7 @@ def test_dispatches_are_told_as_they_are_planned(backend: GlBackend) -> None:
     found = [entry for entry, _ in executable.planned]
     heard: list[Planned] = []
     storages = executable._storages
-    plans = plan_entries(executable._planner(storages), found, heard.append)
+    plans = executable._planner(storages).plan_all(found, heard.append)
     assert len(heard) >= len(found) > 2
     assert heard == [one for plan in plans for one in plan]
     assert heard == [one for _, planned in executable.planned for one in planned]

@@ -1,4 +1,4 @@
-"""Records gradients of the five test networks from PyTorch, in float64.
+"""Records gradients of the test networks from PyTorch, in float64.
 
 Run from the root of the repository by an interpreter that has PyTorch 2.13.0:
 
@@ -43,6 +43,10 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
         "value/kernel": (4, 160), "value/bias": (4,),
     },
     "expression": {"x1": (2, 3), "x2": (2, 3), "x3": (2, 3), "target": (2, 3)},
+    "logits": {
+        "input": (BATCH, 6), "dense1/kernel": (5, 6), "dense1/bias": (5,),
+        "dense2/kernel": (3, 5), "dense2/bias": (3,),
+    },
 }  # fmt: skip
 
 Tensors = dict[str, torch.Tensor]
@@ -119,12 +123,20 @@ def expression(v: Tensors) -> torch.Tensor:
     return functional.mse_loss(y, v["target"])
 
 
+def logits(v: Tensors) -> torch.Tensor:
+    """Logits behind one hidden layer with another activation."""
+    return functional.cross_entropy(
+        dense(v, "dense2", torch.tanh(dense(v, "dense1", v["input"]))), v["target"]
+    )
+
+
 NETWORKS: dict[str, Callable[[Tensors], torch.Tensor]] = {
     "mlp": mlp,
     "cnn": cnn,
     "resnet": resnet,
     "branches": branches,
     "expression": expression,
+    "logits": logits,
 }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from studio.engine.compiler.rules.breach import Breach
-from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.ops.linear import Linear
+from studio.engine.isa.ops.loss import ROW_LOSSES, RowLoss
 from studio.engine.isa.ops.norm import ColumnSums, is_affine
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import Program
@@ -73,6 +75,9 @@ def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
                     "an update group holds updates that are all alike", ins.mnemonic, place
                 )
         return
+    if kind == "row_loss":
+        yield from _check_row_loss(parts)
+        return
     simple = parts if kind == "chain" else parts[1:]
     sums = [line for line in simple if kind == "epilogue" and isinstance(line[1], ColumnSums)]
     yield from _check_sums(sums, parts)
@@ -93,6 +98,41 @@ def _check_sums(sums: Sequence[Line], parts: Sequence[Line]) -> Iterator[Breach]
             yield Breach("sums of columns end an epilogue", ins.mnemonic, place)
         elif not any(ins.operands[0] in part.effects().writes for _, part in parts):
             yield Breach("an epilogue sums columns of what it makes", ins.mnemonic, place)
+
+
+def _check_row_loss(parts: Sequence[Line]) -> Iterator[Breach]:
+    """A dense layer, the losses of its rows, and of gradients what follows from them."""
+    (place, layer), (next_place, rows) = parts[:2]
+    if not isinstance(layer, Linear):
+        yield Breach("a group of kind row_loss begins with LINEAR", layer.mnemonic, place)
+        return
+    if not isinstance(rows, RowLoss) or rows.p != layer.y or rows.value("source") != "logits":
+        yield Breach("the losses of the layer's rows follow it", rows.mnemonic, next_place)
+        return
+    loss = next(whole for whole, row in ROW_LOSSES.items() if isinstance(rows, row))
+    for place, ins in parts[2:3]:
+        if not _sets_gradient(ins, loss, rows, ("p", "t", "weights"), "p"):
+            yield Breach("the gradient of that loss follows, set", ins.mnemonic, place)
+    for place, ins in parts[3:4]:
+        if not _sets_gradient(ins, Linear, layer, ("w", "x", "y"), "x"):
+            yield Breach("the gradient of the layer's input follows, set", ins.mnemonic, place)
+    for place, ins in parts[4:]:
+        if not isinstance(ins, Twin) or not ins.elementwise:
+            yield Breach("its tail is element-wise gradients", ins.mnemonic, place)
+
+
+def _sets_gradient(
+    ins: Instruction,
+    forward: type[Instruction],
+    other: Instruction,
+    shared: Sequence[str],
+    wanted: str,
+) -> bool:
+    """Whether a line is a gradient instruction that sets just one gradient, of these operands."""
+    if not isinstance(ins, Twin) or ins.forward is not forward or not ins.sets(wanted):
+        return False
+    same = all(ins.ref(name) == other.ref(name) for name in shared)
+    return same and [name for name, _ in ins.targets()] == [wanted]
 
 
 def alike(ins: Instruction) -> tuple[object, ...]:

@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import partial
 from math import prod
 
+from studio.engine.compiler.target import GL
 from studio.engine.gl.dispatch import groups_for
-from studio.engine.gl.glsl_text import float_literal
 from studio.engine.gl.products import LATE_ROWS
 from studio.engine.gl.specs import Case, Pass, Variant
 
-MOST_OUTPUTS = 16
+MOST_OUTPUTS = GL.row_outputs
 FURTHER = 2
 """Levels that gradients of weights may wait where rows are many; where they are few it is one."""
-_MOST_DEPTH = 4096
+_MOST_DEPTH = GL.row_inputs
 """Longer sums are better cut into parts."""
 _MOST_ROWS = {"LINEAR": 4096, "GRADS_LINEAR": 1024}
 """With more rows a tile reads the weights less often, and the sums of dw are worth more groups."""
@@ -75,45 +75,43 @@ def _linear(case: Case) -> tuple[Pass, ...]:
     )
 
 
-def _with_loss(case: Case) -> tuple[Pass, ...]:
-    """The layer, and the loss of its rows where that is taken along, with what follows."""
+def _with_row_loss(case: Case, row: Case, gradient: Case | None, back: Case | None) -> Pass:
+    """The layer with the loss of its rows, and what follows of it, in one dispatch.
+
+    Args:
+        case: the layer, which this variant runs.
+        row: the loss of its rows.
+        gradient: the gradient of that loss for the rows.
+        back: the gradient of the layer for its input.
+    """
     (plain,) = _linear(case)
-    loss = case.row_loss
-    if loss is None:
-        return (plain,)
-    ins = loss.ins
-    bind = {"row_t": ins.ref("t")}
-    if ins.ref("weights").present:
-        bind["row_weights"] = ins.ref("weights")
-    if loss.gradient >= 0:
-        bind["row_dp"] = ins.ref("p").gradient
-    vector = plain.vector
-    if case.back is not None:
-        bind["row_dx"] = case.ref("x").gradient
-        vector = (*vector, "row_dx")
+    bind = {"row_t": row.ref("t"), "row_y": row.ref("y")}
     positions = prod(case.shape("y")[1:-1])
-    defines: dict[str, int | str] = {
-        "ROW_LOSS": 2 if ins.mnemonic == "LOSS_CE" else 1,
-        "ROW_VALUES": _LOCAL // _SLICES * int(plain.defines["ROWS_EACH"]),
-        "ROW_GRADIENT": int(loss.gradient >= 0),
-        "ROW_DX": int(case.back is not None),
-        "FOUR_ROW_DX": int(case.layout("dx").vector_rows),
-        "ROW_WEIGHTS": int(ins.ref("weights").present),
-        "ROW_POSITIONS": positions,
-        "ROW_SEED": float_literal(loss.seed),
+    share = "float(Y_NUMEL / OUT)"
+    if row.has("weights"):
+        bind["row_weights"] = row.ref("weights")
+    if gradient is not None:
+        bind |= {"row_dp": gradient.ref("dp"), "row_dy": gradient.ref("dy")}
         # With Dylann's sum the gradient leaves the batch length out, not the positions.
-        "ROW_SHARE": f"float({positions})" if loss.dylann_sum else "float(Y_NUMEL / OUT)",
+        share = f"float({positions})" if gradient.ins.value("dylann_sum") else share
+    if back is not None:
+        bind["row_dx"] = back.ref("dx")
+    defines: dict[str, int | str] = {
+        "ROW_LOSS": 2 if row.ins.mnemonic == "ROW_CE" else 1,
+        "ROW_VALUES": _LOCAL // _SLICES * int(plain.defines["ROWS_EACH"]),
+        "ROW_GRADIENT": int(gradient is not None),
+        "ROW_DX": int(back is not None),
+        "FOUR_ROW_DX": int(back is not None and back.layout("dx").vector_rows),
+        "ROW_WEIGHTS": int(row.has("weights")),
+        "ROW_POSITIONS": positions,
+        "ROW_SHARE": share,
     }
-    return (
-        replace(
-            plain,
-            vector=vector,
-            bind=bind,
-            spares=case.back is not None,
-            defines={**plain.defines, **defines},
-            scratch=loss.rows,
-            leaves=loss.left,
-        ),
+    return replace(
+        plain,
+        vector=(*plain.vector, "row_dx"),
+        bind=bind,
+        spares=True,
+        defines={**plain.defines, **defines},
     )
 
 
@@ -148,12 +146,12 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
         # With few rows the level behind has room; with many it is full, and the last ones are not.
         levels = 1 if case.batch <= LATE_ROWS else FURTHER
         passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
-    if case.wants("x") and not case.has_dx:
+    if case.wants("x"):
         passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
     return tuple(passes)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "LINEAR": (Variant("few", _with_loss, _few, hardware=3),),
+    "LINEAR": (Variant("few", _linear, _few, hardware=3, row_loss=_with_row_loss),),
     "GRADS_LINEAR": (Variant("few", _grads_linear, _few, hardware=3),),
 }

@@ -35,8 +35,6 @@ def _row_loss(kernel: str) -> tuple[Variant, ...]:
     def plan(case: Case) -> tuple[Pass, ...]:
         count, _ = _rows(case)
         whole = total(case, count, _MEAN, count, room=count)
-        if case.tallied is not None:
-            return (replace(whole, given=case.tallied),)
         return (replace(_rows_pass(case, kernel), scratch=count, partial=True), whole)
 
     return (Variant("rows", plan),)

@@ -1,5 +1,6 @@
 // The cross-entropy of rows of logits that a work group has whole, and its gradient: OUT values of a row stand in
 // row_values one after another, ROW_VALUES in all. ROW_LOSS is 1 for targets that are classes, 2 for rows of them.
+// row_y has the losses, row_dy is the one number that the gradient row_dp starts from.
 #if ROW_LOSS
 #pragma optionNV(unroll all)
 shared float row_values[ROW_VALUES];
@@ -13,6 +14,9 @@ float row_target;
 shared float row_slopes[ROW_VALUES];
 #endif
 float row_weight = 1.0;
+#if ROW_GRADIENT
+float row_factor;
+#endif
 
 // What an invocation needs of outside, read long before it is wanted.
 void fetch_target(int r, int column) {
@@ -24,6 +28,9 @@ void fetch_target(int r, int column) {
 #if ROW_WEIGHTS
     row_weight = row_weights(r / ROW_POSITIONS);
 #endif
+#if ROW_GRADIENT
+    row_factor = row_dy() / ROW_SHARE;
+#endif
 }
 
 void keep_value(int s, float value) {
@@ -33,8 +40,7 @@ void keep_value(int s, float value) {
 #endif
 }
 
-// Behind a barrier: the gradient of one value, with ROW_DX kept in row_slopes, and the loss of its row into
-// scratch[r] by the first.
+// Behind a barrier: the gradient of one value, with ROW_DX kept in row_slopes, and the loss of its row by the first.
 void take_loss(int r, int column, int first) {
     float high = -INFINITE, sum = 0.0, loss = 0.0;
     for (int j = 0; j < OUT; ++j) high = larger(high, row_values[first + j]);
@@ -54,12 +60,12 @@ void take_loss(int r, int column, int first) {
 #endif
 #if ROW_GRADIENT
     float share = exp(row_values[first + column] - high) / sum;
-    float slope = ROW_SEED / ROW_SHARE * row_weight * (share * targets - target);
+    float slope = row_factor * row_weight * (share * targets - target);
     store_row_dp_at(r * OUT + column, slope);
 #if ROW_DX
     row_slopes[first + column] = slope;
 #endif
 #endif
-    if (column == 0) scratch[r] = loss * row_weight;
+    if (column == 0) store_row_y_at(r, loss * row_weight);
 }
 #endif

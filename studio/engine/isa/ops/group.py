@@ -12,11 +12,13 @@ class Fuse(Instruction, code=380, mnemonic="FUSE", category="group"):
     kind=epilogue: one producer, forward or gradient, followed by element-wise instructions on what
     it makes (normalisations by running statistics count as such), and last by sums of columns of
     what is made; kind=chain: element-wise instructions only; kind=update: one update instruction
-    per parameter, all alike.
+    per parameter, all alike; kind=row_loss: LINEAR, ROW_CE or ROW_SPARSE_CE of its result, and
+    perhaps the gradient of that loss, and behind it GRADS_LINEAR for x alone with element-wise
+    gradients of what it makes.
     """
 
     synopsis = "begin fused kernel"
-    kind = choice("What is fused.", "epilogue", "chain", "update")
+    kind = choice("What is fused.", "epilogue", "chain", "update", "row_loss")
 
 
 class End(Instruction, code=381, mnemonic="END", category="group"):

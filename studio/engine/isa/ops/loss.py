@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.families import require_equal
@@ -115,6 +117,10 @@ class RowSparseCE(RowLoss, code=385, mnemonic="ROW_SPARSE_CE", since=2):
     def check_targets(self, p: TensorType, t: TensorType) -> None:
         """Targets have the shape of the predictions without the last dimension."""
         require_equal(self.mnemonic, "targets", t.shape, p.shape[:-1])
+
+
+ROW_LOSSES: Mapping[type[Loss], type[RowLoss]] = {LossCE: RowCE, LossSparseCE: RowSparseCE}
+"""Losses of a batch, and the instruction that has those of its rows."""
 
 
 class LossMean(Instruction, code=386, mnemonic="LOSS_MEAN", category="loss", since=2):

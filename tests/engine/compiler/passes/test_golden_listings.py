@@ -1,4 +1,4 @@
-"""Listings of five networks and what every pass changes in them, held in golden files."""
+"""Listings of small networks and what every pass changes in them, held in golden files."""
 
 from __future__ import annotations
 
