@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from studio.engine.compiler.target import CPU
 from studio.instruction_view.model.arrangement import (
     GROUPINGS,
     LEVELS,
@@ -120,7 +121,7 @@ def headings(arrangement: Arrangement) -> list[tuple[str, str]]:
 
 
 def test_a_section_that_comes_again_has_another_heading() -> None:
-    rows = rows_from(mixed_program(program_of("picture")))
+    rows = rows_from(mixed_program(program_of("picture", target=CPU)))
     arrangement = Arranger(rows).arrange(grouping="section")
     assert shown_rows(arrangement) == list(range(len(rows)))
     assert headings(arrangement) == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studio.engine.compiler.target import GL
+from studio.engine.compiler.target import CPU, GL
 from studio.engine.isa.line import format_line
 from studio.engine.isa.text import format_tensor
 from studio.engine.train.programs import Programs
@@ -82,7 +82,7 @@ def test_equal_programs_differ_in_nothing() -> None:
 
 
 def test_lines_that_only_moved_are_a_difference() -> None:
-    plain = program_of("picture")
+    plain = program_of("picture", target=CPU)
     lines = [(section, ins) for section, _, ins in plain.located()]
     seed = next(place for place, (section, _) in enumerate(lines) if section == "backward")
     moved = plain.with_lines([lines[seed], *lines[:seed], *lines[seed + 1 :]])
@@ -98,7 +98,7 @@ def test_lines_that_only_moved_are_a_difference() -> None:
 
 
 def test_sections_that_alternate_are_aligned_line_by_line() -> None:
-    plain = program_of("picture")
+    plain = program_of("picture", target=CPU)
     mixed = mixed_program(plain)
     for before, after in ((plain, mixed), (mixed, plain), (mixed, mixed.with_sections(loss=()))):
         diff = program_diff(before, after)
@@ -127,7 +127,7 @@ def test_a_change_of_a_scalar_pairs_the_lines() -> None:
 
 
 def test_hiding_keeps_changes_and_a_little_round_them() -> None:
-    program = sample_program("digits-resnet")
+    program = sample_program("digits-resnet", target=CPU)
     lines = list(program.section("forward"))
     gone = lines.pop(12)
     diff = program_diff(program, program.with_sections(forward=lines))
