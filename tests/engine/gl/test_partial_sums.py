@@ -19,6 +19,7 @@ from studio.engine.gl.families import norm
 from studio.engine.gl.planner import Planner
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
+from studio.engine.runtime.live import StepClock
 from tests.engine.conformance.backends import opened
 from tests.engine.gl.gl_programs import Lines, begun, run_once
 from tests.engine.gl.naive import Array, Window, conv, conv_gradients, draw
@@ -485,7 +486,7 @@ def test_sums_that_may_not_be_in_parts_are_whole(backend: GlBackend) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 37])
-def test_parts_are_fetched_as_they_are_and_join_to_the_sums(backend: GlBackend, batch: int) -> None:
+def test_parts_are_seen_as_they_are_and_join_to_the_sums(backend: GlBackend, batch: int) -> None:
     size = (3, 8)
     lines = Lines()
     x, w = lines.input("x", (BATCH, *size, 4)), lines.kept("w", (3, 3, 4, 8))
@@ -496,8 +497,18 @@ def test_parts_are_fetched_as_they_are_and_join_to_the_sums(backend: GlBackend, 
     (stats,) = partial_tensors(program)
     given = {"x": draw(batch, *size, 4), "w": draw(3, 3, 4, 8), **parameters("norm", 8)}
     session, executable = begun(backend, program, given, batch)
+    tap = session.tap(stats.name)
+    executable.attach(tap, StepClock())
+    tap.request()
     executable.run()
     parts = executable.fetch(stats.ref).result(60).astype(np.float64)
+    snapshot = tap.take()
+    assert snapshot is not None
+    assert snapshot.shape == parts.shape
+    np.testing.assert_array_equal(snapshot.array(), parts)
+    snapshot.release()
+    profiled = [event.mnemonic for event in executable.profile(1).events]
+    assert profiled == ["CONV2D+COLUMN_STATS", "BATCHNORM2D"]
     checked = executable.check(keep={stats.ref})[stats.ref]
     exact = executable.fetch(made).result(60).astype(np.float64).reshape(-1, 8)
     (cut,) = executable._storages.cuts.values()
