@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, Qt
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QListWidget, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.compiler import pipeline
+from studio.engine.compiler.pipeline import Pass
+from studio.engine.isa.program import Program
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.removal import delete
@@ -27,8 +31,10 @@ from studio.ui.models import entities
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import TaskList
+from tests.engine.compiler.networks import mixed_program
 from tests.instruction_view.view.listing_hands import (
     age_of,
+    click,
     click_line,
     leave,
     move_to,
@@ -110,6 +116,32 @@ def test_levels_groups_and_programs_by_their_buttons(studio: Studio, pane: Listi
     assert studio.bus.selection.entities == ()
     assert studio.actions.trigger("listing.group_section")
     assert pane.view.lines[0].title == "data"
+
+
+def test_a_section_that_comes_again_folds_by_itself(
+    studio: Studio,
+    opened: Open,
+    pane: ListingPane,
+    settled: Settle,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def mixed(program: Program, _: object) -> Program:
+        return mixed_program(program) if program.mode == "train" else program
+
+    monkeypatch.setattr(pipeline, "JOINT", (*pipeline.JOINT, Pass("mix", 2, mixed, "")))
+    opened("digits-mlp")
+    assert studio.actions.trigger("listing.group_section")
+    titles = [line.title for line in pane.view.lines if line.kind == "heading"]
+    assert titles[:5] == ["data", "backward", "forward", "loss", "backward"]
+    folds = [p for p, x in enumerate(pane.view.lines) if x.title == "backward"]
+    count = len(pane.view.lines)
+    pane.view.verticalScrollBar().setValue(ROW * (folds[1] - 3))
+    click(pane, QPoint(17, pane.view.spot_rect(folds[1]).center().y()))
+    assert not pane.listing.is_folded(pane.view.lines[folds[0]])
+    assert pane.listing.is_folded(pane.view.lines[folds[1]])
+    assert pane.view.lines[folds[0] + 1].kind == "instruction"
+    assert pane.view.lines[folds[1] + 1].title == "update"
+    assert len(pane.view.lines) < count
 
 
 def test_where_there_is_little_room_choices_become_menus(
