@@ -18,6 +18,7 @@ from studio.engine.gl.planner import Planner
 from studio.engine.gl.profile_run import profile_steps
 from studio.engine.gl.reads import read_later
 from studio.engine.gl.recorder import Dispatch, Recording, issue
+from studio.engine.gl.scratch import spare_room
 from studio.engine.gl.step_issue import StepIssue
 from studio.engine.gl.storages import Storages
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
@@ -230,6 +231,7 @@ class GlExecutable:
             self._batch,
             self._rows,
             in_order=work.target.in_order,
+            spare=spare_room(storages.plan.total_bytes),
         )
 
     def _ready(self) -> Recording:

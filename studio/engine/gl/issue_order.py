@@ -20,7 +20,7 @@ from studio.engine.gl.planned import (
     ScratchBinding,
     StorageBinding,
 )
-from studio.engine.gl.scratch import ROOM, ScratchPlan, place_scratch, scratch_users
+from studio.engine.gl.scratch import ROOM, ScratchPlan, place_scratch, scratch_sizes, scratch_users
 
 SpanOf = Callable[[Ref], Span]
 """The byte range an operand's storage lies in."""
@@ -48,7 +48,12 @@ class IssueOrder:
 
 
 def order_dispatches(
-    planned: Sequence[Planned], span_of: SpanOf, alignment: int, *, in_order: bool = False
+    planned: Sequence[Planned],
+    span_of: SpanOf,
+    alignment: int,
+    *,
+    in_order: bool = False,
+    spare: int = ROOM,
 ) -> IssueOrder:
     """The order in which dispatches are issued, and where one has to wait for others.
 
@@ -57,6 +62,7 @@ def order_dispatches(
         span_of: where storages lie.
         alignment: bytes a range of scratch storage begins at a multiple of.
         in_order: issue them in the program's order; a level is then a run without a barrier.
+        spare: bytes of scratch storage that may be in use only because its readers are patient.
     """
     bindings = [_scratch_of(one) for one in planned]
     users = scratch_users(bindings)
@@ -64,7 +70,11 @@ def order_dispatches(
     for place, numbers in enumerate(users):
         for number in numbers:
             apart[number] = (f"scratch {place}", 0, 1)
-    found = _levels(planned, span_of, apart)
+    patience = [one.patience for one in planned]
+    found = _levels(planned, span_of, apart, patience)
+    while hurried := _hurried(found, scratch_sizes(bindings, users, alignment), users, spare):
+        patience = [0 if number in hurried else own for number, own in enumerate(patience)]
+        found = _levels(planned, span_of, apart, patience)
     scratch = place_scratch(bindings, users, alignment, found.settled, seamless=found.seamless)
     least = place_scratch(bindings, users, alignment)
     if in_order or scratch.nbytes > max(ROOM, least.nbytes):
@@ -79,7 +89,7 @@ def order_dispatches(
         levels = tuple(count - 1 for count in accumulate(waits))
         return IssueOrder(scratch, levels, tuple(range(len(planned))), waits, waits, False)
     if scratch is least:
-        found = _levels(planned, span_of, shared)
+        found = _levels(planned, span_of, shared, patience)
     settled = found.settled
     numbers = side_by_side(settled, found.last)
     begins = {numbers[k] for k in range(len(numbers)) if k == 0 or _differs(settled, numbers, k)}
@@ -98,23 +108,29 @@ class _Levels:
     """Levels of dispatches.
 
     Attributes:
+        soonest: the first level each could have.
         settled: the level of each.
         last: whether each had better come behind the others of its level.
         seamless: whether the first level need not wait for the last one of the step before.
     """
 
+    soonest: tuple[int, ...]
     settled: tuple[int, ...]
     last: tuple[bool, ...]
     seamless: bool
 
 
-def _levels(planned: Sequence[Planned], span_of: SpanOf, scratch: Sequence[Span | None]) -> _Levels:
+def _levels(
+    planned: Sequence[Planned],
+    span_of: SpanOf,
+    scratch: Sequence[Span | None],
+    patience: Sequence[int],
+) -> _Levels:
     touches = [
         _touches(one.bindings, span_of, own) for one, own in zip(planned, scratch, strict=True)
     ]
     placing = Levels()
     soonest = [placing.place(*own) for own in touches]
-    patience = [one.patience for one in planned]
     settled = with_patience(soonest, touches, patience)
     joined = without_seam(settled, touches, patience)
     settled = joined or settled
@@ -122,7 +138,32 @@ def _levels(planned: Sequence[Planned], span_of: SpanOf, scratch: Sequence[Span 
         level > first or one.groups == (1, 1, 1)
         for level, first, one in zip(settled, soonest, planned, strict=True)
     )
-    return _Levels(tuple(settled), tuple(last), joined is not None)
+    return _Levels(tuple(soonest), tuple(settled), tuple(last), joined is not None)
+
+
+def _hurried(
+    found: _Levels, sizes: Sequence[int], users: Sequence[Sequence[int]], spare: int
+) -> set[int]:
+    """Dispatches that were put off although scratch storage is short there."""
+    most = max(_in_use(found.soonest, sizes, users), default=0) + spare
+    in_use = _in_use(found.settled, sizes, users)
+    hurried: set[int] = set()
+    for numbers in users:
+        levels = [found.settled[k] for k in numbers]
+        if max(in_use[min(levels) : max(levels) + 1]) > most:
+            hurried.update(k for k in numbers if found.settled[k] > found.soonest[k])
+    return hurried
+
+
+def _in_use(
+    levels: Sequence[int], sizes: Sequence[int], users: Sequence[Sequence[int]]
+) -> list[int]:
+    """Bytes of scratch storage in use in each level."""
+    change = [0] * (max(levels, default=0) + 2)
+    for size, numbers in zip(sizes, users, strict=True):
+        change[min(levels[k] for k in numbers)] += size
+        change[max(levels[k] for k in numbers) + 1] -= size
+    return list(accumulate(change))
 
 
 def side_by_side(levels: Sequence[int], last: Sequence[bool]) -> list[int]:

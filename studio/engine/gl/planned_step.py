@@ -13,6 +13,7 @@ from studio.engine.gl.device import SLICE_ALIGNMENT
 from studio.engine.gl.issue_order import IssueOrder, order_dispatches
 from studio.engine.gl.planned import ArrivalsBinding, TableBinding
 from studio.engine.gl.planner import Planner
+from studio.engine.gl.scratch import spare_room
 from studio.engine.gl.session import rooms
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.kernel_calls import ONCE, HostEntry, KernelCall, StepCalls
@@ -131,7 +132,13 @@ def plan_step(
     found = entries(program)
     plans = planner.plan_all(found)
     flat = [one for planned in plans for one in planned]
-    order = order_dispatches(flat, storages.span, SLICE_ALIGNMENT, in_order=target.in_order)
+    order = order_dispatches(
+        flat,
+        storages.span,
+        SLICE_ALIGNMENT,
+        in_order=target.in_order,
+        spare=spare_room(storages.plan.total_bytes),
+    )
     together = tuple((e, tuple(planned)) for e, planned in zip(found, plans, strict=True))
     return PlannedStep(together, order, storages.plan)
 

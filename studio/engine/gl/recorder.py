@@ -22,13 +22,13 @@ from studio.engine.gl.planned import (
     StorageBinding,
     TableBinding,
 )
+from studio.engine.gl.scratch import ROOM, ScratchPlan
 
 if TYPE_CHECKING:
     from studio.engine.gl.buffer_pool import BufferPool
     from studio.engine.gl.buffers import PoolBuffer, Slice
     from studio.engine.gl.device import DeviceInfo
     from studio.engine.gl.entry_points import EntryPoints
-    from studio.engine.gl.scratch import ScratchPlan
     from studio.engine.gl.source import KernelSource
 
 
@@ -62,6 +62,7 @@ class Recording:
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         in_order: issue dispatches as the program has them.
+        spare: see ``order_dispatches``.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Recording:
         rows: int,
         *,
         in_order: bool = False,
+        spare: int = ROOM,
     ) -> None:
         self._pool = pool
         self._info = info
@@ -82,6 +84,7 @@ class Recording:
         self._slice_of = lru_cache(maxsize=None)(slice_of)
         self._symbols = (batch, rows)
         self._in_order = in_order
+        self._spare = spare
         self._buffers: list[PoolBuffer] = []
         self._tables: dict[bytes, Slice] = {}
         self.dispatches: list[Dispatch] = []
@@ -106,7 +109,9 @@ class Recording:
         they came to stand so.
         """
         alignment = self._info.slice_alignment
-        order = order_dispatches(planned, self._span_of, alignment, in_order=self._in_order)
+        order = order_dispatches(
+            planned, self._span_of, alignment, in_order=self._in_order, spare=self._spare
+        )
         self.order = order
         scratch = self._make_scratch(order.scratch)
         numbers = self._make_numbers(planned)

@@ -46,6 +46,22 @@ def scratch_users(bindings: Sequence[ScratchBinding | None]) -> list[list[int]]:
     return found
 
 
+def scratch_sizes(
+    bindings: Sequence[ScratchBinding | None], users: Sequence[Sequence[int]], alignment: int
+) -> list[int]:
+    """Bytes that dispatches sharing a range need; arguments as of ``place_scratch``."""
+    return [
+        -(-max(b.floats for k in numbers if (b := bindings[k]) is not None) * 4 // alignment)
+        * alignment
+        for numbers in users
+    ]
+
+
+def spare_room(arena_bytes: int) -> int:
+    """Bytes of scratch storage a step may have so that sums can wait beside later dispatches."""
+    return arena_bytes // 16
+
+
 def place_scratch(
     bindings: Sequence[ScratchBinding | None],
     users: Sequence[Sequence[int]],
@@ -71,11 +87,7 @@ def place_scratch(
         if seamless and (own.first == 0 or own.last == end):
             own = Span(0, end)
         lives.append(Life(Span(numbers[0], numbers[-1]), own))
-    sizes = [
-        -(-max(b.floats for k in numbers if (b := bindings[k]) is not None) * 4 // alignment)
-        * alignment
-        for numbers in users
-    ]
+    sizes = scratch_sizes(bindings, users, alignment)
     taken = TakenBytes(alignment, _ENDLESS)
     ranges: list[tuple[int, int] | None] = [None] * len(bindings)
     nbytes = 0

@@ -141,7 +141,8 @@ def test_every_dispatch_finds_what_it_finds_in_the_programs_order(
     step: tuple[list[Planned], dict[Ref, Span]], in_order: bool, draw: random.Random
 ) -> None:
     planned, spans = step
-    order = order_dispatches(planned, spans.__getitem__, 256, in_order=in_order)
+    spare = draw.choice((0, 256, 1 << 20))
+    order = order_dispatches(planned, spans.__getitem__, 256, in_order=in_order, spare=spare)
     assert sorted(order.numbers) == list(range(len(planned)))
     plain, real = Memory(planned, spans), Memory(planned, spans)
     wanted = {(n, k): plain.run(n, k) for n in range(3) for k in range(len(planned))}
@@ -180,3 +181,24 @@ def test_scratch_storage_that_would_take_too_much_room_is_waited_for(
     many = order_dispatches(planned, spans.__getitem__, 256)
     assert many.scratch.nbytes <= 1024
     assert max(many.levels) > 1
+
+
+def test_sums_wait_only_where_scratch_storage_is_spare() -> None:
+    # A chain of products; the parts of each are summed up while the next one runs, or before.
+    planned = [dispatch(StorageBinding(Ref(0), Use.WRITE))]
+    for k in range(4):
+        planned += [
+            dispatch(StorageBinding(Ref(k), Use.READ), WRITE),
+            dispatch(StorageBinding(Ref(10 + k), Use.WRITE), READ, patience=1),
+            dispatch(StorageBinding(Ref(k), Use.READ), StorageBinding(Ref(20 + k), Use.WRITE)),
+            dispatch(StorageBinding(Ref(20 + k), Use.READ), StorageBinding(Ref(k + 1), Use.WRITE)),
+        ]
+    planned.append(dispatch(*(StorageBinding(Ref(10 + k), Use.READ) for k in range(4))))
+    spans: dict[Ref, Span] = {Ref(k): (f"own {k}", 0, 1) for k in range(30)}
+    waiting = order_dispatches(planned, spans.__getitem__, 256, spare=256)
+    assert [waiting.levels[k] for k in (1, 2, 5, 6)] == [1, 3, 3, 5]
+    assert waiting.scratch.nbytes == 512
+    at_once = order_dispatches(planned, spans.__getitem__, 256, spare=255)
+    assert [at_once.levels[k] for k in (1, 2, 5, 6)] == [1, 2, 3, 4]
+    assert at_once.scratch.nbytes == 256
+    assert max(waiting.levels) == max(at_once.levels)
