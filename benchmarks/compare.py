@@ -120,15 +120,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.threads:
         os.sched_setaffinity(0, chosen_cores(options.threads))
     facts = {**machine(), "old": _named(options.old), "new": _named(options.new)}
+    facts["new"] += ", in order" if options.in_order else ""
     facts["backend"] = options.backend + (" (software)" if options.software else "")
     print("\n".join(f"- {key}: {value}" for key, value in facts.items()) + "\n")
     with ExitStack() as stack:
         old, new = (
             stack.enter_context(
                 StepProcess("glassbox", folder, backend=options.backend, threads=options.threads,
-                            software=options.software)
+                            software=options.software, in_order=in_order)
             )
-            for folder in (options.old, options.new)
+            for folder, in_order in ((options.old, False), (options.new, options.in_order))
         )  # fmt: skip
         found = compare(old, new, options, facts)
     failed = any(row.failed for row in found)
@@ -140,7 +141,10 @@ def compare(
     old: Runner, new: Runner, options: argparse.Namespace, facts: Mapping[str, str]
 ) -> list[Compared]:
     """All rows wanted, each printed as it ends."""
-    both = wanted_rows(old.rows(), new.rows(), options)
+    try:
+        both = wanted_rows(old.rows(), new.rows(), options)
+    except RowError as error:
+        raise SystemExit(str(error)) from None
     heads = ("work", "batch", "old, ms", "new, ms", "new/old (95 %)", "step, MiB", "peak, MiB")
     print(f"| {' | '.join(heads)} | bits | remarks |")
     print("|---" * (len(heads) + 2) + "|", flush=True)
@@ -311,6 +315,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("new", type=_checkout, metavar="NEW", help="the checkout in question")
     add("--backend", choices=("cpu", "gl"), default="cpu")
     add("--software", action="store_true", help="OpenGL on the CPU")
+    add("--in-order", action="store_true", help="NEW runs line after line, planned for memory")
     add("--works", default="W1,W2,W3,W4,W5,W6,W7", help="%(default)s where nothing else is said")
     add("--batches", default="", help="of whole networks, instead of the usual ones")
     add("--pairs", type=int, default=LEAST_PAIRS, help="at least 15, or 0 for no times at all")
@@ -323,8 +328,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if 0 < options.pairs < LEAST_PAIRS or options.pairs < 0:
         parser.error(f"--pairs: at least {LEAST_PAIRS}, or 0, got {options.pairs}")
-    if options.software and options.backend != "gl":
-        parser.error("--software goes with --backend gl")
+    if (options.software or options.in_order) and options.backend != "gl":
+        parser.error("--software and --in-order go with --backend gl")
     if options.most is None:
         options.most = 1.02 if options.backend == "gl" and not options.software else 1.05
     if options.width is None:

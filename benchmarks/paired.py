@@ -31,6 +31,7 @@ class StepProcess:
         backend: ``cpu`` or ``gl``.
         threads: how many it uses; 0 for all it may.
         software: whether OpenGL is a software renderer's.
+        in_order: whether OpenGL programs are planned for little memory and run line after line.
     """
 
     def __init__(
@@ -41,11 +42,12 @@ class StepProcess:
         backend: str = "cpu",
         threads: int = 0,
         software: bool = False,
+        in_order: bool = False,
     ) -> None:
         script = ROOT / "benchmarks" / "step_process.py"
         # -P: the folder of the script is not searched for modules.
         command = [sys.executable, "-P", str(script), system, "--backend", backend]
-        command += ["--threads", str(threads)]
+        command += ["--threads", str(threads), *(["--in-order"] if in_order else [])]
         environment = {**os.environ, "PYTHONPATH": str(checkout)}
         if software:
             environment["LIBGL_ALWAYS_SOFTWARE"] = "1"

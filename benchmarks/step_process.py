@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 BLOCK_SECONDS = 0.02
@@ -41,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("system", choices=("glassbox", "torch"))
     parser.add_argument("--backend", choices=("cpu", "gl"), default="cpu")
+    parser.add_argument("--in-order", action="store_true", help="plan and run line after line")
     parser.add_argument("--threads", type=int, default=0, help="all that may be used where 0")
     options = parser.parse_args()
     if options.threads:
@@ -54,7 +56,7 @@ def main() -> int:
     if options.system == "torch":
         system = Torch(options.threads)
     else:
-        system = Glassbox(options.backend, options.threads)
+        system = Glassbox(options.backend, options.threads, in_order=options.in_order)
     for line in sys.stdin:
         try:
             answer = answered(system, json.loads(line))
@@ -121,14 +123,15 @@ class Glassbox:
     Args:
         backend: ``cpu`` or ``gl``.
         threads: how many it must use on the CPU; 0 for any number.
+        in_order: plan OpenGL programs for little memory, and run them line after line.
     """
 
-    def __init__(self, backend: str, threads: int) -> None:
+    def __init__(self, backend: str, threads: int, *, in_order: bool = False) -> None:
         from studio.engine.cpu.team import usable_threads
 
         if threads and usable_threads() != threads:
             raise SystemExit(f"Glassbox uses {usable_threads()} threads here, not {threads}.")
-        self._name = backend
+        self._name, self._in_order = backend, in_order
         self._stack = ExitStack()
         self._backend: Any = None
         self._session: Any = None
@@ -152,10 +155,9 @@ class Glassbox:
         """Prepare a row on a device opened for it; whether its steps train."""
         from benchmarks import ours
         from benchmarks.workloads import WORKLOADS
-        from studio.engine.train.devices import open_backend
 
         self.close()
-        self._backend = self._stack.enter_context(open_backend(self._name)).backend
+        self._backend = self._stack.enter_context(closing(self._opened()))
         known = WORKLOADS.get(work)
         if known is None:
             self._open_operation(*self._operations[work, batch])
@@ -203,6 +205,19 @@ class Glassbox:
         self._set_bytes = 0
         return found
 
+    def _opened(self) -> Any:
+        """The device, opened anew."""
+        from studio.engine.train.devices import open_backend
+
+        backend: Any = open_backend(self._name).backend
+        if not self._in_order:
+            return backend
+        from studio.engine.gl.backend import GlBackend
+
+        with closing(backend):
+            target = replace(backend.target, in_order=True)
+        return GlBackend(target=target)
+
     def _kept(self, *, samples: bool) -> list[str]:
         return [n for n in self._session.names() if n.startswith(OUR_DATA) == samples]
 
@@ -211,16 +226,15 @@ class Glassbox:
         from unittest.mock import patch
 
         from benchmarks import kernels
-        from studio.engine.train.devices import open_backend
 
         found: dict[tuple[str, int], tuple[Any, int]] = {}
 
         def noted(_: Any, program: Any, batch: int, work: str, label: int) -> None:
             found[work, label] = (program, batch)
 
-        with open_backend(self._name) as opened, patch.object(kernels, "timed", noted):
+        with closing(self._opened()) as backend, patch.object(kernels, "timed", noted):
             sizes = (1024, 4096) if gpu else (1024,)
-            kernels.rows(opened.backend, sizes, kernels.relu_elements(opened.backend))
+            kernels.rows(backend, sizes, kernels.relu_elements(backend))
         return found
 
     def _open_operation(self, program: Any, batch: int) -> None:

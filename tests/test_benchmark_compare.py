@@ -125,6 +125,16 @@ def test_rows_that_one_lacks_are_named_and_the_others_measured(
     ]  # fmt: skip
 
 
+def test_a_checkout_that_cannot_open_its_device_ends_it_in_a_sentence() -> None:
+    class Deviceless(Scripted):
+        def rows(self) -> list[tuple[str, int]]:
+            raise RowError("NEW: BackendError: there is no usable OpenGL here")
+
+    old, new = Scripted("OLD", lambda _: 1.0, []), Deviceless("NEW", lambda _: 1.0, [])
+    with pytest.raises(SystemExit, match="no usable OpenGL here"):
+        compare.compare(old, new, options(), {})
+
+
 def test_batches_asked_for_are_those_of_whole_networks() -> None:
     chosen = options("--works", "W6,W2", "--batches", "16,32")
     assert compare.wanted_rows(ROWS, ROWS, chosen) == [("W6 relu", 512), ("W2", 16), ("W2", 32)]
@@ -169,7 +179,8 @@ def test_the_interval_of_a_median_leaves_out_what_chance_allows() -> None:
     ("words", "said"),
     [
         (["--pairs", "14"], "at least 15, or 0, got 14"),
-        (["--software"], "goes with --backend gl"),
+        (["--software"], "go with --backend gl"),
+        (["--in-order"], "go with --backend gl"),
         (["--backend", "cuda"], "invalid choice"),
     ],
 )
@@ -187,6 +198,21 @@ def test_a_folder_that_is_no_checkout_is_refused(
     with pytest.raises(SystemExit):
         compare.main([str(tmp_path), str(ROOT)])
     assert "is no checkout of Glassbox: no studio/__init__.py" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.gl
+def test_a_plan_for_memory_is_compared_with_the_usual_one(tmp_path: Path) -> None:
+    file = tmp_path / "table.json"
+    asked = ["--backend", "gl", "--software", "--in-order", "--works", "W2", "--batches", "16"]
+    asked += ["--pairs", "0", "--bits", "--json", str(file)]
+    assert compare.main([str(ROOT), str(ROOT), *asked]) == 0
+    written = json.loads(file.read_text())
+    assert written["machine"]["new"].endswith(", in order")
+    (row,) = written["rows"]
+    assert row["bits"] == "same"
+    usual, in_order = row["step_mib"]
+    assert 0 < in_order <= usual
 
 
 @pytest.mark.slow
