@@ -8,6 +8,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
+from studio.engine.compiler.target import GL
+from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.products import product_passes
@@ -19,6 +22,7 @@ from studio.engine.gl.tuning import trials
 from studio.engine.gl.tuning.signatures import case_signature
 from studio.engine.gl.tuning.table import Measured, Table
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
+from tests.engine.gl.gl_programs import Lines
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 from tests.engine.gl.tuning.tuned_lines import (
@@ -219,3 +223,21 @@ def test_equal_shapes_are_tried_once(backend: GlBackend) -> None:
     more = backend.tune([*jobs, (line.program, 2 * line.batch)], 60)
     assert [one.signature.split()[1] for one in more.findings].count("16x24x32") == 1
     assert {one.signature.split()[1] for one in more.findings} == {"16x24x32", "32x24x32"}
+
+
+@pytest.mark.gl
+def test_sums_of_columns_are_no_part_of_a_trial(backend: GlBackend) -> None:
+    """Variants cut them differently; they are compared by what the product makes."""
+    lines = Lines()
+    x, made, y = (lines.input("x", (BATCH, 48)), *(lines.made(n, (BATCH, 40)) for n in ("m", "y")))
+    lines.add("forward", "LINEAR", x=x, w=lines.kept("w", (40, 48)), y=made)
+    kept = {name: lines.kept(name, (40,)) for name in ("gamma", "beta", "mean", "var")}
+    lines.add("forward", "BATCHNORM", x=made, y=y, **kept)
+    plain = lines.program(y)
+    fused = fuse_statistics(plain, GL)
+    assert fused != plain
+    found = backend.tune([(plain, 64), (fused, 64)], 60)
+    (one,) = found.findings
+    assert one.signature.startswith("linear 64x40x48")
+    assert one.refused == ()
+    assert found.passed_over == ()
