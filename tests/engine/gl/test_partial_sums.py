@@ -10,12 +10,14 @@ import pytest
 
 from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
 from studio.engine.compiler.plan_memory import storage_bytes
-from studio.engine.compiler.target import GL
+from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
 from studio.engine.compiler.verify import verify
 from studio.engine.core.tensor import BATCH, Ref, Tensor
+from studio.engine.gl.accessors import Use
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.families import norm
+from studio.engine.gl.planned import StorageBinding
 from studio.engine.gl.planner import Planner
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
@@ -548,3 +550,26 @@ def test_parts_take_no_more_room_than_the_plan_gives_them(
     room = storage_bytes(program, storage, batch, 0, GL)
     assert 2 * planner.cuts[storage].parts * filters * 4 <= room
     assert room <= 2 * GL.partial_sums * 4
+
+
+@pytest.mark.parametrize("target", [GL, GL_SOFTWARE], ids=lambda target: target.name)
+@pytest.mark.parametrize("batch", [1, 5, 700])
+@pytest.mark.parametrize("columns", [3, 8, 130, 1028, 20000])
+def test_sums_by_themselves_take_no_more_room_either(
+    backend: GlBackend, target: Target, batch: int, columns: int
+) -> None:
+    lines = Lines()
+    x, mean = lines.input("x", (BATCH, 9, columns)), lines.kept("mean", (columns,))
+    found = [lines.made(name, (2, columns), partial=True) for name in ("stats", "products")]
+    lines.add("forward", "COLUMN_STATS", x=x, y=found[0])
+    lines.add("forward", "COLUMN_PRODUCTS", dy=x, x=x, mean=mean, y=found[1])
+    program = lines.program()
+    verify(program)
+    traits = replace(backend._work.traits, is_software=target.is_software)
+    planner = Planner(program, batch, 0, traits, lambda ref: (0, 0))
+    for ref, entry in zip(found, entries(program), strict=True):
+        (one,) = planner.plan(entry)
+        storage = program.storage(ref)
+        room = storage_bytes(program, storage, batch, 0, target)
+        assert StorageBinding(ref, Use.WRITE) in one.bindings
+        assert 2 * planner.cuts[storage].parts * columns * 4 <= room

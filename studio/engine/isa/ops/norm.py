@@ -18,8 +18,8 @@ class BatchNormBase(Instruction, category="normalisation"):
     Training uses the statistics of the batch and updates running = (1 - factor)·running +
     factor·batch with the biased variance; it leaves the batch mean and 1/√(var + eps) in the
     gradient storages of ``mean`` and ``var`` for the backward pass. A ``frozen`` instruction uses
-    the running statistics and changes nothing. With ``stats`` the reductions over the rows have
-    been made by another instruction, and are only joined here.
+    the running statistics and changes nothing, and takes no ``stats``. With ``stats`` the
+    reductions over the rows have been made by another instruction, and are only joined here.
     """
 
     x = reads("Input [N,…,C].")
@@ -47,8 +47,14 @@ class BatchNormBase(Instruction, category="normalisation"):
             if self.ref(name).present:
                 require_equal(self.mnemonic, name, of(self.ref(name)).shape, wanted)
         if self.stats.present:
-            require_equal(self.mnemonic, "stats", of(self.stats).shape, (2, *wanted))
+            self._check_stats(of(self.stats), TensorType((2, *wanted)))
         return (x,)
+
+    def _check_stats(self, found: TensorType, wanted: TensorType) -> None:
+        if self.frozen:
+            raise ShapeError("a frozen normalisation takes no stats", who=self.mnemonic)
+        if found != wanted:
+            raise ShapeError(f"stats must be {wanted}: got {found}", who=self.mnemonic)
 
     @staticmethod
     def statistics_shape(shape: Shape) -> Shape:
@@ -144,7 +150,7 @@ class ColumnStats(ColumnSums, code=382, mnemonic="COLUMN_STATS", since=2):
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """Two rows of the columns of x."""
-        return (TensorType((2, _columns(self.mnemonic, of(self.x))), of(self.x).dtype),)
+        return (TensorType((2, _columns(self.mnemonic, of(self.x)))),)
 
 
 class ColumnProducts(ColumnSums, code=383, mnemonic="COLUMN_PRODUCTS", since=2):
@@ -166,7 +172,7 @@ class ColumnProducts(ColumnSums, code=383, mnemonic="COLUMN_PRODUCTS", since=2):
         columns = _columns(self.mnemonic, x)
         require_equal(self.mnemonic, "dy", of(self.dy).shape, x.shape)
         require_equal(self.mnemonic, "mean", of(self.mean).shape, (columns,))
-        return (TensorType((2, columns), x.dtype),)
+        return (TensorType((2, columns)),)
 
 
 def _columns(who: str, found: TensorType) -> int:
