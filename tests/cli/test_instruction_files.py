@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,29 @@ def test_text_and_bytes_turn_into_one_another_without_loss(
     assert (here / "again.gbi").read_bytes() == gbi.read_bytes()
     glassbox("asm", "net.gbasm", "bare.gbi")
     assert glassbox("dis", "bare.gbi").out == glassbox("dis", gbi).out
+
+
+def test_sections_that_alternate_are_version_2_and_give_the_same_answers(
+    glassbox: Callable[..., Answer],
+    refused: Callable[..., str],
+    here: Path,
+    gbi: Path,
+    rng: np.random.Generator,
+) -> None:
+    np.save("x.npy", rng.integers(0, 17, (3, 8, 8, 1)).astype(np.uint8))
+    text = glassbox("dis", gbi).out
+    before, relu, behind = re.split(r"(\nRELU.*\nEND.*\n)", text, maxsplit=1)
+    text = f"{before}\n\n.section loss{relu}\n.section forward\n{behind}"
+    (here / "old.gbasm").write_text(text, encoding="utf-8")
+    said = refused("asm", "old.gbasm", "old.gbi")
+    assert "section forward a second time needs version 2 of the format, the file says 1" in said
+    text = text.replace(".glassbox 1", ".glassbox 2")
+    (here / "new.gbasm").write_text(text, encoding="utf-8")
+    glassbox("asm", "new.gbasm", "new.gbi", "--weights", gbi)
+    assert glassbox("dis", "new.gbi").out == text
+    for name in (gbi, "new.gbi"):
+        glassbox("exec", name, "--input", "x.npy", "--output", f"{name}.npy", *CPU)
+    assert (here / "new.gbi.npy").read_bytes() == (here / "net.gbi.npy").read_bytes()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 255, 1000])

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from studio.engine.compiler.pipeline import compile_program, pass_names
+from studio.engine.compiler.fusion import in_groups
+from studio.engine.compiler.pipeline import JOINT, Context, compile_program, pass_names
 from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.compiler.target import CPU, GL
+from studio.engine.compiler.verify import verify
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.program import Program
 from studio.engine.isa.text import format_program, parse_program
@@ -102,3 +104,24 @@ def test_each_step_by_itself_keeps_gradients_and_updates(
     wanted = results(compile_program(program, GL, 0, emit_updates=with_updates), values)
     for make in alone:
         assert_same(results(make(), values), wanted)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_passes_keep_results_where_sections_alternate(name: str, rng: np.random.Generator) -> None:
+    joint = [step.name for step in JOINT]
+    plain = compile_program(NETWORKS[name](), GL, disabled=joint, emit_updates=with_updates)
+    values = start_values(plain, rng)
+    lines = [(section, ins) for section, _, ins in plain.located()]
+    seed = next(place for place, (section, _) in enumerate(lines) if section == "backward")
+    lines.insert(0, lines.pop(seed))
+    for place in [n for n, (section, _) in enumerate(lines) if section == "forward"][2::3]:
+        lines[place] = ("loss", lines[place][1])
+    made = plain.with_lines(lines)
+    verify(made)
+    for step in JOINT:
+        made = step.run(made, Context(GL))
+        verify(made, after=step.name)
+    assert "loss" in [section for section, _ in made.order[:4]]
+    assert in_groups(made)
+    assert_same(results(made, values, planned=True), results(plain, values))
+    assert parse_program(format_program(made)) == made
