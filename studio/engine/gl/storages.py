@@ -34,7 +34,7 @@ class Storages:
         keep_all: give every storage room of its own, so that all can be looked at.
 
     Attributes:
-        cuts: how the rows behind partial tensors are cut up; whoever plans the program says so.
+        cuts: how the rows behind partial tensors are cut up; the planner fills it in.
     """
 
     def __init__(

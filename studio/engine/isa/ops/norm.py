@@ -121,9 +121,8 @@ class BatchNorm2D(BatchNormBase, code=14, mnemonic="BATCHNORM2D", twin=("x", "ga
 class ColumnSums(Instruction, category="normalisation"):
     """Two sums over the rows of each column, what a batch normalisation begins with.
 
-    Rows are all dimensions but the last. A result that is ``partial`` is stored in parts, each over
-    some of the rows: all parts of the first sum, then all of the second; whoever reads it joins
-    them. A result that is not is whole.
+    Rows are all dimensions but the last. A partial result is stored in parts, each over some of the
+    rows: all parts of the first sum, then all of the second. Its reader joins them.
     """
 
     def flops(self, of: TypeOf) -> int:
@@ -139,8 +138,9 @@ class ColumnSums(Instruction, category="normalisation"):
 class ColumnStats(ColumnSums, code=382, mnemonic="COLUMN_STATS", since=2):
     """Mean and sum of squared deviations of each column.
 
-    y[0,c] = mean of x[…,c] over all rows; y[1,c] = Σ (x[…,c] - y[0,c])². Parts are joined by the
-    update of Chan, Golub and LeVeque (1979).
+    y[0,c] = mean of x[…,c]; y[1,c] = Σ (x[…,c] - y[0,c])², over all dimensions but the last. A
+    partial result holds that of several groups of rows: their means, then their squares; its reader
+    joins them (Chan, Golub and LeVeque 1979).
     """
 
     synopsis = "{y} = mean and squared deviations of the columns of {x}"
@@ -156,7 +156,8 @@ class ColumnStats(ColumnSums, code=382, mnemonic="COLUMN_STATS", since=2):
 class ColumnProducts(ColumnSums, code=383, mnemonic="COLUMN_PRODUCTS", since=2):
     """Sums of a gradient, and of it times what another tensor is away from its mean.
 
-    y[0,c] = Σ dy[…,c]; y[1,c] = Σ dy[…,c]·(x[…,c] - mean[c]), over all rows. Parts are added up.
+    y[0,c] = Σ dy[…,c]; y[1,c] = Σ dy[…,c]·(x[…,c] - mean[c]), over all dimensions but the last. A
+    partial result holds that of several groups of rows; its reader adds them up.
     """
 
     synopsis = "{y} = sums of the columns of {dy} and of {dy} times {x} less {mean}"
