@@ -14,6 +14,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.check_mode import check_step
 from studio.engine.gl.fences import StepThrottle
 from studio.engine.gl.live import GlTap
+from studio.engine.gl.planned_step import recorded_calls
 from studio.engine.gl.planner import Planner
 from studio.engine.gl.profile_run import profile_steps
 from studio.engine.gl.reads import read_later
@@ -23,6 +24,7 @@ from studio.engine.gl.step_issue import StepIssue
 from studio.engine.gl.storages import Storages
 from studio.engine.gl.transfer import from_device, padded_to_device, to_device
 from studio.engine.runtime.entries import Entry, entries
+from studio.engine.runtime.kernel_calls import StepCalls
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
 from studio.engine.runtime.live_board import Attached, Hook, TapBoard
 from studio.engine.runtime.live_places import capture_point, find_ref
@@ -108,6 +110,12 @@ class GlExecutable:
     def issued(self) -> tuple[Dispatch, ...]:
         """What one run sends to the driver, in that order."""
         return tuple(self._recording.ordered) if self._recording is not None else ()
+
+    @property
+    def calls(self) -> StepCalls:
+        """The dispatches of a step as plain data."""
+        order = None if self._recording is None else self._recording.order
+        return StepCalls({}) if order is None else recorded_calls(self.planned, order)
 
     def feed(self, tensor: int, values: Array) -> None:
         """Copy values into an input tensor.

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
+    from studio.engine.gl.specs import Traits
     from studio.engine.isa.program import Program
     from studio.engine.runtime.kernel_calls import StepCalls
 
 
-def step_calls(program: Program, target: Target, batch: int, rows: int) -> StepCalls:
+def step_calls(
+    program: Program, target: Target, batch: int, rows: int, traits: Traits | None = None
+) -> StepCalls:
     """The calls of one step, as a device of that kind with shipped choices of kernels makes them.
 
     Args:
         program: what runs; compiled for the target.
-        target: the kind of device; its reference device stands for it.
+        target: the kind of device.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
+        traits: what an OpenGL device is like; by default those of the one that stands for all.
 
     Raises:
         BackendError: an instruction has no kernel there, or a tensor is too large.
@@ -30,7 +34,7 @@ def step_calls(program: Program, target: Target, batch: int, rows: int) -> StepC
     from studio.engine.gl.planned_step import plan_step
     from studio.engine.gl.reference_devices import reference_traits
 
-    return plan_step(program, target, batch, rows, reference_traits(target)).calls
+    return plan_step(program, target, batch, rows, traits or reference_traits(target)).calls
 
 
 def device_words(target: Target) -> str:

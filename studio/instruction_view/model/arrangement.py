@@ -1,4 +1,7 @@
-"""The lines of a listing in the order shown: grouped, folded, at one of three levels."""
+"""The lines of a listing in the order shown: grouped, folded, at one of three levels.
+
+At the level of kernels the dispatches of each instruction, or fused group, stand below its lines.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +194,7 @@ class Arranger:
         """Put the rows in order.
 
         Args:
-            level: layers only, instructions, or the kernels they run as.
+            level: layers only, instructions, or these with the kernels they run as.
             grouping: program order, under their layers, or program order with headings of sections.
             folded: keys of headings and fused groups that are closed.
             kernels: dispatches, for the level of kernels.
@@ -240,7 +243,7 @@ class _Arranging:
         if failure is not None:
             self._add_failure(failure)
         foldable = frozenset(self.headings)
-        if self.level == "instructions":
+        if self.level != "layers":
             foldable |= self.arranger.groups
         return Arrangement(tuple(self.lines), self.places, foldable, self.folded & foldable)
 
@@ -267,13 +270,14 @@ class _Arranging:
                 self.lines += part.references
 
     def add_entries(self, members: Iterable[int], depth: int) -> None:
-        """Single instructions and fused groups, or the kernels of them."""
-        if self.level == "kernels":
-            for index in members:
-                self._add_kernels(index, depth)
-            return
+        """Single instructions and fused groups, each with its kernels if these are wanted."""
         if depth == 0:
             self._add_removed(-1, 0)
+        if self.level == "kernels":
+            for index in members:
+                self._add_group(index, depth)
+                self._add_kernels(index, depth)
+            return
         # What needs no care is taken over in stretches: programs may have many thousands of lines.
         begin = end = 0
         for index in members:
@@ -334,12 +338,12 @@ class _Arranging:
         return False
 
     def _add_kernels(self, index: int, depth: int) -> None:
-        span = self.rows.group(index)
-        self.places[span.first : span.last + 1] = [len(self.lines)] * (span.last + 1 - span.first)
-        key = self.rows.key(index)
-        runs = () if self.kernels is None else self.kernels.of(index)
-        for number in range(max(len(runs), 1)):
-            self.lines.append(Line("kernel", f"{key}#{number}", index, depth, number))
+        """The dispatches of an entry, below its lines."""
+        kernels, key = self.kernels, self.rows.key(index)
+        # A name for each entry says no more than its lines do.
+        runs = () if kernels is None or not kernels.is_exact else kernels.of(index)
+        for number in range(len(runs)):
+            self.lines.append(Line("kernel", f"{key}#{number}", index, depth + 2, number))
 
     def _add_failure(self, failure: Failure) -> None:
         place = len(self.lines)

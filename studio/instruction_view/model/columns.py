@@ -6,13 +6,24 @@ from collections import Counter
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.instruction_view.model.arrangement import Level, Line
+from studio.instruction_view.model.kernels import order_text, size_text
 from studio.instruction_view.model.labels import GAP, Labels
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.model.quantities import bytes_text, count_text, exact_text, ms_text
 from studio.instruction_view.model.rows import ProgramRows
 
 ColumnKey: TypeAlias = Literal[
-    "row", "instruction", "flow", "parameters", "shape", "layers", "flops", "bytes", "ms", "section"
+    "row",
+    "instruction",
+    "flow",
+    "parameters",
+    "shape",
+    "layers",
+    "flops",
+    "bytes",
+    "ms",
+    "section",
+    "order",
 ]
 
 
@@ -50,21 +61,23 @@ COLUMNS: tuple[Column, ...] = (
     Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 7,
            is_number=True),
     Column("section", "Section", "Part of the program it stands in.", 9),
+    Column("order", "Issued",
+           "Place in the order kernels are issued in, level, and whether it waits at a barrier; "
+           "kernels of one level may run at the same time. On a processor: who shares a call.",
+           26, is_shown=False),
 )  # fmt: skip
 
 _TITLES: dict[Level, dict[ColumnKey, str]] = {
     "layers": {"instruction": "Layer", "layers": "Instructions"},
     "instructions": {},
-    "kernels": {"instruction": "Kernel", "shape": "Dispatch"},
+    "kernels": {"shape": "Shape out, groups"},
 }
 
 _CHARS: dict[Level, dict[ColumnKey, int]] = {
     "layers": {"instruction": 20, "layers": 34},
     "instructions": {},
-    "kernels": {"instruction": 26, "shape": 22},
+    "kernels": {"shape": 24},
 }
-
-UNKNOWN_KERNEL = "known when a device has compiled it"
 
 
 def title_of(column: Column, level: Level) -> str:
@@ -91,12 +104,14 @@ def cell_text(listing: Listing, line: Line, key: ColumnKey) -> str:
     if line.kind in ("failure", "removed"):
         return line.title if key == "instruction" else ""
     if line.kind == "kernel":
-        return _kernel_cell(listing, rows, line, key)
+        return _kernel_cell(listing, line, key)
     return _row_cell(rows, line.row, key)
 
 
 def exact_cell(listing: Listing, line: Line, key: ColumnKey) -> str:
     """The exact number behind a rounded one, for a tip; empty for other columns."""
+    if line.kind == "kernel":
+        return ""
     totals = listing.totals(line)
     if key == "bytes" and totals.nbytes:
         return f"{exact_text(round(totals.nbytes))} bytes read and written"
@@ -108,7 +123,7 @@ def exact_cell(listing: Listing, line: Line, key: ColumnKey) -> str:
 
 
 def _amount(listing: Listing, line: Line, key: ColumnKey) -> str:
-    if line.kind == "kernel" and line.number:
+    if line.kind == "kernel":
         return ""
     totals = listing.totals(line)
     if key == "ms":
@@ -138,19 +153,20 @@ def _row_cell(rows: ProgramRows, row: int, key: ColumnKey) -> str:
         return rows.shape(row)
     if key == "layers":
         return ", ".join(rows.named_owners(row))
-    return rows.section(row)
+    return rows.section(row) if key == "section" else ""
 
 
-def _kernel_cell(listing: Listing, rows: ProgramRows, line: Line, key: ColumnKey) -> str:
+def _kernel_cell(listing: Listing, line: Line, key: ColumnKey) -> str:
+    """What a dispatch is and when it runs; all else stands in the line of its instruction."""
     runs = () if listing.kernels is None else listing.kernels.of(line.row)
-    run = runs[line.number] if line.number < len(runs) else None
+    if line.number >= len(runs):
+        return ""
+    run = runs[line.number]
     if key == "instruction":
-        if run is None:
-            return rows.group_title(line.row) or rows.mnemonic(line.row)
         return f"{run.name} ({run.variant})" if run.variant else run.name
     if key == "shape":
-        return UNKNOWN_KERNEL if run is None else run.size_text
-    return _row_cell(rows, line.row, key)
+        return size_text(run)
+    return order_text(run) if key == "order" else ""
 
 
 def _heading_cell(rows: ProgramRows, line: Line, key: ColumnKey, level: Level) -> str:

@@ -164,7 +164,8 @@ class LinePainter:
         if column.key in _NUMBERS:
             left = cell.right() - PADDING - width
         is_faint = (
-            column.key in ("row", "section", "parameters", "shape") or line.kind == "reference"
+            column.key in ("row", "section", "parameters", "shape", "order")
+            or line.kind == "reference"
         )
         painter.setPen(inks.text3 if is_faint else inks.text2)
         if column.key == "bytes" and " " in text:
@@ -303,7 +304,7 @@ class LinePainter:
 
     def _paint_words(self, painter: QPainter, cell: QRectF, left: float, line: Line) -> float:
         text = cell_text(self._listing, line, "instruction")
-        painter.setPen(self.inks.text)
+        painter.setPen(self.inks.text2 if line.kind == "kernel" else self.inks.text)
         if line.kind == "kernel":
             left += 2 * line.depth * self.inks.char
         return self._paint_text(painter, cell, left, text)

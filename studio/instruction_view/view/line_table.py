@@ -28,7 +28,7 @@ from studio.instruction_view.view.marked_scroll_bar import MarkedScrollBar
 from studio.ui.kit import theme
 
 PLACES = {column.key: place for place, column in enumerate(COLUMNS, FIRST)}
-INSTRUCTION, MILLISECONDS = PLACES["instruction"], PLACES["ms"]
+INSTRUCTION, MILLISECONDS, ORDER = PLACES["instruction"], PLACES["ms"], PLACES["order"]
 WIDEST_LINE = 64
 ROW = theme.COMPACT_ROW
 
@@ -318,6 +318,8 @@ class LineTable(QTableView):
         self._fitting = True
         if MILLISECONDS not in self._chosen_columns:
             header.setSectionHidden(MILLISECONDS, not self._listing.has_times)
+        if ORDER not in self._chosen_columns:
+            header.setSectionHidden(ORDER, self._listing.level != "kernels")
         header.resizeSection(GUTTER, GUTTER_WIDTH)
         for place, column in enumerate(COLUMNS, FIRST):
             if place not in self._chosen_widths and place != INSTRUCTION:
@@ -340,6 +342,6 @@ class LineTable(QTableView):
 
     def _widest_line(self) -> int:
         labels, setter = self._listing.labels, self._setter
-        if labels is None or setter is None or self._listing.level != "instructions":
+        if labels is None or setter is None or self._listing.level == "layers":
             return WIDEST_LINE // 2
         return min(setter.tab + labels.widest_operands + 2, WIDEST_LINE)

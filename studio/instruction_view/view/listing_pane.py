@@ -169,6 +169,7 @@ class ListingPane(PaneFrame):
                         live="picture")  # fmt: skip
         binding.connect(self, self.links.marked, self._show_note)
         binding.connect(self, self.listing.arranged, self._refresh_actions)
+        binding.connect(self, self.listing.arranged, self._plan_kernels)
         binding.connect(self, self.listing.caret_moved, self._refresh_actions)
         self.pin_changed.connect(self.links.set_pinned)
         self.view.tip_wanted.connect(self._show_tip)
@@ -245,6 +246,11 @@ class ListingPane(PaneFrame):
         self._show_age()
         if self.shows_passes:
             self._take_passes()
+
+    def _plan_kernels(self) -> None:
+        """Have the kernels found out once they are to be shown."""
+        if self.listing.level == "kernels":
+            self._compilation.plan_kernels()
 
     def _document_replaced(self, _document: object) -> None:
         self.labelling.give_up()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QEnterEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from studio.engine.core.tensor import shape_text
+from studio.instruction_view.model.kernels import size_text
 from studio.instruction_view.model.quantities import ms_text
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.elided_label import ElidedLabel
@@ -184,7 +185,7 @@ class PathBar(QWidget):
             return "kernel"
         run = runs[number]
         count = f" {number + 1} of {len(runs)}" if len(runs) > 1 else ""
-        return f"{run.name}{count} {run.size_text}".strip()
+        return f"{run.name}{count} {size_text(run)}".strip()
 
     def _time_text(self) -> str:
         line = None if self._front.is_welcoming else self._bus.path.instruction

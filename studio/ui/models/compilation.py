@@ -11,7 +11,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import TensorMap
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Executable
-from studio.instruction_view.model.kernels import kernels_of
+from studio.instruction_view.model.kernels import Kernels, kernels_of, planned_kernels
 from studio.ui.models.compilation_result import (
     Compiled,
     CompiledProgram,
@@ -25,6 +25,7 @@ from studio.ui.models.scheduling import Debounce, Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList
 
 if TYPE_CHECKING:
+    from studio.engine.gl.specs import Traits
     from studio.graph_editor.model.change import Change
     from studio.graph_editor.model.document import Document
     from studio.graph_editor.model.state import CanvasNode
@@ -64,6 +65,7 @@ class Compilation:
         tasks: compiles in the background, quietly.
         target: the kind of the device in use.
         dataset: gives the data set of a project's data section; may keep it open.
+        traits: what the open OpenGL device is like; None where none is open.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Compilation:
         tasks: TaskList,
         target: Callable[[], Target] = lambda: CPU,
         dataset: OpenData = open_data,
+        traits: Callable[[], Traits | None] = lambda: None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.stale_changed: Signal[[]] = Signal()
@@ -79,10 +82,12 @@ class Compilation:
         self.stop: Stop | None = None
         self._tasks = tasks
         self._target = target
+        self._traits = traits
         self._compiler = Compiler(dataset)
         self._wait = Debounce(scheduler, COMPILE_SECONDS, self._start)
         self._document: Document | None = None
         self._running: TaskHandle | None = None
+        self._planning: TaskHandle | None = None
         self._edits = 0
         self._mode: ProgramMode = "train"
         self._level: int | None = None
@@ -174,6 +179,9 @@ class Compilation:
             self._document.changed.disconnect(self._document_changed)
             self._document.report_changed.disconnect(self._report_changed)
         self._forget_running()
+        if self._planning is not None:
+            self._planning.cancel()
+            self._planning = None
         self._wait.cancel()
         self._document = document
         self.result, self.stop, self._edits = None, None, 0
@@ -198,6 +206,33 @@ class Compilation:
         self._executables = tuple(executables)
         if self._note_kernels():
             self.changed.emit()
+
+    def plan_kernels(self) -> None:
+        """Find out what the lines of the program shown run as, where that is not known yet.
+
+        In the background; what a device has recorded later takes the place of what was planned.
+        """
+        shown = self.shown
+        if shown is None or self._planning is not None or shown.knows_kernels:
+            return
+        program, target, traits = shown.program, shown.target, self._traits()
+        sizes = (shown.batch, shown.data_rows)
+
+        def work(_handle: TaskHandle) -> Kernels:
+            return planned_kernels(program, target, *sizes, traits)
+
+        def done(kernels: Kernels) -> None:
+            self._planning = None
+            result = self.result
+            for mode, compiled in () if result is None else tuple(result.programs.items()):
+                if compiled.program is program and not compiled.knows_kernels and result:
+                    self.result = result.with_program(mode, compiled.with_kernels(kernels))
+            self.changed.emit()
+
+        def failed(_error: StudioError) -> None:
+            self._planning = None
+
+        self._planning = self._tasks.start("Plan the kernels", work, done, failed, quiet=True)
 
     def _note_kernels(self) -> bool:
         """Take the kernels of what runs over into the result; whether that changes anything."""

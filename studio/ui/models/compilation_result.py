@@ -132,6 +132,11 @@ class CompiledProgram:
         """The arena over the course of the program."""
         return MemoryPicture(self.rows, self.plan)
 
+    @property
+    def knows_kernels(self) -> bool:
+        """Whether every dispatch is known, and not only a name for each entry."""
+        return self.kernels is not None and self.kernels.is_exact
+
     def with_kernels(self, kernels: Kernels) -> CompiledProgram:
         """The same program with the dispatches a device has made of it."""
         made = copy(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.compiler.target import CPU
+from studio.engine.runtime.kernel_calls import KernelCall
 from studio.instruction_view.model.arrangement import (
     GROUPINGS,
     LEVELS,
@@ -15,7 +16,7 @@ from studio.instruction_view.model.arrangement import (
     Level,
     Removed,
 )
-from studio.instruction_view.model.kernels import KernelRun, Kernels
+from studio.instruction_view.model.kernels import Kernels
 from studio.instruction_view.model.rows import ProgramRows
 from studio.instruction_view.model.totals import line_totals
 from tests.engine.compiler.networks import mixed_program
@@ -158,22 +159,47 @@ def test_the_time_of_a_group_is_not_that_of_its_parts() -> None:
 
 def dispatches(rows: ProgramRows) -> Kernels:
     runs = {
-        index: [KernelRun(f"k{index}", "", (number + 1, 1, 1), (64, 1, 1)) for number in range(2)]
+        index: [KernelCall(f"k{index}", "", (number + 1, 1, 1), (64, 1, 1)) for number in range(2)]
         for index in rows.entries
     }
     return Kernels(runs, "OpenGL")
 
 
-def test_kernels_have_a_line_each() -> None:
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_kernels_stand_below_the_lines_they_run(grouping: Grouping) -> None:
     rows = rows_of("picture")
-    lines = Arranger(rows).arrange("kernels", kernels=dispatches(rows)).lines
-    assert [(x.row, x.number) for x in lines] == [(i, n) for i in rows.entries for n in (0, 1)]
-    assert lines[1].key == f"{rows.key(0)}#1"
+    arrangement = Arranger(rows).arrange("kernels", grouping, kernels=dispatches(rows))
+    lines = arrangement.lines
+    kernels = [line for line in lines if line.kind == "kernel"]
+    found = sorted((line.row, line.number) for line in kernels)
+    assert found == [(i, n) for i in rows.entries for n in (0, 1)]
+    plain = Arranger(rows).arrange("instructions", grouping)
+    assert [line for line in lines if line.kind != "kernel"] == list(plain.lines)
+    for index in rows.entries:
+        place = arrangement.place_of(rows.group(index).last)
+        assert [lines[place + n].key for n in (1, 2)] == [f"{rows.key(index)}#{n}" for n in (0, 1)]
+        assert lines[place + 1].depth > lines[place].depth
 
 
-def test_without_recorded_kernels_each_entry_has_one_line() -> None:
+def test_kernels_of_a_folded_group_stay_in_sight() -> None:
     rows = rows_of("picture")
-    assert [x.row for x in Arranger(rows).arrange("kernels").lines] == list(rows.entries)
+    begin = next(i for i in range(len(rows)) if rows.is_group_begin(i))
+    folded = {rows.key(begin)}
+    arrangement = Arranger(rows).arrange("kernels", folded=folded, kernels=dispatches(rows))
+    assert arrangement.folded == folded
+    place = arrangement.place_of(begin)
+    assert arrangement.place_of(rows.group(begin).last) == place
+    assert [line.kind for line in arrangement.lines[place : place + 3]] == [
+        "instruction", "kernel", "kernel",
+    ]  # fmt: skip
+
+
+def test_without_known_kernels_there_are_the_instructions() -> None:
+    rows = rows_of("picture")
+    plain = Arranger(rows).arrange().lines
+    assert Arranger(rows).arrange("kernels").lines == plain
+    names = Kernels({i: [KernelCall("name")] for i in rows.entries}, "NumPy", is_exact=False)
+    assert Arranger(rows).arrange("kernels", kernels=names).lines == plain
 
 
 def test_layers_are_one_line_each() -> None:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+from studio.engine.compiler.target import CPU, GL, TARGETS, Target
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.assemble import kernel_name
 from studio.engine.runtime.entries import entries
+from studio.engine.train.step_calls import step_calls
 from studio.instruction_view.model.arrangement import Failure
 from studio.instruction_view.model.colouring import COLOURINGS
+from studio.instruction_view.model.columns import COLUMNS as CELLS
+from studio.instruction_view.model.columns import cell_text, exact_cell
 from studio.instruction_view.model.copying import COLUMNS, as_tsv
-from studio.instruction_view.model.kernels import numpy_kernels
+from studio.instruction_view.model.kernels import (
+    numpy_kernels,
+    order_text,
+    planned_kernels,
+    size_text,
+)
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.model.quantities import bytes_text, count_text, exact_text, ms_text
-from tests.instruction_view.programs import rows_of, rows_with, sample_program
+from tests.instruction_view.programs import rows_from, rows_of, rows_with, sample_program
 
 
 def listing_of(name: str = "picture") -> Listing:
@@ -63,7 +72,11 @@ def test_the_caret_stays_with_its_instruction() -> None:
     assert listing.caret_line is not None
     assert listing.caret_line.key == key
     assert listing.operand == 1
+    assert listing.rows is not None
+    listing.show(listing.rows, planned_kernels(listing.rows.program, GL, 32, 100))
     listing.set_level("kernels")
+    assert listing.caret_line.key == key
+    listing.set_caret(listing.caret + 1)
     assert listing.caret_line.kind == "kernel"
     assert listing.caret_line.key == f"{key}#0"
     listing.set_level("instructions")
@@ -206,10 +219,40 @@ def test_gradients_have_the_colour_of_their_opcode() -> None:
 def test_processor_kernels_carry_the_names_the_profiler_gives() -> None:
     program = sample_program("digits-cnn")
     kernels = numpy_kernels(program)
+    assert not kernels.is_exact
     for entry in entries(program):
         (run,) = kernels.of(entry.index)
         assert kernel_name(entry) == f"numpy: {run.name}"
-        assert run.size_text == ""
+        assert size_text(run) == order_text(run) == ""
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
+def test_cells_of_a_kernel_say_what_it_is_and_when_it_runs(target: Target) -> None:
+    program = sample_program("digits-cnn", target=target)
+    rows = rows_from(program)
+    calls = step_calls(program, target, 32, 1437)
+    listing = Listing()
+    listing.show(rows, planned_kernels(program, target, 32, 1437))
+    listing.set_level("kernels")
+    assert listing.kernels is not None
+    assert listing.kernels.source == ("NumPy" if target is CPU else "OpenGL")
+    lines = [line for line in listing.lines if line.kind == "kernel"]
+    assert len(lines) == sum(map(len, calls.runs.values()))
+    for line in lines:
+        call = calls.runs[line.row][line.number]
+        cells = {column.key: cell_text(listing, line, column.key) for column in CELLS}
+        assert cells["instruction"] == f"{call.name} ({call.variant})"
+        if target is CPU:
+            assert cells["shape"] == ""
+            shared = f"up to {call.threads} threads by {call.shared_by}"
+            assert cells["order"] == (shared if call.threads > 1 else "")
+        else:
+            assert " of " in cells["shape"]
+            waits = ", barrier" if call.barrier else ""
+            assert cells["order"] == f"{call.turn}, level {call.level}{waits}"
+        filled = {key for key, text in cells.items() if text}
+        assert filled <= {"instruction", "shape", "order"}
+        assert not any(exact_cell(listing, line, column.key) for column in CELLS)
 
 
 def test_a_copied_table_has_exact_numbers() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -14,14 +16,17 @@ from pytestqt.qtbot import QtBot
 from studio.engine.compiler import pipeline
 from studio.engine.compiler.pipeline import Pass
 from studio.engine.isa.program import Program
+from studio.engine.train.step_calls import step_calls
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.wires import connect, disconnect
+from studio.instruction_view.model.arrangement import Line
 from studio.instruction_view.model.columns import COLUMNS
+from studio.instruction_view.model.kernels import Kernels, planned_kernels
 from studio.instruction_view.model.quantities import ms_text
 from studio.instruction_view.view.diff_view import DiffView
-from studio.instruction_view.view.line_table import ROW, Spot
+from studio.instruction_view.view.line_table import PLACES, ROW, Spot
 from studio.instruction_view.view.listing_pane import ListingPane
 from studio.instruction_view.view.listing_table import FIRST
 from studio.instruction_view.view.pass_viewer import PassViewer
@@ -99,7 +104,9 @@ def test_an_error_keeps_the_listing_and_says_where_it_stopped(
     assert not any(x.kind == "failure" for x in pane.view.lines)
 
 
-def test_levels_groups_and_programs_by_their_buttons(studio: Studio, pane: ListingPane) -> None:
+def test_levels_groups_and_programs_by_their_buttons(
+    studio: Studio, pane: ListingPane, qtbot: QtBot
+) -> None:
     def press(name: str) -> None:
         button = pane.findChild(QToolButton, f"{name}.button")
         assert button is not None
@@ -108,8 +115,10 @@ def test_levels_groups_and_programs_by_their_buttons(studio: Studio, pane: Listi
     press("listing.level_layers")
     assert {line.kind for line in pane.view.lines} == {"heading"}
     press("listing.level_kernels")
-    assert {line.kind for line in pane.view.lines} == {"kernel"}
+    qtbot.waitUntil(lambda: "kernel" in {line.kind for line in pane.view.lines}, timeout=60_000)
+    assert {line.kind for line in pane.view.lines} == {"instruction", "kernel"}
     press("listing.level_instructions")
+    assert {line.kind for line in pane.view.lines} == {"instruction"}
     press("listing.infer")
     assert pane.listing.rows is not None
     assert pane.listing.rows.program.mode == "infer"
@@ -142,6 +151,65 @@ def test_a_section_that_comes_again_folds_by_itself(
     assert pane.view.lines[folds[0] + 1].kind == "instruction"
     assert pane.view.lines[folds[1] + 1].title == "update"
     assert len(pane.view.lines) < count
+
+
+def kernels_shown(pane: ListingPane) -> list[Line]:
+    return [line for line in pane.view.lines if line.kind == "kernel"]
+
+
+@pytest.mark.parametrize("backend", ["gl", "cpu"])
+def test_kernels_are_planned_aside_and_stand_below_their_lines(
+    studio: Studio, document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch, backend: str,
+) -> None:  # fmt: skip
+    planned_on: list[str] = []
+
+    def planned(*arguments: Any) -> Kernels:
+        planned_on.append(threading.current_thread().name)
+        return planned_kernels(*arguments)
+
+    monkeypatch.setattr("studio.ui.models.compilation.planned_kernels", planned)
+    studio.preferences.set("backend", backend)
+    settled()
+    order = FIRST + [column.key for column in COLUMNS].index("order")
+    assert pane.view.isColumnHidden(order)
+    button = pane.findChild(QToolButton, "listing.level_kernels.button")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(kernels_shown(pane)), timeout=60_000)
+    assert not pane.view.isColumnHidden(order)
+    assert len(planned_on) == 1
+    assert threading.main_thread().name not in planned_on
+    rows, shown = pane.listing.rows, studio.compilation.shown
+    assert rows is not None
+    assert shown is not None
+    assert shown.target.name == ("gl-hardware" if backend == "gl" else "cpu")
+    expected = step_calls(shown.program, shown.target, shown.batch, shown.data_rows)
+    assert {line.row for line in kernels_shown(pane)} == set(rows.entries)
+    assert len(kernels_shown(pane)) == sum(map(len, expected.runs.values()))
+    place = place_of(pane, "MAXPOOL2D") + 1
+    (call,) = expected.runs[pane.view.lines[place].row]
+    model = pane.view.model()
+    assert call.name in model.index(place, PLACES["instruction"]).data()
+    wanted = f"{call.turn}, level {call.level}" if backend == "gl" else ""
+    assert str(model.index(place, order).data()).startswith(wanted)
+    click_line(pane, place)
+    assert studio.bus.selection.primary == entities.Entity("kernel", pane.view.lines[place].key)
+
+
+def test_an_edit_at_the_level_of_kernels_plans_them_again(
+    studio: Studio, document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot
+) -> None:
+    assert studio.actions.trigger("listing.level_kernels")
+    qtbot.waitUntil(lambda: bool(kernels_shown(pane)), timeout=60_000)
+    before = len(kernels_shown(pane))
+    document.apply("Delete", delete(document.state, ["dropout1"]))
+    settled()
+    qtbot.waitUntil(lambda: 0 < len(kernels_shown(pane)) < before, timeout=60_000)
+    # Another document takes the place of this one while its kernels are planned.
+    studio.compilation.compile_now()
+    studio.compilation.follow(None)
+    settled()
+    assert pane.view.lines == ()
 
 
 def test_where_there_is_little_room_choices_become_menus(

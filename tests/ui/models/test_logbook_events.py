@@ -75,7 +75,7 @@ def test_kernels_taken_over_from_a_device_are_no_compile(desk: Desk) -> None:
     compilation.result = result.with_program("train", unknown)
     before = [line.times for line in desk.studio.log.lines if line.source == "compiler"]
     desk.studio.training.start()
-    desk.until(lambda: compilation.result.main.kernels == result.main.kernels)
+    desk.until(lambda: bool(compilation.result.main.kernels.counts()))
     desk.studio.training.stop()
     desk.until(lambda: not desk.studio.training.is_busy and settled(desk))
     after = [line.times for line in desk.studio.log.lines if line.source == "compiler"]
