@@ -54,6 +54,10 @@ COLUMNS: tuple[Column, ...] = (
     Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
     Column("shape", "Shape out", "Shape of the first result; N is the batch.", 15),
+    Column("order", "Issued",
+           "Place in the order kernels are issued in, level, and whether it waits at a barrier; "
+           "kernels of one level may run at the same time. On a processor: who shares a call.",
+           26, is_shown=False),
     Column("layers", "Layer", "Layers it came from; housekeeping where there is none.", 15),
     Column("ms", "ms", "Median of the times measured, milliseconds a run.", 7, is_number=True),
     Column("bytes", "Bytes", "Bytes read and written, estimated from the declaration.", 9,
@@ -61,10 +65,6 @@ COLUMNS: tuple[Column, ...] = (
     Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 7,
            is_number=True),
     Column("section", "Section", "Part of the program it stands in.", 9),
-    Column("order", "Issued",
-           "Place in the order kernels are issued in, level, and whether it waits at a barrier; "
-           "kernels of one level may run at the same time. On a processor: who shares a call.",
-           26, is_shown=False),
 )  # fmt: skip
 
 _TITLES: dict[Level, dict[ColumnKey, str]] = {
