@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from studio.engine.gl.choices import Choices
     from studio.engine.gl.context import ContextProvider
     from studio.engine.gl.device import DeviceInfo
-    from studio.engine.gl.specs import Traits
     from studio.engine.gl.tuning.findings import Tuning
     from studio.engine.gl.tuning.tuner import Hear, Job
     from studio.engine.isa.program import Program
@@ -94,11 +93,6 @@ class GlBackend:
     def target(self) -> Target:
         """What passes may know about OpenGL devices."""
         return self._work.target
-
-    @property
-    def traits(self) -> Traits:
-        """What the choice of kernels may depend on."""
-        return self._work.traits
 
     def open_session(self) -> GlSession:
         """A session with nothing in it."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.device_work import DeviceWork
     from studio.engine.gl.planned import Planned
     from studio.engine.gl.session import GlSession
+    from studio.engine.gl.specs import Traits
     from studio.engine.isa.program import Program
     from studio.engine.profiler.events import Profile
 
@@ -110,6 +111,11 @@ class GlExecutable:
     def issued(self) -> tuple[Dispatch, ...]:
         """What one run sends to the driver, in that order."""
         return tuple(self._recording.ordered) if self._recording is not None else ()
+
+    @property
+    def traits(self) -> Traits:
+        """What the device is like, as far as the choice of kernels depends on it."""
+        return self._work.traits
 
     @property
     def calls(self) -> StepCalls:

@@ -65,7 +65,6 @@ class Compilation:
         tasks: compiles in the background, quietly.
         target: the kind of the device in use.
         dataset: gives the data set of a project's data section; may keep it open.
-        traits: what the open OpenGL device is like; None where none is open.
     """
 
     def __init__(
@@ -74,7 +73,6 @@ class Compilation:
         tasks: TaskList,
         target: Callable[[], Target] = lambda: CPU,
         dataset: OpenData = open_data,
-        traits: Callable[[], Traits | None] = lambda: None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.stale_changed: Signal[[]] = Signal()
@@ -82,7 +80,6 @@ class Compilation:
         self.stop: Stop | None = None
         self._tasks = tasks
         self._target = target
-        self._traits = traits
         self._compiler = Compiler(dataset)
         self._wait = Debounce(scheduler, COMPILE_SECONDS, self._start)
         self._document: Document | None = None
@@ -215,7 +212,11 @@ class Compilation:
         shown = self.shown
         if shown is None or self._planning is not None or shown.knows_kernels:
             return
-        program, target, traits = shown.program, shown.target, self._traits()
+        program, target = shown.program, shown.target
+        # Those of the device that runs another program of the document, where one is open.
+        known: list[Traits] = [e.traits for e in self._executables if hasattr(e, "traits")]
+        fitting = (found for found in known if found.is_software == target.is_software)
+        traits = next(fitting, None)
         sizes = (shown.batch, shown.data_rows)
 
         def work(_handle: TaskHandle) -> Kernels:

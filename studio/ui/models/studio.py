@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.errors import InternalError, MemoryShortageError, NumericError, StudioError
@@ -65,9 +64,6 @@ from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_device import ContextFactory
 from studio.ui.models.training_remedies import Remedies
 from studio.ui.models.training_state import Ending, State
-
-if TYPE_CHECKING:
-    from studio.engine.gl.specs import Traits
 
 _LOG = logging.getLogger(__name__)
 
@@ -126,7 +122,7 @@ class Studio:
         self.data = DataModel(self._document, tasks, datasets)
         self.quick_add = QuickAdd(ConnectionHistory(self.places.state / "connections.json"))
         self.palette = load_palette(self.places.state / "palette.json")
-        self.compilation = Compilation(scheduler, tasks, self._target, datasets.open, self._traits)
+        self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
             self._document,
             scheduler,
@@ -469,11 +465,6 @@ class Studio:
         if trainer is not None:
             return trainer.network.backend.target
         return GL if self.preferences.text("backend") == "gl" else CPU
-
-    def _traits(self) -> Traits | None:
-        """What the OpenGL device in use is like; None where none is open."""
-        trainer = self.training.trainer
-        return None if trainer is None else getattr(trainer.network.backend, "traits", None)
 
     def _run(self) -> RunFolder | None:
         last = self.training.run
