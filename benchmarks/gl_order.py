@@ -2,7 +2,7 @@
 
 python -m benchmarks.gl_order [--works W2,W3,W4] [--batches 128,1024]
 
-For each workload: dispatches and barriers of a step, and milliseconds a step both ways.
+For each workload: dispatches, barriers and memory of a step, and milliseconds a step both ways.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 from benchmarks.ours import ready_to_train, train_rows
 from benchmarks.workloads import WORKLOADS
@@ -31,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for batch in batches:
             taken: list[str] = []
             for name, in_order in (("by level", False), ("in program order", True)):
-                backend = _open(in_order=in_order)
+                backend = GlBackend(in_order=in_order)
                 try:
                     (row,) = train_rows(work, batch, backend, STEPS[work.id])
                     with ready_to_train(work, batch, backend) as (_, executable):
@@ -41,20 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 barriers = sum(one.barrier for one in issued)
                 taken.append(
                     f"{name} {row.timing.median_ms:.4f} ms ({len(issued)} dispatches, "
-                    f"{barriers} barriers, loss {row.loss:.6f})"
+                    f"{barriers} barriers, {row.memory_mib:.1f} MiB, loss {row.loss:.6f})"
                 )
             sys.stdout.write(f"{word} {batch}: {'; '.join(taken)}\n")
             sys.stdout.flush()
     return 0
-
-
-def _open(*, in_order: bool) -> GlBackend:
-    backend = GlBackend()
-    if in_order:
-        target = replace(backend.target, in_order=True)
-        backend.close()
-        backend = GlBackend(target=target)
-    return backend
 
 
 if __name__ == "__main__":

@@ -91,6 +91,20 @@ def test_plan_lists_every_storage_with_its_lifetime(glassbox: Callable[..., Answ
     assert "kept between runs: param " in out
 
 
+def test_plan_says_what_running_side_by_side_takes(glassbox: Callable[..., Answer]) -> None:
+    words = ("compile", sample_root() / "digits-resnet", "--target", "gl-hardware")
+    side, one = (glassbox(*words, *more, "--json").json["memory"] for more in ((), ("--in-order",)))
+    arenas = {"side by side": side["arena_bytes"], "in program order": one["arena_bytes"]}
+    assert arenas["in program order"] < arenas["side by side"]
+    assert side["arena_bytes_by_order"] == one["arena_bytes_by_order"] == arenas
+    assert (side["in_order"], one["in_order"]) == (False, True)
+    said = ", ".join(f"{name} {nbytes:,}" for name, nbytes in arenas.items())
+    for more in ((), ("--in-order",), ("--plan",), ("--plan", "--in-order")):
+        assert f"arena with kernels {said} (bytes)" in glassbox(*words, *more).out
+    on_cpu = glassbox("compile", sample_root() / "digits-resnet", "--plan").out
+    assert "side by side" not in on_cpu
+
+
 def test_passes_are_shown_as_diffs_that_add_up(glassbox: Callable[..., Answer]) -> None:
     out = glassbox("compile", MLP, "--passes").out
     steps = re.findall(r"^== (\w+): (\d+) -> (\d+) instructions", out, re.MULTILINE)

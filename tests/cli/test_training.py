@@ -337,6 +337,17 @@ def test_training_through_opengl_agrees_with_the_cpu(
     assert found[1]["test"]["loss"] == pytest.approx(found[0]["test"]["loss"], abs=1e-4)
 
 
+@pytest.mark.gl
+def test_training_in_program_order_gives_the_same(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    words = ("train", "iris", "--epochs", 2, "--seed", 3, "--backend", "gl")
+    side, one = (glassbox(*words, *more, "--json").json for more in ((), ("--in-order",)))
+    assert one["test"] == side["test"]
+    assert "kernels in program order" in glassbox(*words, "--in-order").err
+    assert "kernels in program order" not in glassbox(*words[:-1], "cpu", "--in-order").err
+
+
 @pytest.mark.slow
 def test_demo_reaches_its_accuracy_and_writes_its_files(
     glassbox: Callable[..., Answer], here: Path

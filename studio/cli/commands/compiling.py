@@ -47,7 +47,11 @@ SourceOption = Annotated[
     bool, typer.Option("--source", help="With --kernels: the final text of each kernel.")
 ]
 InOrderOption = Annotated[
-    bool, typer.Option("--in-order", help="With --kernels: issue dispatches in program order.")
+    bool,
+    typer.Option(
+        "--in-order",
+        help="Plan kernels to run one after another, in program order: least memory.",
+    ),
 ]
 
 
@@ -120,12 +124,22 @@ def compile_project(
 
 @dataclass(frozen=True)
 class Memory:
-    """What a program needs for one batch length: its plan, and what stays between runs."""
+    """What a program needs for one batch length.
+
+    Attributes:
+        plan: its memory plan.
+        batch: rows of a step.
+        target: what was planned for.
+        persistent: bytes that stay between runs, by role.
+        arenas: bytes of the arena if kernels may run side by side, and if they run in program
+            order; nothing for a CPU, which runs them in order.
+    """
 
     plan: MemoryPlan
     batch: int
-    target: str
+    target: Target
     persistent: dict[str, int]
+    arenas: dict[str, int]
 
     @classmethod
     def of(cls, program: Program, task: Task, target: Target) -> Memory:
@@ -136,10 +150,16 @@ class Memory:
             if tensor.role.persistent and tensor.view_of is None and not tensor.register:
                 nbytes = storage_bytes(program, Storage(tensor.id, False), batch, rows, target)
                 held[tensor.role.value] = held.get(tensor.role.value, 0) + nbytes
-        return cls(plan_memory(program, batch, rows, target), batch, target.name, held)
+        plan = plan_memory(program, batch, rows, target)
+        arenas: dict[str, int] = {}
+        if target.name != CPU.name:
+            other = plan_memory(program, batch, rows, replace(target, in_order=not target.in_order))
+            side, one = (other, plan) if target.in_order else (plan, other)
+            arenas = {"side by side": side.total_bytes, "in program order": one.total_bytes}
+        return cls(plan, batch, target, held, arenas)
 
     def summary(self) -> str:
-        """Two lines for people: the arena, and what stays."""
+        """A few lines for people: the arena, and what stays."""
         plan = self.plan
         parts = len(plan.buffers)
         many = f" in {parts} buffers" if parts > 1 else ""
@@ -152,8 +172,10 @@ class Memory:
     def kept(self) -> str:
         """What was planned for, and the bytes that stay, by role."""
         held = ", ".join(f"{role} {nbytes:,}" for role, nbytes in self.persistent.items())
-        return (
-            f"in batches of {self.batch} on {self.target}; "
+        ways = ", ".join(f"{name} {nbytes:,}" for name, nbytes in self.arenas.items())
+        order = ", kernels in program order" if self.target.in_order and ways else ""
+        return (f"arena with kernels {ways} (bytes)\n" if ways else "") + (
+            f"in batches of {self.batch} on {self.target.name}{order}; "
             f"kept between runs: {held or 'nothing'} (bytes)"
         )
 
@@ -161,7 +183,9 @@ class Memory:
         """The same and the whole plan for programs."""
         return {
             "batch": self.batch,
-            "target": self.target,
+            "target": self.target.name,
+            "in_order": self.target.in_order,
+            "arena_bytes_by_order": self.arenas,
             "arena_bytes": self.plan.total_bytes,
             "arena_buffers": self.plan.buffers,
             "unshared_bytes": self.plan.sum_bytes,
@@ -183,10 +207,15 @@ def _check_kernels(
         "--source": "lines run as NumPy calls and compiled loops there, which have no text here",
         "--in-order": "lines run one after another there anyway",
     }
-    for option, given in (("--source", source), ("--in-order", in_order)):
-        if given and not kernels:
+    memory = not others["-o"] and (others["--plan"] or not others["--passes"])
+    for option, given, fits in (
+        ("--source", source, kernels),
+        ("--in-order", in_order, kernels or memory),
+    ):
+        if given and not fits:
+            beside = "--kernels" if option == "--source" else "--kernels or --plan"
             raise ParameterError(
-                f"{option} goes with --kernels", who="compile", hint=f"add --kernels to {option}"
+                f"{option} goes with {beside}", who="compile", hint=f"add {beside} to {option}"
             )
         if given and cpu:
             raise ParameterError(

@@ -32,6 +32,13 @@ from studio.engine.train.trainer import Trainer, TrainingResult
 
 _TICK = 0.1
 
+InOrderOption = Annotated[
+    bool,
+    typer.Option(
+        "--in-order", help="Run kernels one after another: slower on a GPU, with less memory."
+    ),
+]
+
 
 def train(
     project: ProjectArgument,
@@ -48,6 +55,7 @@ def train(
         Path | None,
         typer.Option("--out", help="Folder the trained model is written to.", metavar="DIR"),
     ] = None,
+    in_order: InOrderOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
@@ -63,7 +71,7 @@ def train(
     task = Task.of_project(opened)
     if out is not None:
         make_folder(out)
-    with open_backend(backend) as device:
+    with open_backend(backend, in_order=in_order) as device:
         if not as_json:
             console.note(device.why)
             if point is not None and checkpoint is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, GL_SOFTWARE
@@ -43,17 +44,23 @@ class GlBackend:
         provider: who opens the context; a standalone one by default.
         target: what kind of device programs and kernels are planned for; the renderer's own kind by
             default. Another one runs, too: results are the same, the speed is not.
+        in_order: run kernels one after another, as the program has them, which takes the least
+            memory; else side by side where data flow allows it.
 
     Raises:
         BackendError: there is no usable OpenGL here; one sentence says why.
     """
 
     def __init__(
-        self, provider: ContextProvider | None = None, target: Target | None = None
+        self,
+        provider: ContextProvider | None = None,
+        target: Target | None = None,
+        *,
+        in_order: bool = False,
     ) -> None:
         engine = EngineThread(provider).start()
         try:
-            self._work = engine.call(_open, engine, target)
+            self._work = engine.call(_open, engine, target, in_order)
         except BaseException:
             engine.close()
             raise
@@ -179,9 +186,10 @@ class GlBackend:
         self._work.engine.close()
 
 
-def _open(engine: EngineThread, target: Target | None) -> DeviceWork:
+def _open(engine: EngineThread, target: Target | None, in_order: bool) -> DeviceWork:
     """The shared parts of an opened device, made on its thread."""
     gl, info = engine.gl, engine.info
+    kind = target or (GL_SOFTWARE if info.is_software else GL)
     pool = BufferPool(gl, budget_bytes=info.budget_bytes, max_buffer_bytes=info.max_buffer_bytes)
     folder = default_folder()
     disk = None
@@ -195,6 +203,6 @@ def _open(engine: EngineThread, target: Target | None) -> DeviceWork:
         gl,
         pool,
         programs,
-        target=target or (GL_SOFTWARE if info.is_software else GL),
+        target=replace(kind, in_order=True) if in_order else kind,
         choices=load_choices(info.fingerprint),
     )

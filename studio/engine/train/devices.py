@@ -42,13 +42,16 @@ class Opened:
         self.backend.close()
 
 
-def open_backend(choice: str = "auto", provider: ContextProvider | None = None) -> Opened:
+def open_backend(
+    choice: str = "auto", provider: ContextProvider | None = None, *, in_order: bool = False
+) -> Opened:
     """Open a backend.
 
     Args:
         choice: ``cpu``; ``gl`` for any OpenGL 4.3, software included; ``auto`` for OpenGL on
             hardware and the CPU otherwise.
         provider: who opens the context where OpenGL is used; a standalone one by default.
+        in_order: run kernels in the program's order, with the least memory; a CPU always does.
 
     Raises:
         ParameterError: another choice.
@@ -62,15 +65,16 @@ def open_backend(choice: str = "auto", provider: ContextProvider | None = None) 
         )
     if choice == "cpu":
         return _cpu("as asked")
+    order = ", kernels in program order" if in_order else ""
     if choice == "gl":
-        backend, software = _open_gl(provider)
-        return Opened(backend, f"training on {backend.device}, as asked" + _aside(software))
+        backend, software = _open_gl(provider, in_order)
+        return Opened(backend, f"training on {backend.device}, as asked" + order + _aside(software))
     try:
-        backend, software = _open_gl(provider)
+        backend, software = _open_gl(provider, in_order)
     except BackendError as error:
         return _cpu(error.message)
     if not software:
-        return Opened(backend, f"training on {backend.device} with OpenGL")
+        return Opened(backend, f"training on {backend.device} with OpenGL{order}")
     backend.close()
     return _cpu(software)
 
@@ -84,7 +88,7 @@ def _aside(software: str) -> str:
     return " (software: the CPU backend is faster here)" if software else ""
 
 
-def _open_gl(provider: ContextProvider | None) -> tuple[Backend, str]:
+def _open_gl(provider: ContextProvider | None, in_order: bool) -> tuple[Backend, str]:
     """The OpenGL backend, and a sentence where it runs in software."""
     # moderngl is loaded only where somebody wants OpenGL and its libraries are there.
     from studio.engine.gl.preflight import check_libraries
@@ -94,5 +98,5 @@ def _open_gl(provider: ContextProvider | None) -> tuple[Backend, str]:
         raise BackendError(found.problem, who="OpenGL", hint=found.hint)
     from studio.engine.gl.backend import GlBackend
 
-    opened = GlBackend(provider)
+    opened = GlBackend(provider, in_order=in_order)
     return cast("Backend", opened), opened.info.notice if opened.info.is_software else ""

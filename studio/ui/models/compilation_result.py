@@ -84,6 +84,11 @@ class CompiledProgram:
         self.kernels = numpy_kernels(program) if target.name == "cpu" else kernels
         self.provenance = Provenance(program, self.kernels.counts() if self.kernels else None)
         self.plan: MemoryPlan = plan_memory(program, batch, data_rows, target)
+        self.arena_in_order: int = self.plan.total_bytes
+        """Bytes of the arena if kernels ran one after another, in program order."""
+        if program.mode == "train" and not target.in_order:
+            one = replace(target, in_order=True)
+            self.arena_in_order = plan_memory(program, batch, data_rows, one).total_bytes
         names = dict(sizes.names)
         self.rows = ProgramRows(program, self.provenance, batch, data_rows, names)
         self.rows.prepare()

@@ -109,6 +109,10 @@ def device_fact(studio: Studio) -> Fact:
         whose = " of the network on the canvas" if studio.training.staleness else ""
         gaps = "" if laid_out == needed else f", and takes {laid_out} with the gaps between tensors"
         tips.append(f"A step{whose} needs {needed} of working memory at a time{gaps}")
+        in_order = numbers.memory(result.main.arena_in_order)
+        if in_order != laid_out:
+            tips.append(f"Kernels run side by side: {laid_out}. In program order, which is slower: "
+                        f"{in_order} (glassbox train --in-order)")  # fmt: skip
     free = free_memory()
     if free is not None:
         tips.append(f"{numbers.memory(free)} of the machine's memory are free")

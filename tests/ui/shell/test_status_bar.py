@@ -10,18 +10,20 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.compiler.target import GL
 from studio.graph_editor.model.edits.comments import add_note
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
 from studio.instruction_view.model.kernels import Kernels
 from studio.ui.kit import numbers
 from studio.ui.models import training_session
+from studio.ui.models.compilation_result import CompiledProgram
 from studio.ui.models.inspector_facts import graph_facts
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.transport.progress import ProgressView
 from studio.ui.shell.popups import NoticesPopup, TasksPopup
-from studio.ui.shell.status_facts import Fact, ago_text
+from studio.ui.shell.status_facts import Fact, ago_text, device_fact
 from studio.ui.shell.window import MainWindow
 
 
@@ -154,6 +156,22 @@ def test_the_memory_of_a_step_is_the_peak_that_other_panes_show(compiled: MainWi
     assert facts.peak_bytes == plan.peak_bytes
     tip = compiled.status.button("device").toolTip()
     assert f"and takes {numbers.memory(plan.total_bytes)} with the gaps" in tip
+    # On a CPU kernels run in program order anyway.
+    assert "side by side" not in tip
+
+
+def test_what_running_side_by_side_takes_is_said(
+    compiled: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = compiled.studio.compilation.result
+    assert result is not None
+    main = CompiledProgram(result.program, result.main.sizes._replace(target=GL, batch=512))
+    assert main.arena_in_order < main.plan.total_bytes
+    changed = result.with_program("train", main)
+    monkeypatch.setattr(compiled.studio.compilation, "result", changed)
+    tip = device_fact(compiled.studio).tip
+    assert f"Kernels run side by side: {numbers.memory(main.plan.total_bytes)}." in tip
+    assert f"{numbers.memory(main.arena_in_order)} (glassbox train --in-order)" in tip
 
 
 def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: MainWindow) -> None:
