@@ -48,7 +48,9 @@ class StepProcess:
         # -P: the folder of the script is not searched for modules.
         command = [sys.executable, "-P", str(script), system, "--backend", backend]
         command += ["--threads", str(threads), *(["--in-order"] if in_order else [])]
-        environment = {**os.environ, "PYTHONPATH": str(checkout)}
+        # First of all the checkout; what else is on the path may have the libraries it needs.
+        paths = [str(checkout), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         if software:
             environment["LIBGL_ALWAYS_SOFTWARE"] = "1"
         self._process = subprocess.Popen(
