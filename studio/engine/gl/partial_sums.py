@@ -10,16 +10,12 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL
-from studio.engine.core.tensor import Ref
+from studio.engine.core.tensor import Ref, Shape
 from studio.engine.gl.accessors import Access, Use, indices
 from studio.engine.gl.layout import Layout
 from studio.engine.isa.ops.norm import ColumnProducts, ColumnSums
-
-if TYPE_CHECKING:
-    from studio.engine.gl.specs import Case
 
 
 @dataclass(frozen=True)
@@ -61,6 +57,7 @@ class Sums:
         result: where the parts go.
         rows: of the source, symbols bound.
         columns: its last dimension.
+        partial: whether there may be several parts.
         x: for a gradient, the normalisation's input.
         center: for a gradient, the mean of that input.
     """
@@ -69,19 +66,22 @@ class Sums:
     result: Ref
     rows: int
     columns: int
+    partial: bool
     x: Ref | None = None
     center: Ref | None = None
 
     @classmethod
-    def of(cls, case: Case) -> Sums:
-        """What a COLUMN_STATS or COLUMN_PRODUCTS wants."""
-        ins = case.ins
-        assert isinstance(ins, ColumnSums)
-        *rows, columns = case.shape_of(ins.source)
-        result = ins.ref("y")
-        if isinstance(ins, ColumnProducts):
-            return cls(ins.source, result, prod(rows), columns, ins.x, ins.mean)
-        return cls(ins.source, result, prod(rows), columns)
+    def of(cls, ins: ColumnSums, shape: Shape, partial: bool) -> Sums:
+        """What a COLUMN_STATS or COLUMN_PRODUCTS wants.
+
+        Args:
+            ins: the instruction.
+            shape: of what it sums, symbols bound.
+            partial: whether its result is a partial tensor.
+        """
+        *rows, columns = shape
+        read = (ins.x, ins.mean) if isinstance(ins, ColumnProducts) else ()
+        return cls(ins.source, ins.ref("y"), prod(rows), columns, partial, *read)
 
     @property
     def read(self) -> tuple[Ref, ...]:
@@ -110,29 +110,30 @@ class SumsText:
     storages: tuple[Ref, ...]
 
 
-def takeable(case: Case, sums: Sums, grid: PartGrid, touched: AbstractSet[Ref]) -> bool:
+def takeable(
+    sums: Sums, grid: PartGrid, touched: AbstractSet[Ref], layout_of: Callable[[Ref], Layout]
+) -> bool:
     """Whether a kernel can take sums along.
 
     Args:
-        case: its instruction.
         sums: what is wanted.
         grid: how the kernel lies over it.
         touched: what its stores touch, as a rule four neighbours at once.
+        layout_of: how a storage lies.
     """
     read = {*sums.read}
     return (
         sums.source in touched
-        and _fits(case, sums, grid.cut(sums.rows))
+        and _fits(sums, grid.cut(sums.rows))
         and not touched & read
-        and all(case.layout_of(ref).vector_rows for ref in (*touched, *read))
+        and all(layout_of(ref).vector_rows for ref in (*touched, *read))
     )
 
 
-def _fits(case: Case, sums: Sums, cut: Cut) -> bool:
-    """Whether there is room for the parts: a tensor that is not partial is one."""
-    if not case.program.tensor(sums.result).partial:
-        return cut.parts == 1
-    return cut.parts * sums.columns <= GL.partial_sums and cut.rows >= GL.partial_rows
+def _fits(sums: Sums, cut: Cut) -> bool:
+    """Whether there is room for the parts; a tensor that is not partial is one."""
+    few = cut.parts * sums.columns <= GL.partial_sums and cut.rows >= GL.partial_rows
+    return few if sums.partial else cut.parts == 1
 
 
 def sums_text(number: int, sums: Sums, rank: int, layout_of: Callable[[Ref], Layout]) -> SumsText:

@@ -73,7 +73,7 @@ class Planner:
             return self._row_loss(entry)
         first = self.first_case(entry)
         if self._has_epilogue(entry):
-            return self._with_epilogue(first, [self.case(p) for p in entry.parts[1:]])
+            return self._with_epilogue(first, entry.parts[1:])
         if len(entry.parts) == 1 and not is_row(entry.parts[0]) and not _is_update(entry):
             return self._passes(first)
         return self._plan_rows(entry)
@@ -124,20 +124,34 @@ class Planner:
 
     def first_case(self, entry: Entry) -> Case:
         """The first instruction of an entry, which knows what its group brings to its kernel."""
-        case = self.case(entry.parts[0])
-        if self._has_epilogue(entry):
-            following = (part for part in entry.parts[1:] if not isinstance(part, ColumnSums))
-            tail = [a for part in following for a in assignments_of(part)]
-            touched = {ref for refs in storages_of(tail) for ref in refs if self.stored(ref)}
-            case.tail_storages = len(touched - {_produced(case)})
-        return case
+        first = entry.parts[0]
+        if not self._has_epilogue(entry):
+            return self.case(first)
+        following = (part for part in entry.parts[1:] if not isinstance(part, ColumnSums))
+        tail = [a for part in following for a in assignments_of(part)]
+        touched = {ref for refs in storages_of(tail) for ref in refs if self.stored(ref)}
+        return self.case(first, len(touched - {_produced(first)}))
 
     def _has_epilogue(self, entry: Entry) -> bool:
         return entry.kind == "epilogue" and not is_row(entry.parts[0])
 
-    def case(self, ins: Instruction) -> Case:
-        """An instruction with everything about its operands."""
-        return Case(self.program, ins, self.batch, self.rows, self.traits, self.layouts, self.cuts)
+    def case(self, ins: Instruction, tail_storages: int = 0) -> Case:
+        """An instruction with everything about its operands.
+
+        Args:
+            ins: the instruction.
+            tail_storages: storages that what follows in its group brings to its kernel.
+        """
+        return Case(
+            self.program,
+            ins,
+            self.batch,
+            self.rows,
+            self.traits,
+            self.layouts,
+            self.cuts,
+            tail_storages,
+        )
 
     def stored(self, ref: Ref) -> bool:
         """Whether a storage exists; a register's data and gradients inside a kernel have none."""
@@ -146,7 +160,7 @@ class Planner:
         return not self.program.tensors[self.program.tensors.root(ref.id)].register
 
     def _passes(
-        self, case: Case, tail: Epilogue | None = None, sums: Sequence[Case] = ()
+        self, case: Case, tail: Epilogue | None = None, sums: Sequence[ColumnSums] = ()
     ) -> list[Planned]:
         """The dispatches of an instruction, with what follows it in its group.
 
@@ -162,14 +176,18 @@ class Planner:
         passes = variant.plan(case)
         taken: list[Sums] = []
         if sums and _can_take(case, passes):
-            tail = tail or Epilogue((), _produced(case), case.layout_of, self.stored)
-            tail, taken = self._taking(case, passes, tail, [Sums.of(one) for one in sums])
+            tail = tail or Epilogue((), _produced(case.ins), case.layout_of, self.stored)
+            tail, taken = self._taking(case, passes, tail, [self._sums(one) for one in sums])
         planned = [plan_pass(case, one, variant.name, tail) for one in passes]
         for one in passes:
             if one.cut is not None:
                 self.cuts[self.program.storage(case.ref("y"))] = one.cut
         left = (one for one in sums if one.ref("y") not in {found.result for found in taken})
-        return [*planned, *(single for one in left for single in self._passes(one))]
+        return [*planned, *(single for one in left for single in self._passes(self.case(one)))]
+
+    def _sums(self, ins: ColumnSums) -> Sums:
+        of, program = self.program.bound(self.batch, self.rows), self.program
+        return Sums.of(ins, of(ins.source).shape, program.tensor(ins.ref("y")).partial)
 
     def _taking(
         self, case: Case, passes: Sequence[Pass], tail: Epilogue, sums: Sequence[Sums]
@@ -185,7 +203,7 @@ class Planner:
         for one in sums:
             fits = sum(1 + len(other.read) for other in (*found, one)) <= room
             alike = all(other.columns == one.columns for other in found)
-            if fits and alike and takeable(case, one, grid, self._touched(tail)):
+            if fits and alike and takeable(one, grid, self._touched(tail), case.layout_of):
                 found.append(one)
         if not found:
             return plain, []
@@ -197,18 +215,18 @@ class Planner:
         refs = {ref for found in storages_of(tail.assignments) for ref in found}
         return {ref for ref in refs if self.stored(ref)} | {tail.produced}
 
-    def _with_epilogue(self, producer: Case, following: Sequence[Case]) -> list[Planned]:
-        sums = [case for case in following if isinstance(case.ins, ColumnSums)]
-        tail = [case for case in following if not isinstance(case.ins, ColumnSums)]
+    def _with_epilogue(self, producer: Case, following: Sequence[Instruction]) -> list[Planned]:
+        sums = [part for part in following if isinstance(part, ColumnSums)]
+        tail = [self.case(part) for part in following if not isinstance(part, ColumnSums)]
         if self.traits.is_software and any(is_affine(case.ins) for case in tail):
-            apart = (single for one in sums for single in self._passes(one))
+            apart = (single for one in sums for single in self._passes(self.case(one)))
             return [*self._one_after_another(producer, tail), *apart]
         return self._passes(producer, self._tail(producer, tail), sums)
 
     def _tail(self, producer: Case, tail: Iterable[Case]) -> Epilogue | None:
         """What the kernel of a group does where it stores its result."""
         assignments = tuple(a for case in tail for a in assignments_of(case.ins))
-        epilogue = Epilogue(assignments, _produced(producer), producer.layout_of, self.stored)
+        epilogue = Epilogue(assignments, _produced(producer.ins), producer.layout_of, self.stored)
         return epilogue if assignments else None
 
     def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
@@ -297,9 +315,9 @@ def _can_take(case: Case, passes: Sequence[Pass]) -> bool:
     return case.has(result) and any(one.takes is not None for one in passes)
 
 
-def _produced(case: Case) -> Ref:
+def _produced(ins: Instruction) -> Ref:
     """What the elements of a group's tail start from."""
-    return case.ref("dx") if isinstance(case.ins, Twin) else case.ref("y")
+    return ins.ref("x").gradient if isinstance(ins, Twin) else ins.ref("y")
 
 
 def _is_update(entry: Entry) -> bool:

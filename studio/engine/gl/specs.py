@@ -107,8 +107,6 @@ class Case:
         traits: what the device is like.
         layouts: layouts found before, for this program and these rows; new ones are added.
         cuts: how the rows behind partial tensors are cut up, as far as they are planned.
-
-    Attributes:
         tail_storages: storages that what follows in its group brings to its kernel.
     """
 
@@ -121,6 +119,7 @@ class Case:
         traits: Traits,
         layouts: dict[Ref, Layout] | None = None,
         cuts: Mapping[Storage, Cut] | None = None,
+        tail_storages: int = 0,
     ) -> None:
         self.program = program
         self.ins = ins
@@ -132,7 +131,7 @@ class Case:
         self._fields = {spec.name: spec for spec in ins.operand_fields}
         targets = ins.targets() if isinstance(ins, Twin) else ()
         self._wanted = frozenset(name for name, _ in targets)
-        self.tail_storages = 0
+        self.tail_storages = tail_storages
 
     def has(self, name: str) -> bool:
         """Whether an accessor name stands for a present operand or the gradient of one."""
