@@ -272,6 +272,45 @@ def test_a_slice_over_the_past_is_typed_and_left_again(
     studio.close()
 
 
+def deleted_and_added(studio: Studio, layer: str) -> str:
+    """The id of a new layer of the same name and options, in the place of a deleted one."""
+    node = studio.document.state.nodes[layer]
+    (follower,) = studio.document.state.wires_from(layer)
+    studio.document.apply("Delete", delete(studio.document.state, [layer]))
+    wire = Wire(node.inputs[0], follower.target, follower.slot)
+    state = add_on_wire(studio.document.state, "Dense", wire, config=node.config.plain())
+    (made,) = set(state.nodes) - set(studio.document.state.nodes)
+    studio.document.apply("Add", rename(state, made, node.name))
+    assert studio.document.state.nodes[made].config == node.config
+    return made
+
+
+def test_nor_where_the_new_layer_has_the_id_of_the_deleted_one(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    layer = deleted_and_added(studio, layer_ids(studio, "Dense")[0])
+    qtbot.waitUntil(lambda: not studio.compilation.is_stale, timeout=60000)
+    pane = opened_pane(qtbot, studio)
+    studio.bus.select((entities.node(layer),), source="canvas")
+    studio.training.start()
+    qtbot.waitUntil(lambda: pane.view.badge.startswith("LIVE · step"), timeout=60000)
+    studio.training.stop()
+    qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST · weights of run"), timeout=60000)
+    assert "previous" not in pane.view.badge
+    # As networks the two are the same.
+    assert deleted_and_added(studio, layer) == layer
+    qtbot.waitUntil(lambda: not studio.compilation.is_stale, timeout=60000)
+    studio.bus.select((entities.node(layer),), source="canvas")
+    qtbot.waitUntil(lambda: pane.view.badge.endswith("of the previous program"), timeout=60000)
+    assert pane.view.is_stale
+    found = studio.training.difference
+    assert found is not None
+    assert found.replaced == (studio.document.state.nodes[layer].name,)
+    pane.close_view()
+    studio.close()
+
+
 def test_a_new_layer_does_not_show_the_weights_of_a_deleted_one_as_its_own(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -285,15 +324,8 @@ def test_a_new_layer_does_not_show_the_weights_of_a_deleted_one_as_its_own(
     studio.training.stop()
     qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST · weights of run"), timeout=60000)
     assert "previous" not in pane.view.badge
-    node = studio.document.state.nodes[layer]
-    (follower,) = studio.document.state.wires_from(layer)
-    studio.document.apply("Delete", delete(studio.document.state, [layer]))
-    wire = Wire(node.inputs[0], follower.target, follower.slot)
-    options = node.config.plain()
-    state = add_on_wire(studio.document.state, "Dense", wire, config=options)
-    (made,) = set(state.nodes) - set(studio.document.state.nodes)
-    studio.document.apply("Add", rename(state, made, node.name))
-    assert studio.document.state.nodes[made].config == node.config
+    options = studio.document.state.nodes[layer].config.plain()
+    made = deleted_and_added(studio, layer)
     qtbot.waitUntil(lambda: not studio.compilation.is_stale, timeout=60000)
     studio.bus.select((entities.node(made),), source="canvas")
     words = "of the previous program"
