@@ -2,7 +2,8 @@
 
 Quotes around cells are taken off, with other characters in place of delimiters, line ends and
 quotes inside; every row ends with LF, and empty lines are left out. A byte is inside quotes where
-the number of quotes before it is odd, so that arrays of bytes can be worked on as a whole.
+the number of quotes before it is odd. That and what stands beside a quote is found for 64 bytes at
+once, in words of one bit for each byte, the lowest bit first.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ import numpy.typing as npt
 
 Lines = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
+"""One bit for each byte of a text, and at least one more."""
 
 NEWLINE = b"\n"
 _LONGEST_CELL = 1 << 17
@@ -49,18 +52,18 @@ def plain_rows(raw: bytes, delimiter: str, most: int) -> Plain | None:
     """
     if b"\0" in raw or any(stand_in in raw for stand_in in _STAND_INS):
         return None
-    is_inside = None
+    content, is_inside = raw, None
     if b'"' in raw:
-        is_inside = _within_quotes(np.frombuffer(raw, np.uint8) == ord('"'))
-        if is_inside[-1]:
+        quotes = _words(raw, '"')
+        inside = _within(quotes)
+        if inside[-1] >> np.uint64(63):
             # The last row goes on behind the piece.
-            ends = np.flatnonzero(_line_ends(raw) & ~is_inside)
-            if not len(ends):
-                return None
-            raw, is_inside = raw[: ends[-1] + 1], is_inside[: ends[-1] + 1]
-    content = raw if is_inside is None else _unquoted(raw, delimiter, is_inside)
-    if content is None:
-        return None
+            ends = np.flatnonzero(_line_ends(raw) & ~_marks(inside, len(raw)))
+            return plain_rows(raw[: ends[-1] + 1], delimiter, most) if len(ends) else None
+        unquoted = _unquoted(raw, delimiter, quotes, inside)
+        if unquoted is None:
+            return None
+        content, is_inside = unquoted
     if b"\r" in content:
         content = _with_newlines(content)
     if content.startswith(_MARK):
@@ -70,8 +73,12 @@ def plain_rows(raw: bytes, delimiter: str, most: int) -> Plain | None:
         content += NEWLINE
     if not content.isascii() and not is_utf8(content):
         return None
-    lines, rows, longest = _rows(raw, is_inside)
     lengths = _lengths(np.flatnonzero(np.frombuffer(content, np.uint8) == ord(NEWLINE)))
+    lines: int = len(lengths)
+    rows: Lines | range = range(lines)
+    longest = len(raw)
+    if is_inside is not None or longest > most:
+        lines, rows, longest = _rows(raw, is_inside)
     if lengths.max() - 1 > _LONGEST_CELL or longest > most:
         return None
     is_filled = lengths > 1
@@ -89,54 +96,77 @@ def restored(text: str, delimiter: str) -> str:
     return text.translate(meant).strip()
 
 
-def _within_quotes(is_quote: Marks) -> Marks:
-    """For every byte, whether a quote is open there, from the opening one to before the closing.
+def _words(content: bytes, sign: str) -> Words:
+    """The bytes that are a sign."""
+    found = np.packbits(np.frombuffer(content, np.uint8) == ord(sign), bitorder="little")
+    words = np.zeros(len(content) // 64 + 1, "<u8")
+    words.view(np.uint8)[: len(found)] = found
+    return words
 
-    That is whether the quotes so far are odd in number, found for 64 bytes at once.
-    """
-    bits = np.packbits(is_quote, bitorder="little")
-    words = np.zeros(-(-len(bits) // 8), "<u8")
-    words.view(np.uint8)[: len(bits)] = bits
+
+def _marks(words: Words, count: int) -> Marks:
+    found = np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
+    return found.view(np.bool_)
+
+
+def _within(quotes: Words) -> Words:
+    """Where a quote is open: from the opening one to before the closing."""
+    words = quotes.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         words ^= words << np.uint64(shift)
     is_left_open = np.bitwise_xor.accumulate(words >> np.uint64(63)).astype(np.bool_)
     words[1:][is_left_open[:-1]] ^= np.uint64(2**64 - 1)
-    found = np.unpackbits(words.view(np.uint8), count=len(is_quote), bitorder="little")
-    return found.view(np.bool_)
+    return words
 
 
-def _unquoted(content: bytes, delimiter: str, is_inside: Marks) -> bytes | None:
+def _before(words: Words, first: int = 0) -> Words:
+    """Whether the byte before is marked; ``first`` is for the first byte."""
+    moved = words << np.uint64(1)
+    moved[1:] |= words[:-1] >> np.uint64(63)
+    moved[0] |= np.uint64(first)
+    return moved
+
+
+def _behind(words: Words) -> Words:
+    """Whether the byte behind is marked."""
+    moved = words >> np.uint64(1)
+    moved[:-1] |= words[1:] << np.uint64(63)
+    return moved
+
+
+def _unquoted(
+    content: bytes, delimiter: str, quotes: Words, inside: Words
+) -> tuple[bytes, Marks | None] | None:
     """The content without its quotes; None unless each surrounds a cell or is doubled inside one.
 
-    Delimiters, quotes and line ends inside become what stands for them.
+    Delimiters, quotes and line ends inside become what stands for them. Where there are line ends,
+    the bytes inside quotes are returned, too.
     """
-    found = np.frombuffer(content, np.uint8)
-    is_quote = found == ord('"')
-    is_cut = found == ord(delimiter)
-    is_end = (found == ord("\n")) | (found == ord("\r"))
+    cuts, newlines, returns = (_words(content, sign) for sign in (delimiter, "\n", "\r"))
+    ends = newlines | returns
     # Both ends of the content are edges, too.
-    is_edge = is_cut | is_end
-    is_before = is_edge.copy()
-    is_blank = found == ord(" ")
+    edges = cuts | ends
+    edges[-1] |= np.uint64(1 << len(content) % 64)
+    opening, closing = quotes & inside, quotes & ~inside
     # Spaces before a quote are skipped; of more than one the piece is left to Python's reader.
-    is_before[1:] |= is_blank[1:] & is_edge[:-1]
-    is_before[0] |= is_blank[0]
-    is_opening = is_quote & is_inside
-    is_closing = is_quote & ~is_inside
+    blanks = _words(content, " ") & _before(edges, 1)
     # A doubled quote closes and opens again.
-    is_doubled = is_closing[:-1] & is_opening[1:]
-    is_misplaced = is_opening[1:] & ~(is_before[:-1] | is_doubled)
-    is_misplaced |= is_closing[:-1] & ~(is_edge[1:] | is_doubled)
-    if is_misplaced.any():
+    misplaced = opening & ~_before(edges | blanks | closing, 1)
+    misplaced |= closing & ~_behind(edges | opening)
+    if misplaced.any():
         return None
-    is_hidden = is_inside & is_edge
-    if is_doubled.any() or is_hidden.any():
-        marked = np.where(is_hidden & is_cut, np.uint8(_FOR_DELIMITER), found)
-        marked[:-1][is_doubled] = _FOR_QUOTE
-        for end, stand_in in (("\n", _FOR_LF), ("\r", _FOR_CR)):
-            marked[is_hidden & (found == ord(end))] = stand_in
-        content = marked.tobytes()
-    return content.translate(None, b'"')
+    hidden = {
+        _FOR_DELIMITER: cuts & inside,
+        _FOR_QUOTE: closing & _behind(opening),
+        _FOR_LF: newlines & inside,
+        _FOR_CR: returns & inside,
+    }
+    is_inside = _marks(inside, len(content)) if (ends & inside).any() else None
+    marked = np.frombuffer(content, np.uint8)
+    for stand_in, words in hidden.items():
+        if words.any():
+            marked = np.where(_marks(words, len(content)), np.uint8(stand_in), marked)
+    return marked.tobytes().translate(None, b'"'), is_inside
 
 
 def _line_ends(content: bytes) -> Marks:
