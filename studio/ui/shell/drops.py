@@ -31,11 +31,14 @@ class DroppedData:
     """
 
     def __init__(self, studio: Studio, paths: list[Path]) -> None:
+        # Loaded when it is first wanted, so that the window opens sooner.
+        from studio.ui.panes.data.attaching import attach
+
         self._studio = studio
         self._document = studio.document
-        studio.data.attach_path(paths[0], self._attached, beside=paths[1:])
+        attach(studio, *paths, then=self._attached)
 
-    def _attached(self, _found: object) -> None:
+    def _attached(self) -> None:
         self._studio.data.changed.connect(self._look)
         self._look()
 

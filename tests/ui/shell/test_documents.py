@@ -327,6 +327,27 @@ def test_dropping_data_attaches_it(qtbot: QtBot, opened: MainWindow, tmp_path: P
     qtbot.waitUntil(lambda: "numbers.csv" in str(opened.studio.document.state.data), timeout=10_000)
 
 
+def test_dropped_data_are_named_with_what_became_of_reading_them(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
+    good.write_text("one,two,label\n" + "1,2,a\n3,4,b\n" * 20)
+    bad.write_text(good.read_text() + "5,oops,a\n")
+    (tmp_path / "empty.csv").write_text("")
+
+    def last() -> tuple[str, str]:
+        (*_, notice) = [("", ""), *((n.severity, n.text) for n in opened.studio.notices.all)]
+        return notice
+
+    for name, said in (
+        ("bad.csv", ("warning", "Attached bad.csv as table; it cannot be read yet")),
+        ("good.csv", ("ok", "Attached good.csv as table")),
+        ("empty.csv", ("error", "empty.csv: the file is empty")),
+    ):
+        assert drop(opened, tmp_path / name)
+        qtbot.waitUntil(lambda said=said: last() == said, timeout=60_000)
+
+
 def test_dropping_data_on_a_network_without_an_input_adds_one_that_fits(
     qtbot: QtBot, opened: MainWindow, tmp_path: Path
 ) -> None:

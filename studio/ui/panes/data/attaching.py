@@ -28,9 +28,7 @@ class Attaching:
     """
 
     def __init__(self, studio: Studio, parent: QWidget) -> None:
-        self._data = studio.data
-        self._notify = studio.notify
-        self._fail = studio.fail
+        self._studio = studio
         self._folder: Callable[[], Path] = lambda: studio.document.folder
         self._parent = parent
 
@@ -44,8 +42,7 @@ class Attaching:
 
     def attach(self, *paths: Path) -> None:
         """Bring a file or folder in, or two files that belong together."""
-        first, *beside = paths
-        self._data.attach_path(first, self._attached, self._refused, beside)
+        attach(self._studio, *paths)
 
     def _ask(self, title: str, mode: QFileDialog.FileMode) -> None:
         dialog = QFileDialog(self._parent, title, str(self._folder()))
@@ -59,18 +56,32 @@ class Attaching:
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
-    def _attached(self, made: Attachment) -> None:
+
+def attach(studio: Studio, *paths: Path, then: Callable[[], object] = lambda: None) -> None:
+    """Bring files of the user's into the project, and say what they were taken for.
+
+    Args:
+        studio: the models.
+        paths: a file or folder, or two files that belong together.
+        then: called on the window's thread once they are attached.
+    """
+    first, *beside = paths
+
+    def attached(made: Attachment) -> None:
         found = made.found
+        text = f"Attached {first.name} as {found.kind}"
         if made.dataset is None:
             # The Data pane says what is wrong: a success beside that would deny it.
-            text = f"Attached as {found.kind}, which cannot be read yet"
-            self._notify(text, "warning", about=DATA)
-            return
-        details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
-        self._notify(f"Attached as {found.kind}", "ok", details=details)
+            studio.notify(f"{text}; it cannot be read yet", "warning", about=DATA)
+        else:
+            details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
+            studio.notify(text, "ok", details=details)
+        then()
 
-    def _refused(self, error: StudioError) -> None:
-        self._fail(error, DATA)
+    def refused(error: StudioError) -> None:
+        studio.fail(error, DATA)
+
+    studio.data.attach_path(first, attached, refused, beside)
 
 
 def dropped_paths(data: QMimeData) -> tuple[Path, ...]:

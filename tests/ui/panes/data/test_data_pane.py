@@ -338,7 +338,7 @@ def test_a_folder_is_chosen_by_a_dialog(
     settled(studio, qtbot)
     qtbot.waitUntil(lambda: pane.head.title.whole == "pets")
     qtbot.waitUntil(pane.sections["Augmentation"].isVisible)
-    assert studio.notices.all[-1].text == "Attached as folder of pictures"
+    assert studio.notices.all[-1].text == "Attached pets as folder of pictures"
 
 
 def test_a_table_that_cannot_be_read_is_attached_without_a_success(
@@ -353,13 +353,13 @@ def test_a_table_that_cannot_be_read_is_attached_without_a_success(
     qtbot.waitUntil(pane.head.refusal.isVisible, timeout=60_000)
     (said,) = studio.notices.all
     assert (said.text, said.severity) == (
-        "Attached as table, which cannot be read yet", "warning",
+        "Attached table.csv as table; it cannot be read yet", "warning",
     )  # fmt: skip
     rows[7] = rows[8]
     table.write_text("\n".join(["one,two,label", *rows]) + "\n")
     pane.attaching.attach(table)
     qtbot.waitUntil(lambda: studio.notices.all[-1].severity == "ok", timeout=60_000)
-    assert studio.notices.all[-1].text == "Attached as table"
+    assert studio.notices.all[-1].text == "Attached table.csv as table"
 
 
 @pytest.mark.parametrize("name", ["digits", "iris", "spirals"])
