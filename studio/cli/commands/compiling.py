@@ -204,8 +204,8 @@ def _check_kernels(
 ) -> None:
     """ParameterError where options do not go together."""
     reasons = {
-        "--source": "lines run as NumPy calls and compiled loops there, which have no text here",
-        "--in-order": "lines run one after another there anyway",
+        "--source": "lines run as NumPy calls and compiled loops, which have no text here",
+        "--in-order": "lines run one after another anyway",
     }
     memory = not others["-o"] and (others["--plan"] or not others["--passes"])
     for option, given, fits in (
@@ -215,11 +215,13 @@ def _check_kernels(
         if given and not fits:
             beside = "--kernels" if option == "--source" else "--kernels or --plan"
             raise ParameterError(
-                f"{option} goes with {beside}", who="compile", hint=f"add {beside} to {option}"
+                f"{option} goes with {beside}",
+                who="compile",
+                hint=f"glassbox compile PROJECT --kernels {option}",
             )
         if given and cpu:
             raise ParameterError(
-                f"{option} says nothing about a CPU: {reasons[option]}",
+                f"{option} is for OpenGL; on a CPU {reasons[option]}",
                 who="compile",
                 hint="choose --target gl-hardware or gl-software",
             )

@@ -169,7 +169,7 @@ class KernelListing:
         begins = "without a barrier" if self.calls.seamless else "behind a barrier"
         return (
             f"{len(calls)} dispatches {order}in {self.calls.levels} levels with {barriers} "
-            f"barriers; the next step begins {begins}\n"
+            f"barriers; a step that follows this one begins {begins}\n"
             "# is the place in the order of issue; dispatches of one level may run at the same time"
         )
 
