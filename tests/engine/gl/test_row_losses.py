@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from studio.engine.compiler.passes.fuse_row_loss import fuse_row_loss
-from studio.engine.compiler.target import GL, GL_SOFTWARE
+from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
 from studio.engine.compiler.verify import verify
 from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import NumericError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.specs import Traits
+from studio.engine.gl.planned_step import plan_step
+from studio.engine.gl.reference_devices import reference_traits
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotThereError
@@ -104,48 +105,44 @@ def plain(
     return lines.program(*found), tuple(found)
 
 
-def kernels(backend: GlBackend, made: Program, rows: int = ROWS) -> list[str]:
-    """What a step dispatches."""
-    session = backend.open_session()
-    executable = backend.compile(made, session, rows)
-    assert isinstance(executable, GlExecutable)
-    names = [one.source.name for _, planned in executable.planned for one in planned]
-    executable.close()
-    session.close()
-    return names
+def kernels(made: Program, rows: int = ROWS, *, blocks: int = 12, target: Target = GL) -> list[str]:
+    """What a step dispatches on a device that offers so many storage buffers."""
+    traits = replace(reference_traits(target), offered_blocks=blocks)
+    step = plan_step(made, target, rows, 1, traits)
+    return [one.source.name for one in step.dispatches]
 
 
-def check(backend: GlBackend, made: Made, **options: Any) -> None:
+def check(backend: GlBackend, made: Made, rows: int = ROWS, **options: Any) -> None:
     """Compares what a program fetches with sums of float64."""
     found_program, refs = made
     classes, inner = found_program.tensors.named("w").shape
     middle = found_program.tensors.named("x").shape[1:-1]
-    z, w, b = draw(ROWS, *middle, inner), draw(classes, inner), draw(classes)
+    z, w, b = draw(rows, *middle, inner), draw(classes, inner), draw(classes)
     x = np.maximum(z, 0.0)
     rng = np.random.default_rng(3)
-    t: Array = rng.integers(0, classes, (ROWS, *middle))
+    t: Array = rng.integers(0, classes, (rows, *middle))
     units = np.eye(classes)[t]
     if options.get("dense"):
-        t = units = rng.random((ROWS, *middle, classes)) * (rng.random((ROWS, *middle, 1)) > 0.2)
+        t = units = rng.random((rows, *middle, classes)) * (rng.random((rows, *middle, 1)) > 0.2)
     given = {"z": z, "w": w, "b": b, "t": t}
-    shares = np.ones(ROWS)
+    shares = np.ones(rows)
     if options.get("weights"):
-        given["weights"] = shares = rng.random(ROWS)
+        given["weights"] = shares = rng.random(rows)
     typed = {
         name: values.astype(found_program.tensors.named(name).dtype.np)
         for name, values in given.items()
     }
-    found = run_once(backend, found_program, ROWS, *refs, **typed)
+    found = run_once(backend, found_program, rows, *refs, **typed)
     p = x @ w.T + b
     soft = np.exp(p - p.max(-1, keepdims=True))
     soft /= soft.sum(-1, keepdims=True)
-    shares = shares.reshape(ROWS, *(1 for _ in middle))
+    shares = shares.reshape(rows, *(1 for _ in middle))
     losses = -(units * np.log(soft)).sum(-1) * shares
     close(found[0], np.asarray(losses.mean()))
     close(found[1], p)
     if len(found) == 2:
         return
-    share = losses.size / (ROWS if options.get("dylann_sum") else 1)
+    share = losses.size / (rows if options.get("dylann_sum") else 1)
     slopes = (soft * units.sum(-1, keepdims=True) - units) * shares[..., None] / share
     slopes = slopes * options.get("seed", 1.0) + 0.5 * options.get("adds", False)
     close(found[2], slopes)
@@ -177,7 +174,7 @@ def test_losses_taken_along_and_their_gradients(
 ) -> None:
     made = program(classes, **options)
     check(backend, made, **options)
-    names = kernels(backend, made[0])
+    names = kernels(made[0])
     assert [name for name in names if "loss" in name] == ["loss_mean"]
     assert names.count("linear_few") == 1
     assert "grads_linear_few_dx" not in names
@@ -188,44 +185,43 @@ def test_what_has_to_run_before_the_gradient_keeps_it_apart(
     backend: GlBackend, options: dict[str, Any]
 ) -> None:
     made = program(10, **options)
-    names = kernels(backend, made[0])
+    names = kernels(made[0])
     assert "grads_loss_sparse_ce" in names
     assert "loss_sparse_ce" not in names
     if "adds" in options:
         check(backend, made, **options)
 
 
-@pytest.mark.parametrize(("blocks", "apart"), [
-    (8, {"grads_linear_few_dx"}),
-    (7, {"grads_loss_sparse_ce", "grads_linear_few_dx"}),
-    (5, {"loss_sparse_ce", "grads_loss_sparse_ce", "grads_linear_few_dx"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("blocks", "apart"),
+    [
+        (8, {"grads_linear_few_dx"}),
+        (7, {"grads_loss_sparse_ce", "grads_linear_few_dx"}),
+        (5, {"loss_sparse_ce", "grads_loss_sparse_ce", "grads_linear_few_dx"}),
+    ],
+)
 def test_a_device_of_few_storage_buffers_runs_a_group_as_several_dispatches(
-    backend: GlBackend, monkeypatch: pytest.MonkeyPatch, blocks: int, apart: set[str]
+    blocks: int, apart: set[str]
 ) -> None:
-    made = program(10, tail=True)
-    whole = kernels(backend, made[0])
-    monkeypatch.setattr(DeviceWork, "traits", Traits(False, 8, blocks))
-    names = kernels(backend, made[0])
-    assert set(names) - set(whole) == apart
-    check(backend, made)
+    made, _ = program(10, tail=True)
+    assert set(kernels(made, blocks=blocks)) - set(kernels(made)) == apart
 
 
 def test_many_rows_run_a_group_as_several_dispatches(backend: GlBackend) -> None:
-    made, _ = program(10, tail=True)
-    assert "grads_linear_few_dx" not in kernels(backend, made, 1024)
-    between = kernels(backend, made, 1025)
+    made = program(10, tail=True)
+    assert "grads_linear_few_dx" not in kernels(made[0], 1024)
+    between = kernels(made[0], 1025)
     assert between.count("linear_few") == 1
     assert [name for name in between if "dx" in name]
     assert not [name for name in between if "loss_sparse_ce" in name]
-    many = kernels(backend, made, 4097)
-    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(many)
+    check(backend, made, 1025)
+    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(kernels(made[0], 4097))
 
 
 def test_a_software_renderer_runs_a_group_part_by_part() -> None:
     backend = GlBackend(target=GL_SOFTWARE)
     made = program(7, tail=True, weights=True)
-    names = kernels(backend, made[0])
+    names = kernels(made[0], target=GL_SOFTWARE)
     assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(names)
     check(backend, made, weights=True)
     backend.close()
@@ -347,3 +343,39 @@ def interpreted(made: Program) -> dict[tuple[str, bool], np.ndarray]:
     return {
         (name, grad): machine.named(name, grad=grad) for name in names for grad in (False, True)
     }
+
+
+def test_check_mode_stops_at_the_line_of_the_group(backend: GlBackend) -> None:
+    made = fuse_row_loss(deep(), GL)
+    values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}
+    values |= {"w": draw(4, INNER), "b": draw(4), "t": np.arange(ROWS) % 4}
+    session, executable = begun(backend, made, values, ROWS)
+    expected = interpreted(made)
+    kept = [Ref(made.tensors.named(name).id, grad) for name, grad in expected]
+    for (key, wanted), ref in zip(expected.items(), kept, strict=True):
+        found = executable.check([ref])[ref]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=str(key))
+    executable.feed(made.tensors.named("t").id, np.full(ROWS, 4, np.int32))
+    with pytest.raises(NumericError) as stopped:
+        executable.check()
+    assert "ROW_SPARSE_CE" in str(stopped.value)
+    executable.close()
+    session.close()
+
+
+def test_a_profile_has_the_group_as_one_line(backend: GlBackend) -> None:
+    made = fuse_row_loss(deep(), GL)
+    values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}
+    values |= {"w": draw(4, INNER), "b": draw(4), "t": np.arange(ROWS) % 4}
+    session, executable = begun(backend, made, values, ROWS)
+    begin = next(k for k, ins in enumerate(made) if ins.mnemonic == "FUSE")
+    (event,) = (one for one in executable.profile().events if one.index == begin)
+    parts = [ins for ins in list(made)[begin + 1 : begin + 5] if ins.mnemonic != "END"]
+    assert event.mnemonic == "+".join(ins.mnemonic for ins in parts)
+    assert event.flops == sum(ins.flops(made.bound(ROWS)) for ins in parts)
+    # The logits and their gradient are stored; what follows has both at hand.
+    stored = ROWS * (4 + 4 + 1 + INNER)
+    read = 4 * INNER + 4 + ROWS * INNER + ROWS + 1
+    assert event.traffic_bytes == 4 * (stored + read)
+    executable.close()
+    session.close()
