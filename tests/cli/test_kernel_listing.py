@@ -96,6 +96,16 @@ def test_every_line_has_its_calls_in_text_and_json(
     assert sum(call["barrier"] for call in calls) == found["levels"]
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("level", [0, 1])
+def test_every_line_has_its_calls_however_little_is_optimised(
+    glassbox: Callable[..., Answer], level: int, target: str
+) -> None:
+    words = ("compile", sample_root() / "digits-resnet", "-O", level, "--target", target)
+    found = glassbox(*words, "--kernels", "--json").json
+    assert all(line["calls"] for line in found["lines"])
+
+
 @pytest.mark.parametrize("target", OPENGL)
 def test_program_order_takes_more_barriers_for_the_same_kernels(
     glassbox: Callable[..., Answer], target: str

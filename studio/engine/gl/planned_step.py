@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -112,7 +112,6 @@ def plan_step(
     batch: int,
     rows: int,
     traits: Traits,
-    wanted: Mapping[str, str] | None = None,
 ) -> PlannedStep:
     """Plan a step as an executable on a device of these traits does.
 
@@ -122,13 +121,12 @@ def plan_step(
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         traits: what the device is like.
-        wanted: variant to take by mnemonic.
 
     Raises:
         BackendError: an instruction has no kernel, or a tensor is too large.
     """
     storages = SymbolicStorages(program, target, batch, rows)
-    planner = Planner(program, batch, rows, traits, storages.place, storages.inner, wanted or {})
+    planner = Planner(program, batch, rows, traits, storages.place, storages.inner)
     found = entries(program)
     plans = planner.plan_all(found)
     flat = [one for planned in plans for one in planned]

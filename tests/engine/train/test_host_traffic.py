@@ -147,6 +147,30 @@ def test_host_moves_what_is_listed_in_a_training(
     assert not by_name(found, "feed") | by_name(found, "fetch")
 
 
+def test_host_moves_shards_of_data_that_does_not_fit(
+    backend: Backend, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, batch, samples = Heard(monkeypatch), task.batch_rows, task.training_samples()
+    with Network(task, backend) as network:
+        program = network.program("train")
+        feed = Feed(network, "train", samples, batch, 0, 5 * batch * samples.row_bytes)
+        assert not feed.plan.is_resident
+        rows = 2 * feed.plan.shard_samples
+        plan = plan_memory(program, batch, rows, backend.target)
+        found = host_entries(program, plan, backend.target, batch, rows, streams=True)
+        loop = EpochLoop(network, feed, Control(), lambda: None)
+        network.initialise(0)
+        loop.begin(0)
+        assert loop.run(0, shuffle=True)
+    shards = [entry for entry in found if entry.when == "every shard"]
+    assert {entry.what for entry in shards} == {"data/x", "data/y", "train/order"}
+    for entry in shards:
+        sizes = heard.moved["upload", entry.what]
+        assert len(sizes) == -(-len(samples) // feed.plan.shard_samples)
+        # The last shard may be shorter.
+        assert {in_words(nbytes) for nbytes in sizes[:-1]} == {entry.nbytes}
+
+
 def test_host_moves_what_is_listed_in_an_evaluation(
     backend: Backend, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
