@@ -170,6 +170,7 @@ class ListingPane(PaneFrame):
         binding.connect(self, self.links.marked, self._show_note)
         binding.connect(self, self.listing.arranged, self._refresh_actions)
         binding.connect(self, self.listing.arranged, self._plan_kernels)
+        binding.connect(self, studio.compilation.kernels_refused, studio.fail)
         binding.connect(self, self.listing.caret_moved, self._refresh_actions)
         self.pin_changed.connect(self.links.set_pinned)
         self.view.tip_wanted.connect(self._show_tip)

@@ -76,6 +76,7 @@ class Compilation:
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.stale_changed: Signal[[]] = Signal()
+        self.kernels_refused: Signal[[StudioError]] = Signal()
         self.result: Compiled | None = None
         self.stop: Stop | None = None
         self._tasks = tasks
@@ -85,6 +86,7 @@ class Compilation:
         self._document: Document | None = None
         self._running: TaskHandle | None = None
         self._planning: TaskHandle | None = None
+        self._unplanned: Program | None = None
         self._edits = 0
         self._mode: ProgramMode = "train"
         self._level: int | None = None
@@ -208,9 +210,12 @@ class Compilation:
         """Find out what the lines of the program shown run as, where that is not known yet.
 
         In the background; what a device has recorded later takes the place of what was planned.
+        ``kernels_refused`` tells why it cannot be.
         """
         shown = self.shown
         if shown is None or self._planning is not None or shown.knows_kernels:
+            return
+        if shown.program is self._unplanned:
             return
         program, target = shown.program, shown.target
         # Those of the device that runs another program of the document, where one is open.
@@ -230,8 +235,10 @@ class Compilation:
                     self.result = result.with_program(mode, compiled.with_kernels(kernels))
             self.changed.emit()
 
-        def failed(_error: StudioError) -> None:
-            self._planning = None
+        def failed(error: StudioError) -> None:
+            # Asked for again with every change of the view, it would fail again.
+            self._planning, self._unplanned = None, program
+            self.kernels_refused.emit(error)
 
         self._planning = self._tasks.start("Plan the kernels", work, done, failed, quiet=True)
 

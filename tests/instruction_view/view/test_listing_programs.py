@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.compiler import pipeline
 from studio.engine.compiler.pipeline import Pass
+from studio.engine.core.errors import BackendError
 from studio.engine.isa.program import Program
 from studio.engine.train.step_calls import step_calls
 from studio.graph_editor.model.document import Document
@@ -194,6 +195,26 @@ def test_kernels_are_planned_aside_and_stand_below_their_lines(
     assert str(model.index(place, order).data()).startswith(wanted)
     click_line(pane, place)
     assert studio.bus.selection.primary == entities.Entity("kernel", pane.view.lines[place].key)
+
+
+def test_kernels_that_cannot_be_planned_are_told_once(
+    studio: Studio, pane: ListingPane, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def refuse(*arguments: object) -> Kernels:
+        asked.append(arguments)
+        raise BackendError("the step does not fit the memory", who="digits-cnn")
+
+    monkeypatch.setattr("studio.ui.models.compilation.planned_kernels", refuse)
+    button = pane.findChild(QToolButton, "listing.level_kernels.button")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(studio.notices.all), timeout=60_000)
+    assert "does not fit the memory" in studio.notices.all[-1].text
+    assert {line.kind for line in pane.view.lines} == {"instruction"}
+    assert studio.actions.trigger("listing.group_section")
+    assert pane.listing.grouping == "section"
+    assert len(asked) == 1
 
 
 def test_an_edit_at_the_level_of_kernels_plans_them_again(
