@@ -26,30 +26,56 @@ from studio.engine.train.data.source_files import DataLimits
 T = TypeVar("T", np.int32, np.float32)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Rows that were added together.
+
+    Attributes:
+        row: the first of them.
+        line: the line this begins on.
+        steps: from each row's line to the next one's, in as few bytes as will do; None where all
+            are 1.
+    """
+
+    row: int
+    line: int
+    steps: npt.NDArray[np.unsignedinteger] | None
+
+
 class RowLines:
     """The line each row begins on; rows whose lines follow one another take next to nothing."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._first_rows: list[int] = []
-        self._lines: list[Lines | range] = []
+        self._stretches: list[_Stretch] = []
 
     def __len__(self) -> int:
         return self.count
 
     def extend(self, lines: Lines | range) -> None:
         """Add the lines of further rows."""
-        last = self._lines[-1] if self._lines else range(0)
-        if isinstance(last, range) and isinstance(lines, range) and last.stop == lines.start:
-            self._lines[-1] = range(last.start, lines.stop)
-        else:
-            self._first_rows.append(self.count)
-            self._lines.append(lines)
+        if not len(lines):
+            return
+        first, steps = int(lines[0]), None
+        if not isinstance(lines, range):
+            found = np.diff(lines)
+            if (found != 1).any():
+                steps = found.astype(np.min_scalar_type(int(found.max())))
+        last = self._stretches[-1] if self._stretches else None
+        follows = last is not None and last.steps is None and self._line(last, self.count) == first
+        if steps is not None or not follows:
+            self._stretches.append(_Stretch(self.count, first, steps))
         self.count += len(lines)
 
     def __getitem__(self, row: int) -> int:
-        part = bisect_right(self._first_rows, row) - 1
-        return int(self._lines[part][row - self._first_rows[part]])
+        place = bisect_right(self._stretches, row, key=lambda each: each.row) - 1
+        return self._line(self._stretches[place], row)
+
+    @staticmethod
+    def _line(stretch: _Stretch, row: int) -> int:
+        count = row - stretch.row
+        steps = stretch.steps
+        return stretch.line + (count if steps is None else int(steps[:count].sum(dtype=np.int64)))
 
 
 @dataclass(frozen=True, slots=True)

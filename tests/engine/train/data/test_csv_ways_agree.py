@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from studio.engine.core.errors import DataError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.train.data import csv_columns, csv_lines, csv_pieces
+from studio.engine.train.data.csv_labels import RowLines
 from studio.engine.train.data.csv_table import CsvOptions, load_csv
 from studio.engine.train.data.source_files import DEFAULT_LIMITS
 
@@ -224,6 +226,27 @@ def test_usual_tables_need_neither_rows_nor_python_s_reader(
     assert len(found.x) == 2_000
     assert found.class_names[1] == label
     assert found.y.tolist() == [i % 3 for i in range(2_000)]
+
+
+@given(
+    parts=st.lists(
+        st.lists(st.sampled_from([1, 1, 1, 2, 300, 70_000]), max_size=5) | st.integers(0, 5)
+    )
+)
+def test_the_line_of_every_row_is_known(parts: list[list[int] | int]) -> None:
+    known, expected, line = RowLines(), [], 2
+    for part in parts:
+        if isinstance(part, int):
+            lines = list(range(line, line + part))
+            known.extend(range(line, line + part))
+            line += part
+        else:
+            lines = list(accumulate(part, initial=line))[:-1]
+            known.extend(np.array(lines, np.int64))
+            line += sum(part)
+        expected += lines
+    assert len(known) == len(expected)
+    assert [known[row] for row in range(len(known))] == expected
 
 
 def test_reading_can_be_given_up(tmp_path: Path) -> None:
