@@ -24,7 +24,6 @@ class _Kernel:
         reads: storages of which it needs what was in them before, and bytes read of each.
         writes: storages it writes, and bytes written of each.
         flops: operations of all parts.
-        mnemonics: of all parts.
         products: whether a part makes several results by products of their own.
     """
 

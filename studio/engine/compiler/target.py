@@ -59,7 +59,7 @@ class Target:
     padded_writers: frozenset[str] = frozenset()
     in_order: bool = False
     patience: int = 1
-    filling_flops: int = 200_000_000
+    filling_flops: int = 400_000_000
     filling_bytes: int = 32 << 20
     fuses_statistics: bool = False
     partial_sums: int = 0

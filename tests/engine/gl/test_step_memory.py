@@ -58,3 +58,13 @@ def test_steps_need_no_more_memory_nor_levels_than_this(
     in_order = planned(name, batch, replace(GL, in_order=True))
     assert held(in_order) <= held(side_by_side)
     assert max(in_order.order.levels) >= max(side_by_side.order.levels)
+
+
+def test_the_plan_leaves_gradients_of_weights_to_the_level_behind() -> None:
+    step = planned("W2", 128, GL)
+    names = [one.source.name for one in step.dispatches]
+    levels = dict(zip(names, step.order.levels, strict=True))
+    of_weights = [level for name, level in zip(names, step.order.levels, strict=True)
+                  if name == "grads_linear_dw"]  # fmt: skip
+    assert of_weights == [levels["grads_linear_dx"] + 1] * 2
+    assert levels["update_adam"] == of_weights[0] + 1
