@@ -29,9 +29,9 @@ from studio.engine.runtime.requirements import (
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
-    from studio.engine.gl.choices import Choices
     from studio.engine.gl.context import ContextProvider
     from studio.engine.gl.device import DeviceInfo
+    from studio.engine.gl.specs import Choices
     from studio.engine.gl.tuning.findings import Tuning
     from studio.engine.gl.tuning.tuner import Hear, Job
     from studio.engine.isa.program import Program

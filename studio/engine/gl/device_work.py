@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, Target
-from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.reference_devices import traits_of
+from studio.engine.gl.specs import SHIPPED, Choices
 from studio.engine.gl.tuning.spinner import Spinner
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from studio.engine.gl.assignments import Assignment, assignments_of, is_row, sto
 from studio.engine.gl.dispatch import split_line
 from studio.engine.gl.element_kernel import LARGE, element_kernel
 from studio.engine.gl.epilogue import Epilogue
+from studio.engine.gl.families import choose
 from studio.engine.gl.layout import Layout
 from studio.engine.gl.partial_sums import Cut, Sums, takeable
 from studio.engine.gl.pass_kernel import plan_pass
 from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
-from studio.engine.gl.specs import Case, Pass, Traits, Variant, choose
+from studio.engine.gl.specs import Case, Pass, Traits, Variant
 from studio.engine.gl.update_kernel import Place, plan_updates
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
-from studio.engine.gl.choices import SHIPPED, Choices
-from studio.engine.gl.specs import Traits
+from studio.engine.gl.specs import SHIPPED, Choices, Traits
 
 
 @dataclass(frozen=True)

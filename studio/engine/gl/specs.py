@@ -1,21 +1,40 @@
-"""What runs an instruction: variants, the passes each consists of, and the choice between them."""
+"""What runs an instruction: variants, the passes each consists of, and what a choice may ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import prod
 
-from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
-from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.dispatch import Groups
 from studio.engine.gl.layout import Layout
 from studio.engine.gl.partial_sums import Cut, PartGrid
 from studio.engine.gl.planned import StorageBinding
+from studio.engine.gl.product import Product
+from studio.engine.gl.tiles import Tile
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Program, Storage
+
+
+class Choices:
+    """What is known better than the shipped tables, which choose wherever this has no answer."""
+
+    @property
+    def name(self) -> str:
+        """What records call these choices; empty for the shipped ones."""
+        return ""
+
+    def variant(self, case: Case) -> str:
+        """The variant an instruction is to take; empty where nothing is known."""
+        return ""
+
+    def tile(self, case: Case, product: Product, tiles: Sequence[Tile]) -> tuple[Tile, int] | None:
+        """One of the tiles, and into how many parts to cut the depth; None where unknown."""
+        return None
+
+
+SHIPPED = Choices()
 
 
 @dataclass(frozen=True)
@@ -215,36 +234,3 @@ class Variant:
 def value_kernel(kernel: str, result: str = "y", *, local: int = 64) -> tuple[Variant, ...]:
     """The single variant of an instruction whose file holds a value kernel over ``result``."""
     return (Variant("simple", lambda _: (Pass(kernel, result, local=(local, 1, 1)),)),)
-
-
-@cache
-def all_variants() -> Mapping[str, tuple[Variant, ...]]:
-    """Variants by mnemonic, gathered from the families' modules."""
-    from studio.engine.gl.families import gathered
-
-    return gathered()
-
-
-def choose(case: Case, wanted: str = "") -> Variant:
-    """The variant for a case: the wanted one, the tuned one, or the best for this kind of device.
-
-    One that does not apply is passed over.
-
-    Raises:
-        BackendError: no kernel runs this instruction, or none fits these shapes.
-    """
-    mnemonic = case.ins.mnemonic
-    variants = [v for v in all_variants().get(mnemonic, ()) if v.applies(case)]
-    wanted = wanted or case.traits.choices.variant(case)
-    named = [v for v in variants if v.name == wanted]
-    if named:
-        return named[0]
-    if not variants:
-        raise BackendError(
-            f"the OpenGL backend has no kernel for these operands of {mnemonic}",
-            who="gl",
-            origin=", ".join(case.ins.owners),
-            hint="train with --backend cpu",
-        )
-    software = case.traits.is_software
-    return max(variants, key=lambda v: v.software if software else v.hardware)

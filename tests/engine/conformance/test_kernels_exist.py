@@ -10,7 +10,7 @@ import studio.engine.cpu
 from studio.engine.cpu.assemble import has_kernel
 from studio.engine.cpu.elementwise import ROWS
 from studio.engine.gl.elementwise import ROWS as GL_ROWS
-from studio.engine.gl.specs import all_variants
+from studio.engine.gl.families import all_variants
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.instruction import Instruction, all_instructions, by_mnemonic
 

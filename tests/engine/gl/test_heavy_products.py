@@ -11,7 +11,8 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl import direct_weights
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.products import Factor, Product, affordable
+from studio.engine.gl.product import Factor, Product
+from studio.engine.gl.products import affordable
 from studio.engine.gl.specs import Case, Traits
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw

@@ -10,8 +10,8 @@ import pytest
 
 import studio.engine.isa.ops  # noqa: F401
 from studio.engine.gl.elementwise import ROWS
+from studio.engine.gl.families import all_variants
 from studio.engine.gl.source import assemble
-from studio.engine.gl.specs import all_variants
 from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Twin, all_instructions

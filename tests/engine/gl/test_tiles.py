@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.products import Factor, Product, affordable, shared_bytes
+from studio.engine.gl.product import Factor, Product
+from studio.engine.gl.products import affordable, shared_bytes
 from studio.engine.gl.tiles import TILES, best_tile, hardware_cost
 
 MEASURED = {

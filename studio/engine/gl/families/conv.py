@@ -10,7 +10,8 @@ from studio.engine.gl.direct_weights import WeightGrid, weight_grid, weight_pass
 from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.partial_sums import PartGrid
 from studio.engine.gl.phases import PhaseGrid
-from studio.engine.gl.products import Factor, Product, Products, planned, product_variants
+from studio.engine.gl.product import Factor, Product
+from studio.engine.gl.products import Products, planned, product_variants
 from studio.engine.gl.specs import Case, Pass, Variant
 from studio.engine.gl.tiles import TILES
 from studio.engine.gl.windows import covered, geometry, pointwise

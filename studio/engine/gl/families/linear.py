@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.column_sums import column_sums
-from studio.engine.gl.products import LATE_ROWS, Factor, Product, Products, product_variants
+from studio.engine.gl.product import Factor, Product
+from studio.engine.gl.products import LATE_ROWS, Products, product_variants
 from studio.engine.gl.specs import Case, Variant
 
 

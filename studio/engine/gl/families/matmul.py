@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from studio.engine.core.tensor import Shape
-from studio.engine.gl.products import Factor, Product, Products, product_variants
+from studio.engine.gl.product import Factor, Product
+from studio.engine.gl.products import Products, product_variants
 from studio.engine.gl.specs import Case, Variant
 
 

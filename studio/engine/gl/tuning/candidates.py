@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from studio.engine.gl.products import Product
+from studio.engine.gl.families import all_variants, choose
+from studio.engine.gl.product import Product
 from studio.engine.gl.scratch import ROOM
-from studio.engine.gl.specs import Case, Traits, Variant, all_variants, choose
+from studio.engine.gl.specs import Case, Traits, Variant
 from studio.engine.gl.tiles import (
     MOST_PARTS,
     REGISTER_TILES,

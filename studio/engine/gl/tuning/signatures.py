@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.products import Factor, Product
+from studio.engine.gl.product import Factor, Product
 from studio.engine.gl.specs import Case
 
 _DIGITS = 10

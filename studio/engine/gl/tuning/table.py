@@ -21,9 +21,8 @@ from typing import Any
 
 from studio.engine.core.errors import BackendError, quoted
 from studio.engine.gl.binary_cache import default_folder
-from studio.engine.gl.choices import SHIPPED, Choices
-from studio.engine.gl.products import Product
-from studio.engine.gl.specs import Case
+from studio.engine.gl.product import Product
+from studio.engine.gl.specs import SHIPPED, Case, Choices
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
 

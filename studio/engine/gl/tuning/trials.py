@@ -9,11 +9,10 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.choices import Choices
 from studio.engine.gl.planner import Planner
-from studio.engine.gl.products import Product
+from studio.engine.gl.product import Product
 from studio.engine.gl.recorder import Recording, issue
-from studio.engine.gl.specs import Case
+from studio.engine.gl.specs import Case, Choices
 from studio.engine.gl.tiles import Tile
 from studio.engine.gl.timers import step_timer
 from studio.engine.gl.tuning.signatures import case_signature, product_signature

@@ -12,8 +12,8 @@ from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError, ShaderError
 from studio.engine.gl.assignments import is_row
 from studio.engine.gl.entry_points import ContextLostError
-from studio.engine.gl.products import Product
-from studio.engine.gl.specs import all_variants, choose
+from studio.engine.gl.families import all_variants, choose
+from studio.engine.gl.product import Product
 from studio.engine.gl.tiles import Tile
 from studio.engine.gl.timers import step_timer
 from studio.engine.gl.tuning.candidates import (

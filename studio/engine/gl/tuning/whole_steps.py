@@ -16,10 +16,9 @@ import numpy as np
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS
-from studio.engine.gl.choices import SHIPPED, Choices
 from studio.engine.gl.entry_points import ContextLostError
-from studio.engine.gl.products import Product
-from studio.engine.gl.specs import Case
+from studio.engine.gl.product import Product
+from studio.engine.gl.specs import SHIPPED, Case, Choices
 from studio.engine.gl.tiles import Tile
 from studio.engine.gl.tuning.findings import StepTimes, Tuning
 from studio.engine.gl.tuning.table import Rows, Table

@@ -13,8 +13,9 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device_work import DeviceWork
+from studio.engine.gl.families import all_variants, choose
 from studio.engine.gl.products import product_passes
-from studio.engine.gl.specs import Case, Pass, Traits, Variant, all_variants, choose
+from studio.engine.gl.specs import Case, Pass, Traits, Variant
 from studio.engine.gl.tiles import REGISTER_TILES
 from studio.engine.gl.timers import TimestampTimer
 from studio.engine.gl.tuning import table as tables
