@@ -276,7 +276,6 @@ class _Arranging:
         if self.level == "kernels":
             for index in members:
                 self._add_group(index, depth)
-                self._add_kernels(index, depth)
             return
         # What needs no care is taken over in stretches: programs may have many thousands of lines.
         begin = end = 0
@@ -297,13 +296,16 @@ class _Arranging:
             self.places[begin:end] = range(place, place + end - begin)
 
     def _add_group(self, index: int, depth: int) -> None:
-        """An entry that is folded, or that lines have gone from."""
+        """An entry that is folded, that lines have gone from, or that has its kernels below."""
         span, lines = self.rows.group(index), self.arranger.lines_at(depth)
         is_closed = index in self._closed
+        last = index if is_closed else span.last
         for each in range(span.first, span.last + 1):
             if each == index or not is_closed:
                 self.places[each] = len(self.lines)
                 self.lines.append(lines[each])
+                if each == last and self.level == "kernels":
+                    self._add_kernels(index, depth)
                 self._add_removed(each, depth)
             else:
                 self.places[each] = self.places[index]

@@ -194,6 +194,15 @@ def test_kernels_of_a_folded_group_stay_in_sight() -> None:
     ]  # fmt: skip
 
 
+def test_lines_that_are_gone_stand_behind_the_kernels_of_what_was_before_them() -> None:
+    rows = rows_of("picture")
+    index = next(i for i in rows.entries if rows.is_group_begin(i))
+    gone = [Removed("a", "GONE", rows.key(rows.group(index).last))]
+    lines = Arranger(rows).arrange("kernels", kernels=dispatches(rows), removed=gone).lines
+    place = next(place for place, line in enumerate(lines) if line.kind == "removed")
+    assert [line.kind for line in lines[place - 3 : place]] == ["instruction", "kernel", "kernel"]
+
+
 def test_without_known_kernels_there_are_the_instructions() -> None:
     rows = rows_of("picture")
     plain = Arranger(rows).arrange().lines
