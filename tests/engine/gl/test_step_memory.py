@@ -55,6 +55,7 @@ def test_steps_need_no_more_memory_nor_levels_than_this(
     side_by_side = planned(name, batch, GL)
     assert held(side_by_side) <= most * MIB
     assert max(side_by_side.order.levels) < levels
+    assert side_by_side.order.seamless
     in_order = planned(name, batch, replace(GL, in_order=True))
     assert held(in_order) <= held(side_by_side)
     assert max(in_order.order.levels) >= max(side_by_side.order.levels)
