@@ -72,7 +72,9 @@ def order_dispatches(
             apart[number] = (f"scratch {place}", 0, 1)
     patience = [one.patience for one in planned]
     found = _levels(planned, span_of, apart, patience)
-    while hurried := _hurried(found, scratch_sizes(bindings, users, alignment), users, spare):
+    sizes = scratch_sizes(bindings, users, alignment)
+    # Each round takes patience from some, so that there is a last one.
+    while hurried := _hurried(found, patience, sizes, users, spare):
         patience = [0 if number in hurried else own for number, own in enumerate(patience)]
         found = _levels(planned, span_of, apart, patience)
     scratch = place_scratch(bindings, users, alignment, found.settled, seamless=found.seamless)
@@ -142,16 +144,21 @@ def _levels(
 
 
 def _hurried(
-    found: _Levels, sizes: Sequence[int], users: Sequence[Sequence[int]], spare: int
+    found: _Levels,
+    patience: Sequence[int],
+    sizes: Sequence[int],
+    users: Sequence[Sequence[int]],
+    spare: int,
 ) -> set[int]:
-    """Dispatches that were put off although scratch storage is short there."""
+    """Patient dispatches that were put off although scratch storage is short there."""
     most = max(_in_use(found.soonest, sizes, users), default=0) + spare
     in_use = _in_use(found.settled, sizes, users)
     hurried: set[int] = set()
     for numbers in users:
         levels = [found.settled[k] for k in numbers]
         if max(in_use[min(levels) : max(levels) + 1]) > most:
-            hurried.update(k for k in numbers if found.settled[k] > found.soonest[k])
+            late = (k for k in numbers if found.settled[k] > found.soonest[k])
+            hurried.update(k for k in late if patience[k])
     return hurried
 
 

@@ -202,3 +202,21 @@ def test_sums_wait_only_where_scratch_storage_is_spare() -> None:
     assert [at_once.levels[k] for k in (1, 2, 5, 6)] == [1, 2, 3, 4]
     assert at_once.scratch.nbytes == 256
     assert max(waiting.levels) == max(at_once.levels)
+
+
+def test_what_the_seam_puts_off_is_no_patience_to_be_taken_back() -> None:
+    alone = ScratchBinding(64, Use.WRITE, alone=True)
+    x, a, b, c = (Ref(k) for k in range(4))
+    planned = [
+        dispatch(StorageBinding(a, Use.WRITE)),
+        # What the last dispatch of the step before writes: a level later, beside the next one.
+        dispatch(StorageBinding(x, Use.READ), alone),
+        dispatch(StorageBinding(a, Use.READ), StorageBinding(b, Use.WRITE), alone),
+        dispatch(StorageBinding(b, Use.READ), StorageBinding(c, Use.WRITE)),
+        dispatch(StorageBinding(c, Use.READ), StorageBinding(x, Use.WRITE)),
+    ]
+    spans: dict[Ref, Span] = {Ref(k): (f"own {k}", 0, 1) for k in range(4)}
+    order = order_dispatches(planned, spans.__getitem__, 256, spare=0)
+    assert order.seamless
+    assert order.levels == (0, 1, 1, 2, 3)
+    assert order.scratch.nbytes == 512
