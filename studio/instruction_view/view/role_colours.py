@@ -13,7 +13,7 @@ ROLE_COLOURS: dict[TensorRole, str] = {
     "input": "series.2",
     "target": "series.5",
     "scratch": "series.7",
-    "partial": "series.7",
+    "partial": "family.norm",
     "parameter": "series.3",
     "slot": "series.6",
     "state": "series.4",

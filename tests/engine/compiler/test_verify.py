@@ -100,6 +100,27 @@ def with_attribute(name: str, value: object) -> Program:
     return made
 
 
+NORMALISATION = "BATCHNORM 0x3 0xf 0x- 0x- 0xd 0xe 0.001 0.1"
+SUMS = "COLUMN_PRODUCTS 0xf.grad 0x3 0xd.grad 0x12"
+
+
+def normalised(stats: str = "COLUMN_STATS 0x3 0x11", *products: str) -> Program:
+    """The program with a normalisation of the dense layer by sums that other lines made."""
+    lines = replaced("backward", "FILL 0x9.grad 1", "FILL 0x9.grad 1", "FILL 0x10.grad 1",
+                     "GRADS_SCALE 0xf 0x10 2 {set=x}", *(products or (SUMS,)),
+                     f"GRADS_{NORMALISATION} {{stats=0x12 set=x}}")  # fmt: skip
+    lines["backward"] = tuple(
+        line.replace(" {set=x}", "") if line.startswith("GRADS_RELU") else line
+        for line in lines["backward"]
+    )
+    lines["forward"] = (*LINES["forward"], stats, f"{NORMALISATION} {{stats=0x11}}",
+                        "SCALE 0xf 0x10 2")  # fmt: skip
+    state = [Tensor(13 + k, name, (4,), role=Role.STATE) for k, name in enumerate(("mean", "var"))]
+    results = [Tensor(15, "normalised", N4), Tensor(16, "twice", N4)]
+    sums = [Tensor(17 + k, name, (2, 4), partial=True) for k, name in enumerate(("s", "ds"))]
+    return program(lines, extra=(*state, *results, *sums))
+
+
 FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
     "an operand that is no tensor": (
         lambda: program(replaced("forward", "SIGMOID 0x6 0x7", "SIGMOID 0x6 0x7", "RELU 0x6 0x77")),
@@ -200,6 +221,14 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
             extra=(Tensor(13, "now", (8,), DType.int32),),
         ),
         "written before it is read", "line 19",
+    ),
+    "a copy of the step block in its own place": (
+        lambda: program(replaced("update", "BEGIN_UPDATE 0xa", "BEGIN_UPDATE 0xa {now=0xa}")),
+        "persistent tensors are only changed in place", "line 19",
+    ),
+    "a step block of another type": (
+        lambda: program(changed={10: {"dtype": DType.float32}}),
+        "a step block is int32[8]", "line 16",
     ),
     "a result of another dtype": (
         lambda: program(changed={9: {"dtype": DType.int32}}), "inferred type float32[]", "line 6",
@@ -309,6 +338,37 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
         lambda: program(replaced("forward", "FUSE {kind=chain}", "FUSE")),
         "follows a producer", "line 2",
     ),
+    "a tail of another shape than its producer's": (
+        lambda: program(
+            {"forward": ("FUSE", LINES["forward"][0], "TANH 0xd 0xe", "END", "RELU 0x3 0x4",
+                         "SCALE 0x4 0x5 2", "SIGMOID 0x6 0x7")},
+            extra=(Tensor(13, "wide", (BATCH, 5), role=Role.INPUT), Tensor(14, "z", (BATCH, 5))),
+            inputs=(0, 8, 13),
+        ),
+        "a tail has the shape [N,4]", "line 2",
+    ),
+    "a tail behind a gradient that is not wanted": (
+        lambda: program(
+            replaced("backward", "GRADS_LINEAR 0x1 0x2 0x0 0x3 {set=w,b skip=x}", "FUSE",
+                     "GRADS_LINEAR 0x1 0x2 0x0 0x3 {set=w,b skip=x}", "TANH 0x0 0xd", "END"),
+            extra=(Tensor(13, "z", N4),),
+        ),
+        "follows a producer", "line 15",
+    ),
+    "sums of another tensor": (
+        lambda: normalised("COLUMN_STATS 0x0 0x11"), "stats are what COLUMN_STATS finds", "line 7",
+    ),
+    "sums for a gradient that are those of a tensor": (
+        lambda: normalised("COLUMN_STATS 0x3 0x11", "COLUMN_STATS 0x3 0x12"),
+        "stats are what COLUMN_PRODUCTS finds", "line 14",
+    ),
+    "sums of a gradient that is added to since": (
+        lambda: normalised(
+            "COLUMN_STATS 0x3 0x11", "COLUMN_PRODUCTS 0xf.grad 0x3 0xd.grad 0x12",
+            "GRADS_SCALE 0xf 0x10 2",
+        ),
+        "stats are what COLUMN_PRODUCTS finds", "line 15",
+    ),
     "updates that differ in one group": (
         lambda: program(
             replaced("update", "UPDATE_SGD 0x2 0x2.grad 0xa 0xb",
@@ -319,8 +379,9 @@ FAULTS: dict[str, tuple[Callable[[], Program], str, str]] = {
 }  # fmt: skip
 
 
-def test_the_program_faults_are_planted_in_is_sound() -> None:
+def test_the_programs_faults_are_planted_in_are_sound() -> None:
     verify(program())
+    verify(normalised())
 
 
 def test_data_flow_orders_lines_of_sections_that_alternate() -> None:

@@ -8,6 +8,7 @@ from studio.engine.compiler.rules.breach import Breach
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.ops.norm import BatchNormBase, ColumnProducts, ColumnStats, ColumnSums
 from studio.engine.isa.program import Program, Storage
 
 
@@ -23,6 +24,8 @@ class _Flow:
         self.program = program
         self.fed = {program.storage(Ref(i)) for i in program.inputs}
         self.written: set[Storage] = set()
+        self.sums: dict[Storage, ColumnSums] = {}
+        """Column sums by their result, as long as what they summed has not changed since."""
         self.index = -1
 
     def run(self) -> Iterator[Breach]:
@@ -33,6 +36,8 @@ class _Flow:
                 yield from self._check_twin(ins)
             else:
                 yield from self._check_plain(ins)
+            yield from self._check_stats(ins)
+            self._note_sums(ins)
             self.written |= self.program.writes(ins)
         for output in self.program.outputs:
             if not self._readable(self.program.storage(Ref(output))):
@@ -43,6 +48,35 @@ class _Flow:
         root = self.program.tensors[storage.root]
         kept = root.role.persistent and not storage.grad
         return kept or storage in self.fed or storage in self.written
+
+    def _note_sums(self, ins: Instruction) -> None:
+        changed = self.program.writes(ins)
+        of = self.program.storage
+        self.sums = {
+            result: one
+            for result, one in self.sums.items()
+            if changed.isdisjoint(of(ref) for ref in one.operands)
+        }
+        if isinstance(ins, ColumnSums):
+            self.sums[self.program.storage(ins.ref("y"))] = ins
+
+    def _check_stats(self, ins: Instruction) -> Iterator[Breach]:
+        """What a normalisation takes as its sums; fed ones may be anything."""
+        base = ins.forward if isinstance(ins, Twin) else type(ins)
+        if not issubclass(base, BatchNormBase) or not ins.ref("stats").present:
+            return
+        stats = self.program.storage(ins.ref("stats"))
+        if stats not in self.written:
+            return
+        wanted = (ins.ref("x"),)
+        kind: type[ColumnSums] = ColumnStats
+        if isinstance(ins, Twin):
+            wanted = (ins.ref("y").gradient, ins.ref("x"), ins.ref("mean").gradient)
+            kind = ColumnProducts
+        sums = self.sums.get(stats)
+        if not isinstance(sums, kind) or sums.operands[:-1] != wanted:
+            rule = f"stats are what {kind.mnemonic} finds of the operands as they are here"
+            yield self._breach(rule, stats)
 
     def _check_plain(self, ins: Instruction) -> Iterator[Breach]:
         in_place = _in_place(self.program, ins)
@@ -90,11 +124,12 @@ class _Flow:
 
 def _in_place(program: Program, ins: Instruction) -> set[Storage]:
     """Storages an instruction updates: by declaration, or as an optional slot of its tail."""
-    effects = ins.effects()
-    return {
+    written = ins.effects().writes
+    named = [(spec, ref) for spec, ref in ins.named_operands() if ref.present and ref in written]
+    overwritten = {program.storage(ref) for spec, ref in named if spec.access is Access.WRITE}
+    changed = {
         program.storage(ref)
-        for spec, ref in ins.named_operands()
-        if ref.present
-        and ref in effects.writes
-        and (spec.access is Access.UPDATE or (spec.access is Access.READ and spec.tail))
+        for spec, ref in named
+        if spec.access is Access.UPDATE or (spec.access is Access.READ and spec.tail)
     }
+    return changed - overwritten

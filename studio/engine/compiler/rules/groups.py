@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from studio.engine.compiler.rules.breach import Breach
+from studio.engine.core.tensor import Ref, shape_text
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.ops.linear import Linear
@@ -37,7 +38,7 @@ def check_groups(program: Program) -> Iterator[Breach]:
             if opened is None:
                 yield Breach("every END has a FUSE", "one without", index)
             else:
-                yield from _check_parts(opened, parts)
+                yield from _check_parts(program, opened, parts)
                 yield from _check_ends(sections, opened[0])
             opened = None
         elif opened is not None:
@@ -61,7 +62,7 @@ def _check_ends(sections: Sequence[str], begin: int) -> Iterator[Breach]:
         yield Breach(rule, f"they are in {first} and {last}", begin)
 
 
-def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
+def _check_parts(program: Program, opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
     index, fuse = opened
     kind = fuse.value("kind")
     if len(parts) < 2:
@@ -76,7 +77,7 @@ def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
                 )
         return
     if kind == "row_loss":
-        yield from _check_row_loss(parts)
+        yield from _check_row_loss(program, parts)
         return
     simple = parts if kind == "chain" else parts[1:]
     sums = [line for line in simple if kind == "epilogue" and isinstance(line[1], ColumnSums)]
@@ -87,8 +88,32 @@ def _check_parts(opened: Line, parts: Sequence[Line]) -> Iterator[Breach]:
         follows = ins.elementwise or (kind == "epilogue" and is_affine(ins))
         if not follows or isinstance(ins, Update):
             yield Breach(f"a group of kind {kind} is element-wise", ins.mnemonic, place)
-    if kind == "epilogue" and first.elementwise:
+    if kind != "epilogue":
+        return
+    if first.elementwise or _made(first) is None:
         yield Breach("an epilogue follows a producer", first.mnemonic, parts[0][0])
+    else:
+        yield from _check_shapes(program, first, [line for line in simple if line not in sums])
+
+
+def _made(first: Instruction) -> Ref | None:
+    """What the elements of a tail start from: the producer's result, or its gradient for x."""
+    fields = {spec.name for spec in first.operand_fields}
+    if isinstance(first, Twin):
+        return first.ref("x").gradient if "x" in dict(first.targets()) else None
+    return first.ref("y") if "y" in fields else None
+
+
+def _check_shapes(program: Program, first: Instruction, tail: Sequence[Line]) -> Iterator[Breach]:
+    """What a tail writes has the shape of what its group begins with."""
+    made = _made(first)
+    shape = () if made is None else program.type_of(made).shape
+    for place, ins in tail:
+        for ref in sorted(ins.effects().writes):
+            found = program.type_of(ref).shape
+            if found != shape:
+                rule = f"a tail has the shape {shape_text(shape)} of what its group begins with"
+                yield Breach(rule, f"{ref} is {shape_text(found)}", place)
 
 
 def _check_sums(sums: Sequence[Line], parts: Sequence[Line]) -> Iterator[Breach]:
@@ -100,7 +125,7 @@ def _check_sums(sums: Sequence[Line], parts: Sequence[Line]) -> Iterator[Breach]
             yield Breach("an epilogue sums columns of what it makes", ins.mnemonic, place)
 
 
-def _check_row_loss(parts: Sequence[Line]) -> Iterator[Breach]:
+def _check_row_loss(program: Program, parts: Sequence[Line]) -> Iterator[Breach]:
     """A dense layer, the losses of its rows, and of gradients what follows from them."""
     (place, layer), (next_place, rows) = parts[:2]
     if not isinstance(layer, Linear):
@@ -119,6 +144,8 @@ def _check_row_loss(parts: Sequence[Line]) -> Iterator[Breach]:
     for place, ins in parts[4:]:
         if not isinstance(ins, Twin) or not ins.elementwise:
             yield Breach("its tail is element-wise gradients", ins.mnemonic, place)
+    if parts[4:]:
+        yield from _check_shapes(program, parts[3][1], parts[4:])
 
 
 def _sets_gradient(

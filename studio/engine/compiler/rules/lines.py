@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from studio.engine.compiler.rules.breach import Breach
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import StudioError, quoted
-from studio.engine.core.tensor import TensorType
+from studio.engine.core.tensor import ABSENT, TensorType
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.ops.data import STEP_WORDS
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import SECTIONS, Program
+
+STEP_BLOCK = TensorType((STEP_WORDS,), DType.int32)
 
 
 def check_references(program: Program) -> Iterator[Breach]:
@@ -72,6 +76,9 @@ def _check_types(program: Program, ins: Instruction, index: int) -> Iterator[Bre
         found = program.type_of(ref)
         if found != expected:
             yield Breach(f"results have the inferred type {expected}", f"{ref} is {found}", index)
+    step = next((ref for spec, ref in ins.named_operands() if spec.name == "step"), ABSENT)
+    if step.present and program.type_of(step) != STEP_BLOCK:
+        yield Breach(f"a step block is {STEP_BLOCK}", f"{step} is {program.type_of(step)}", index)
     if isinstance(ins, Update):
         yield from _check_update(program, ins, index)
 
