@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.removal import delete
 from studio.instruction_view.model.memory_picture import Box
+from studio.instruction_view.view.role_colours import ROLE_COLOURS
 from studio.instruction_view.view.tensor_map_pane import TensorMapPane
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.models import entities
@@ -267,3 +268,8 @@ def test_without_a_program_it_says_so(studio: Studio, opened: Open, qtbot: QtBot
     empty = pane.findChild(EmptyState)
     assert empty is not None
     assert empty.accessibleName() == "Appears with the program"
+
+
+def test_what_a_run_needs_room_for_has_a_colour_for_each_role() -> None:
+    roles = ("activation", "gradient", "input", "target", "scratch", "partial")
+    assert len({ROLE_COLOURS[role] for role in roles}) == len(roles)
