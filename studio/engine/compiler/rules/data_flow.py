@@ -68,7 +68,7 @@ class _Flow:
         stats = self.program.storage(ins.ref("stats"))
         if stats not in self.written:
             return
-        wanted = (ins.ref("x"),)
+        wanted: tuple[Ref, ...] = (ins.ref("x"),)
         kind: type[ColumnSums] = ColumnStats
         if isinstance(ins, Twin):
             wanted = (ins.ref("y").gradient, ins.ref("x"), ins.ref("mean").gradient)
