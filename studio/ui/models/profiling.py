@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from studio.engine.compiler.target import Target
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
@@ -58,6 +60,7 @@ class ProfilingModel:
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[]] = Signal()
+        self.device_found: Signal[[str, Target]] = Signal()
         self.quiet_changed: Signal[[bool]] = Signal()
         self.peaks_store = PeakStore(cache / "peaks")
         self.dry_run_seconds: float | None = None
@@ -231,7 +234,7 @@ class ProfilingModel:
         self._running = self._tasks.start(
             f"Measure a step of {task.name}",
             lambda handle: dry_run(task, choice, store, handle),
-            self._dry_run_done,
+            partial(self._dry_run_done, choice),
             self._dry_run_failed,
         )
         self.state_changed.emit()
@@ -395,13 +398,14 @@ class ProfilingModel:
         if raised is not None and raised != known:
             self.peaks_store.keep(subject.fingerprint, subject.device, raised)
 
-    def _dry_run_done(self, found: DryRun) -> None:
+    def _dry_run_done(self, choice: str, found: DryRun) -> None:
         self._running = None
         self.dry_run_seconds = found.seconds
         self._measured = Measurement(found.subject)
         self._measured.add(found.windows)
         self._raise_peaks()
         self._is_frozen, self._frozen = False, None
+        self.device_found.emit(choice, found.subject.target)
         self.state_changed.emit()
         self.changed.emit()
 

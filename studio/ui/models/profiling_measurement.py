@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import TensorType
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
@@ -48,6 +49,7 @@ class Subject:
         program: the training program as the backend runs it.
         device: the device, software renderers named as such.
         fingerprint: keys the device's peaks.
+        target: the kind of device, as the compiler knows it.
         runs_apart: kernels run on a device while the host goes on.
         sees_studio: the share of the window's thread can be measured here.
         origin: a training, or a dry run.
@@ -56,6 +58,7 @@ class Subject:
     program: Program
     device: str
     fingerprint: str
+    target: Target
     runs_apart: bool
     sees_studio: bool
     origin: Origin
@@ -72,7 +75,13 @@ class Subject:
     ) -> Subject:
         """The subject of a training on a backend."""
         return cls(
-            program, backend.device, backend.fingerprint, backend.name == "gl", sees_studio, origin
+            program,
+            backend.device,
+            backend.fingerprint,
+            backend.target,
+            backend.name == "gl",
+            sees_studio,
+            origin,
         )
 
 

@@ -122,6 +122,7 @@ class Studio:
         self.data = DataModel(self._document, tasks, datasets)
         self.quick_add = QuickAdd(ConnectionHistory(self.places.state / "connections.json"))
         self.palette = load_palette(self.places.state / "palette.json")
+        self._targets = {"gl": GL}
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
             self._document,
@@ -174,6 +175,7 @@ class Studio:
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
         self.profiling.quiet_changed.connect(self.live.set_quiet)
+        self.profiling.device_found.connect(self._device_found)
         self.live.kept_changed.connect(self.compilation.keep)
         self.culprit.changed.connect(self._culprit_changed)
         self.problems.tensor_wanted.connect(self._open_tensor_view)
@@ -350,10 +352,18 @@ class Studio:
         trainer = self.training.trainer
         if trainer is None or state not in ("running", "paused"):
             return
-        shown = self.compilation.result
-        if shown is not None and shown.main.target != trainer.network.backend.target:
-            self.compilation.compile_now()
+        self._device_found(self.preferences.text("backend"), trainer.network.backend.target)
         self.compilation.use_executables(trainer.network.live.executables)
+
+    def _device_found(self, choice: str, target: Target) -> None:
+        """Show the programs that run on a device: which kind it is shows when it is opened."""
+        if target.name != CPU.name:
+            self._targets["gl"] = target
+        if choice == "auto":
+            self._targets[choice] = target
+        shown = self.compilation.result
+        if shown is not None and shown.main.target != self._target():
+            self.compilation.compile_now()
 
     def _preference_changed(self, name: str) -> None:
         if name == "backend":
@@ -460,11 +470,14 @@ class Studio:
         self.live.rest_on(None if task is None else initial(task))
 
     def _target(self) -> Target:
-        """The kind of device programs are shown for: the one trained on last, or the wish."""
+        """The kind of device programs are shown for: the one trained on last, or the wish.
+
+        Before an OpenGL device has been opened, it is taken for a GPU.
+        """
         trainer = self.training.trainer
         if trainer is not None:
             return trainer.network.backend.target
-        return GL if self.preferences.text("backend") == "gl" else CPU
+        return self._targets.get(self.preferences.text("backend"), CPU)
 
     def _run(self) -> RunFolder | None:
         last = self.training.run

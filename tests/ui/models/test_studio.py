@@ -114,6 +114,29 @@ def test_the_kernels_of_the_device_are_shown_once_it_runs(bench: Bench, tmp_path
     bench.until(lambda: not studio.training.is_busy)
 
 
+@pytest.mark.gl
+def test_after_a_dry_run_the_listing_is_what_ran(bench: Bench, tmp_path: Path) -> None:
+    studio = bench.studio
+    studio.preferences.set("backend", "gl")
+    studio.open(open_copy("digits-mlp", tmp_path))
+    bench.until(lambda: studio.compilation.result)
+    studio.profiling.start_dry_run()
+    bench.until(lambda: studio.profiling.measurement and not studio.compilation.is_compiling)
+    measured, shown = studio.profiling.measurement, studio.compilation.shown
+    assert measured is not None
+    assert shown is not None
+    assert shown.target == measured.subject.target
+    assert list(shown.program) == list(measured.subject.program)
+    # Another project, and another wish and back: the device is still known.
+    studio.open(open_copy("iris", tmp_path))
+    for choice, kind in (("cpu", "cpu"), ("gl", shown.target.name)):
+        studio.preferences.set("backend", choice)
+        bench.until(lambda: studio.compilation.result and not studio.compilation.is_compiling)
+        now = studio.compilation.shown
+        assert now is not None
+        assert now.target.name == kind
+
+
 def test_numbers_that_are_none_lead_to_the_layer_they_come_from(
     bench: Bench, tmp_path: Path
 ) -> None:
