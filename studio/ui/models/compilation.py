@@ -165,6 +165,11 @@ class Compilation:
             self._level = level
             self.compile_now()
 
+    def retarget(self) -> None:
+        """Compile again where the device in use is another than that of the programs shown."""
+        if self.result is not None and self.result.main.target != self._target():
+            self.compile_now()
+
     def keep(self, names: Iterable[str]) -> None:
         """Tensors that stay stored, because they are being looked at: fusing leaves them."""
         kept = frozenset(names)

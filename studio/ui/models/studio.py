@@ -6,6 +6,7 @@ Everything a view shows hangs here; no view is known here, and nothing of Qt.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -84,6 +85,30 @@ def _no_context() -> None:
     return None
 
 
+class _Devices:
+    """Which kind of device each choice of a backend opens; OpenGL is a GPU until it is known.
+
+    Args:
+        changed: called when a device is known.
+    """
+
+    def __init__(self, changed: Callable[[], object]) -> None:
+        self._known = {"gl": GL}
+        self._changed = changed
+
+    def found(self, choice: str, target: Target) -> None:
+        """Note which kind of device was opened for a choice."""
+        if target.name != CPU.name:
+            self._known["gl"] = target
+        if choice == "auto":
+            self._known[choice] = target
+        self._changed()
+
+    def of(self, choice: str) -> Target:
+        """The kind of device a choice opens, as far as it is known."""
+        return self._known.get(choice, CPU)
+
+
 class Studio:
     """Everything one window works on.
 
@@ -122,7 +147,7 @@ class Studio:
         self.data = DataModel(self._document, tasks, datasets)
         self.quick_add = QuickAdd(ConnectionHistory(self.places.state / "connections.json"))
         self.palette = load_palette(self.places.state / "palette.json")
-        self._targets = {"gl": GL}
+        self._devices = _Devices(lambda: self.compilation.retarget())
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
             self._document,
@@ -175,7 +200,7 @@ class Studio:
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
         self.profiling.quiet_changed.connect(self.live.set_quiet)
-        self.profiling.device_found.connect(self._device_found)
+        self.profiling.device_found.connect(self._devices.found)
         self.live.kept_changed.connect(self.compilation.keep)
         self.culprit.changed.connect(self._culprit_changed)
         self.problems.tensor_wanted.connect(self._open_tensor_view)
@@ -352,18 +377,8 @@ class Studio:
         trainer = self.training.trainer
         if trainer is None or state not in ("running", "paused"):
             return
-        self._device_found(self.preferences.text("backend"), trainer.network.backend.target)
+        self._devices.found(self.preferences.text("backend"), trainer.network.backend.target)
         self.compilation.use_executables(trainer.network.live.executables)
-
-    def _device_found(self, choice: str, target: Target) -> None:
-        """Show the programs that run on a device: which kind it is shows when it is opened."""
-        if target.name != CPU.name:
-            self._targets["gl"] = target
-        if choice == "auto":
-            self._targets[choice] = target
-        shown = self.compilation.result
-        if shown is not None and shown.main.target != self._target():
-            self.compilation.compile_now()
 
     def _preference_changed(self, name: str) -> None:
         if name == "backend":
@@ -470,14 +485,11 @@ class Studio:
         self.live.rest_on(None if task is None else initial(task))
 
     def _target(self) -> Target:
-        """The kind of device programs are shown for: the one trained on last, or the wish.
-
-        Before an OpenGL device has been opened, it is taken for a GPU.
-        """
+        """The kind of device programs are shown for: the one trained on last, or the wish."""
         trainer = self.training.trainer
         if trainer is not None:
             return trainer.network.backend.target
-        return self._targets.get(self.preferences.text("backend"), CPU)
+        return self._devices.of(self.preferences.text("backend"))
 
     def _run(self) -> RunFolder | None:
         last = self.training.run
