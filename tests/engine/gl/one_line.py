@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.compiler.target import GL, Target
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import ABSENT, BATCH, Pads, Ref, Role, TensorMap
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.specs import Traits
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 
@@ -119,6 +117,17 @@ class OneLine:
         builder.append("data", mul(a=ref, b=given, y=one, set=("a",), skip=("b",)))
 
 
+@contextmanager
+def planned_for(backend: GlBackend, target: Target) -> Iterator[None]:
+    """Have what is compiled meanwhile planned for another kind of device than the renderer is."""
+    before = backend._work.target
+    backend._work.target = target
+    try:
+        yield
+    finally:
+        backend._work.target = before
+
+
 def run_line(
     backend: GlBackend, line: OneLine, *wanted: str, variant: str = "", gpu: bool = False
 ) -> dict[str, Array]:
@@ -131,7 +140,7 @@ def run_line(
         variant: the variant to take; the table chooses where empty.
         gpu: choose as on a GPU, whatever the device is.
     """
-    with patch.object(DeviceWork, "traits", Traits()) if gpu else nullcontext():
+    with planned_for(backend, GL) if gpu else nullcontext():
         return _run(backend, line, wanted, variant)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from studio.engine.compiler.target import GL, GL_SOFTWARE
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.specs import Traits
 from tests.engine.gl.gl_programs import Lines, gradient_group, run_once
+from tests.engine.gl.one_line import planned_for
 
 pytestmark = pytest.mark.gl
 
@@ -167,12 +167,10 @@ def test_check_mode_looks_at_gradients_inside_groups(backend: GlBackend) -> None
 def test_normalisation_by_running_statistics_and_a_sum_follow_a_convolution(
     backend: GlBackend,
     rng: np.random.Generator,
-    monkeypatch: pytest.MonkeyPatch,
     affine: bool,
     channels: int,
     software: bool,
 ) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(is_software=software))
     lines = Lines()
     shape = (BATCH, 4, 5, channels)
     x, other = lines.input("x", (BATCH, 4, 5, 2)), lines.input("other", shape)
@@ -193,7 +191,8 @@ def test_normalisation_by_running_statistics_and_a_sum_follow_a_convolution(
     a, kernel = rng.standard_normal((3, 4, 5, 2)), rng.standard_normal((1, 1, 2, channels))
     b = rng.standard_normal((3, 4, 5, channels))
     fed = {name: v.astype(np.float32) for name, v in (("x", a), ("other", b), ("w", kernel))}
-    (found,) = run_once(backend, lines.program(z), 3, z, **fed, **given)
+    with planned_for(backend, GL_SOFTWARE if software else GL):
+        (found,) = run_once(backend, lines.program(z), 3, z, **fed, **given)
     normal = (a @ kernel[0, 0] - given["mean"]) / np.sqrt(given["var"] + 0.01)
     normal = normal * given.get("gamma", 1.0) + given.get("beta", 0.0)
     np.testing.assert_allclose(found, np.maximum(b + 2 * normal, 0), rtol=1e-4, atol=1e-5)

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
 from studio.engine.gl import direct_weights
 from studio.engine.gl.backend import GlBackend
@@ -16,7 +17,7 @@ from studio.engine.gl.products import affordable
 from studio.engine.gl.specs import Case, Traits
 from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
-from tests.engine.gl.one_line import OneLine, run_line
+from tests.engine.gl.one_line import OneLine, planned_for, run_line
 
 pytestmark = pytest.mark.gl
 ENGINES = ("registers_4x4", "tiles_32x32s4")
@@ -439,7 +440,7 @@ def test_the_last_work_group_adds_up_the_parts_of_a_product(
     x, w, b = draw(rows, depth), draw(out, depth), draw(out) if bias else None
     line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (rows, out)}, batched=("x", "y"))
     line.follow("RELU")
-    with patch.object(DeviceWork, "traits", Traits()):
+    with planned_for(backend, GL):
         session = backend.open_session()
         executable = backend.compile(line.program, session, rows)
     ((_, planned),) = executable.planned

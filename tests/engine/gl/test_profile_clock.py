@@ -10,12 +10,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from studio.engine.compiler.target import GL, GL_SOFTWARE
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl import profile_run
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.specs import Traits
 from studio.engine.gl.timers import Sample
 from studio.engine.gl.tuning import spinner as spinners
 from studio.engine.gl.tuning.spinner import Spinner
@@ -127,13 +126,10 @@ def running_on(gpu: Waking) -> Iterator[None]:
 
 
 @pytest.fixture
-def executable(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[GlExecutable]:
+def executable(request: pytest.FixtureRequest) -> Iterator[GlExecutable]:
     """Three products one after another; hardware unless the test asks for software."""
     software = getattr(request, "param", "hardware") == "software"
-    backend = GlBackend()
-    monkeypatch.setattr(DeviceWork, "traits", Traits(is_software=software))
+    backend = GlBackend(target=GL_SOFTWARE if software else GL)
     lines = Lines()
     value = lines.input("x", (BATCH, 8))
     weights = lines.kept("w", (8, 8))

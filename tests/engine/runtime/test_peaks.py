@@ -8,18 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.gl import element_kernel, planner
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.element_kernel import LARGE
 from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.specs import Traits
 from studio.engine.isa.program import Program
 from studio.engine.runtime import peaks as module
 from studio.engine.runtime.peaks import is_gpu, measure_peaks
 from studio.engine.train.devices import open_backend
+from tests.engine.gl.one_line import planned_for
 
 LOW_SHARE = 345 / 1980
 RISES_IN = 0.33
@@ -264,11 +264,11 @@ def test_a_real_device_is_measured_the_same_way_and_left_as_it_was(
 def test_large_copies_go_by_strips_on_hardware(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DeviceWork, "traits", Traits(is_software=False))
     monkeypatch.setattr(planner, "LARGE", 1 << 13)
     monkeypatch.setattr(element_kernel, "STRIPS", 3)
     session = backend.open_session()
-    executable = backend.compile(module._copy(), session, 9)
+    with planned_for(backend, GL):
+        executable = backend.compile(module._copy(), session, 9)
     assert isinstance(executable, GlExecutable)
     ((_, (planned,)),) = executable.planned
     assert planned.source.local == element_kernel.STRIP_LOCAL

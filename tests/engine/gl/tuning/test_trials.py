@@ -12,10 +12,9 @@ from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
 from studio.engine.gl.families import all_variants, choose
 from studio.engine.gl.products import product_passes
-from studio.engine.gl.specs import Case, Pass, Traits, Variant
+from studio.engine.gl.specs import Case, Pass, Variant
 from studio.engine.gl.tiles import REGISTER_TILES
 from studio.engine.gl.timers import TimestampTimer
 from studio.engine.gl.tuning import table as tables
@@ -25,7 +24,7 @@ from studio.engine.gl.tuning.table import Measured, Table
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
 from tests.engine.gl.gl_programs import Lines
 from tests.engine.gl.naive import close, draw
-from tests.engine.gl.one_line import OneLine, run_line
+from tests.engine.gl.one_line import OneLine, planned_for, run_line
 from tests.engine.gl.tuning.tuned_lines import (
     case_of,
     check_parts,
@@ -202,7 +201,7 @@ def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
     line, expected = linear(rows=32, inner=256, out=24)
     # As on a GPU, whose clock is asked too; what it answers here is not looked at.
     clock = patch.object(trials, "step_timer", lambda gl, _: TimestampTimer(gl))
-    with clock, patch.object(DeviceWork, "traits", Traits()):
+    with clock, planned_for(backend, GL):
         found = backend.tune([(line.program, line.batch)], 300)
     (one,) = found.findings
     assert one.shipped[0].startswith("tiles_")
