@@ -142,7 +142,7 @@ def _print(found: Tuning, device: str, path: Path) -> None:
         for refused in one.refused:
             console.note(f"{one.signature}: left out {refused}")
         if one.signature in found.dropped:
-            console.note(f"{one.signature}: the shipped choice stays, a step is slower otherwise")
+            console.note(f"{one.signature}: the shipped choice stays, no step is faster otherwise")
     for words in found.passed_over:
         console.note(f"passed over {words}")
     for step in found.steps:

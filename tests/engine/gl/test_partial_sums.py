@@ -469,7 +469,7 @@ def test_few_storages_leave_the_statistics_to_a_dispatch_more(
 def test_any_backend_runs_the_groups_part_by_part(kind: str) -> None:
     program, results, size, channels = small_chain()
     for other in opened(kind):
-        if isinstance(other, GlBackend):
+        if isinstance(other, GlBackend) and other.target.is_software:
             found = kernels(other, program, 5)
             assert {"batchnorm_parts", "grads_batchnorm_parts", "grads_batchnorm_totals"} <= {
                 *found

@@ -75,6 +75,16 @@ def test_choice_by_which_a_step_is_slower_is_dropped(
 
 
 @pytest.mark.gl
+def test_choice_that_no_step_takes_is_dropped(backend: GlBackend) -> None:
+    line, _ = linear(rows=9, inner=64, out=24)
+    other, _ = linear(rows=9, inner=32, out=16)
+    before = found_better(backend, line)
+    after = hold_against_steps(backend, [(other.program, other.batch)], before)
+    assert (after.rows, after.steps) == ({}, ())
+    assert after.dropped == {*before.rows}
+
+
+@pytest.mark.gl
 def test_steps_are_run_by_both_choices_where_they_differ(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

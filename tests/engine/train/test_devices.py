@@ -55,7 +55,7 @@ class Pretended:
 
 
 def test_auto_takes_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_open_gl", lambda _: (Pretended(), ""))
+    monkeypatch.setattr(devices, "_open_gl", lambda *_: (Pretended(), ""))
     opened = open_backend("auto")
     assert opened.backend.name == "gl"
     assert opened.why == "training on Fast Card 9000 with OpenGL"

@@ -47,6 +47,13 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
         "input": (BATCH, 6), "dense1/kernel": (5, 6), "dense1/bias": (5,),
         "dense2/kernel": (3, 5), "dense2/bias": (3,),
     },
+    "normalised": {
+        "input": (BATCH, 4, 3, 2), "conv/kernel": (3, 3, 2, 4),
+        "conv1/kernel": (3, 3, 4, 4), "conv1/bias": (4,), "conv2/kernel": (3, 3, 4, 4),
+        "product/kernel": (4, 8), "dense1/kernel": (3, 8), "dense1/bias": (3,),
+        **{f"{bn}/{p}": (4,) for bn in ("bn", "bn1", "bn2") for p in ("gamma", "beta")},
+        **{f"bn3/{p}": (8,) for p in ("gamma", "beta")},
+    },
 }  # fmt: skip
 
 Tensors = dict[str, torch.Tensor]
@@ -130,6 +137,16 @@ def logits(v: Tensors) -> torch.Tensor:
     )
 
 
+def normalised(v: Tensors) -> torch.Tensor:
+    """Convolutions and a product with normalisations behind them."""
+    a = torch.relu(norm(v, "bn", conv(v, "conv", first(v["input"]))))
+    b = norm(v, "bn1", torch.relu(conv(v, "conv1", a)))
+    a = b + norm(v, "bn2", conv(v, "conv2", a))
+    a = torch.relu(a).mean(dim=(2, 3))
+    a = torch.relu(norm(v, "bn3", a @ v["product/kernel"]))
+    return functional.cross_entropy(dense(v, "dense1", a), v["target"])
+
+
 NETWORKS: dict[str, Callable[[Tensors], torch.Tensor]] = {
     "mlp": mlp,
     "cnn": cnn,
@@ -137,6 +154,7 @@ NETWORKS: dict[str, Callable[[Tensors], torch.Tensor]] = {
     "branches": branches,
     "expression": expression,
     "logits": logits,
+    "normalised": normalised,
 }
 
 

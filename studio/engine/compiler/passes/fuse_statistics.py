@@ -143,7 +143,9 @@ def _wanted(program: Program, ins: Instruction, target: Target) -> ColumnSums | 
 def _result(program: Program, sums: ColumnSums, made: Sequence[Tensor]) -> Tensor:
     """The partial tensor that sums go to, named after what is summed."""
     (kind,) = sums.infer(program.type_of)
-    stem = f"{program.tensors[sums.source.id].name}/{sums.mnemonic.lower()}"
+    source = program.tensors[sums.source.id]
+    stem = f"{source.name}/{sums.mnemonic.lower()}"
     taken = {tensor.name for tensor in (*made, *program.tensors.values())}
     name = next(n for n in chain([stem], (f"{stem}_{k}" for k in count(2))) if n not in taken)
-    return Tensor(program.next_id() + len(made), name, kind.shape, kind.dtype, partial=True)
+    number = program.next_id() + len(made)
+    return Tensor(number, name, kind.shape, kind.dtype, partial=True, layer=source.layer)

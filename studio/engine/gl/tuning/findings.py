@@ -69,7 +69,7 @@ class Tuning:
         clock: what measured, ``gpu timestamps`` or ``wall clock``.
         passed_over: instructions that could not be run alone, each with the reason.
         steps: whole steps of the programs for which another choice was found, as they were kept.
-        dropped: signatures whose better choice made a whole step slower.
+        dropped: signatures whose better choice no whole step takes, or is slower by.
     """
 
     findings: tuple[Finding, ...]

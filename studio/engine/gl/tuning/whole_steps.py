@@ -69,6 +69,8 @@ def hold_against_steps(
 ) -> Tuning:
     """Drop choices until no step of the programs is slower by them than by the shipped ones.
 
+    Those that no step takes are dropped, too: the tile of a kernel that another variant replaces.
+
     Args:
         backend: the device; its choices are the same afterwards.
         jobs: programs with the batch each runs in.
@@ -77,8 +79,8 @@ def hold_against_steps(
     before = backend.chosen_by
     try:
         while found.rows:
-            steps, slow = _held_against(backend, jobs, found.rows)
-            dropped = found.dropped | slow
+            steps, used, slow = _held_against(backend, jobs, found.rows)
+            dropped = found.dropped | slow | (found.rows.keys() - used)
             found = replace(found, steps=() if slow else steps, dropped=dropped)
             if not slow:
                 break
@@ -96,20 +98,22 @@ def hold_against_steps(
 
 def _held_against(
     backend: GlBackend, jobs: Sequence[tuple[Program, int]], rows: Rows
-) -> tuple[tuple[StepTimes, ...], frozenset[str]]:
-    """Steps of the programs that a table changes, and the rows that slower ones use."""
+) -> tuple[tuple[StepTimes, ...], frozenset[str], frozenset[str]]:
+    """Steps of the programs that a table changes, the rows they use, and those slower ones use."""
     steps: list[StepTimes] = []
+    used: set[str] = set()
     slow: set[str] = set()
     for program, batch in jobs:
         table = _Watched(rows)
         with _compiled(backend, program, batch, (SHIPPED, table)) as (shipped, tuned):
             if not table.used:
                 continue
+            used |= table.used
             times = in_turn(shipped, tuned, software=backend.info.is_software)
         steps.append(StepTimes(program.name, batch, *times))
         if steps[-1].is_slower:
             slow |= table.used
-    return tuple(steps), frozenset(slow)
+    return tuple(steps), frozenset(used), frozenset(slow)
 
 
 @contextmanager
