@@ -173,11 +173,6 @@ def _compiled(bench: Bench) -> None:
     bench.studio.open(open_copy("spirals", bench.folder))
 
 
-def _planned(bench: Bench) -> None:
-    bench.open("spirals")
-    bench.studio.compilation.plan_kernels()
-
-
 def _bad_table(bench: Bench) -> None:
     bench.attach_table(BAD_TABLE)
     bench.until(lambda: bench.studio.data.problems.rows)
@@ -341,7 +336,10 @@ KINDS: dict[str, Way] = {
     f"{MODELS}/data.py:skip_bad_rows": _bad_table,
     f"{MODELS}/data_changes.py:_start": _augmented,
     f"{MODELS}/compilation.py:_start": _compiled,
-    f"{MODELS}/compilation.py:plan_kernels": _planned,
+    f"{MODELS}/compilation.py:plan_kernels": lambda bench: (
+        bench.open(),
+        bench.studio.compilation.plan_kernels(),
+    ),
     f"{MODELS}/preview.py:_start": _previewed,
     f"{MODELS}/runs.py:refresh": lambda bench: bench.studio.runs.refresh(),
     f"{MODELS}/runs.py:curves": _curves,
