@@ -303,8 +303,9 @@ class TensorViewPane(PaneFrame):
                     self._chooser.setEditText(typed)
                     self._typing.setModified(True)
             self._keep_up()
-            if self._sought is not None:
-                self._selected(self._sought, "")
+        if self._sought is not None:
+            # The same names may be of another layer now, or of a program compiled only now.
+            self._selected(self._sought, "")
         self._show_choice()
 
     def _linked(self, pinned: bool) -> None:
@@ -370,6 +371,7 @@ class TensorViewPane(PaneFrame):
     def _revealed(self, entity: Entity, source: str) -> None:
         if source != VIEW and entity.kind == "tensor":
             self._note_choice(entity)
+            self._sought = None
             self.show_tensor(entity)
 
     def _note_choice(self, entity: Entity) -> None:

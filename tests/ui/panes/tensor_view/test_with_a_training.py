@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from studio.graph_editor.model.state import Wire
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
+from studio.ui.models.compilation_result import Compiled, Compiler
 from studio.ui.models.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.panes.tensor_view.pane import TensorViewPane
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 PROJECT = Path(__file__).resolve().parents[4] / "projects" / "digits-mlp"
+TRAINED = ("LIVE · step", "AT REST · weights of run")
+"""What a view says once something trains, and where that was over before it looked."""
 
 
 def opened(qapp: QApplication, tmp_path: Path, backend: str, shared: str = "auto") -> Studio:
@@ -285,6 +289,74 @@ def deleted_and_added(studio: Studio, layer: str) -> str:
     return made
 
 
+def test_a_new_layer_of_the_name_of_a_deleted_one_is_shown_once_compiled(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=60000)
+    pane = opened_pane(qtbot, studio)
+    layer = layer_ids(studio, "Dense")[0]
+    name = studio.document.state.nodes[layer].name
+    made = deleted_and_added(studio, layer)
+    assert made != layer
+    studio.bus.select((entities.node(made),), source="canvas")
+    assert pane.is_empty
+    # Both programs have tensors of the same names.
+    qtbot.waitUntil(lambda: pane.view.entity == entities.tensor(f"{name}/kernel"), timeout=60000)
+    pane.close_view()
+    studio.close()
+
+
+def test_a_tensor_revealed_after_a_layer_was_selected_stays_when_that_is_compiled(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    studio = opened(qapp, tmp_path, "cpu")
+    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=60000)
+    pane = opened_pane(qtbot, studio)
+    first, second = layer_ids(studio, "Dense")[:2]
+    wanted = entities.tensor(f"{studio.document.state.nodes[second].name}/bias")
+    before = studio.compilation.result
+    studio.bus.select((entities.node(deleted_and_added(studio, first)),), source="canvas")
+    studio.bus.reveal(wanted, "problems")
+    assert pane.view.entity == wanted
+    qtbot.waitUntil(lambda: studio.compilation.result is not before, timeout=60000)
+    assert pane.view.entity == wanted
+    pane.close_view()
+    studio.close()
+
+
+def test_a_layer_selected_before_it_is_compiled_is_shown_where_a_training_was_faster(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    compile_now = Compiler.compile
+
+    def compile_late(compiler: Compiler, *given: Any) -> Compiled:
+        may_go_on.wait()
+        return compile_now(compiler, *given)
+
+    monkeypatch.setattr(Compiler, "compile", compile_late)
+    studio = opened(qapp, tmp_path, "cpu")
+    try:
+        pane = opened_pane(qtbot, studio)
+        studio.bus.select((entities.node(layer_ids(studio, "Dense")[0]),), source="canvas")
+        studio.training.start()
+        studio.training.pause()
+        qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=60000)
+        assert studio.live.trainer is not None
+        assert studio.compilation.result is None
+        assert pane.is_empty
+    finally:
+        may_go_on.set()
+    qtbot.waitUntil(lambda: pane.view.entity is not None, timeout=60000)
+    studio.training.step_batch()
+    qtbot.waitUntil(lambda: pane.view.badge == "LIVE · step 1", timeout=60000)
+    studio.training.stop()
+    qtbot.waitUntil(lambda: not studio.training.is_busy, timeout=60000)
+    pane.close_view()
+    studio.close()
+
+
 def test_nor_where_the_new_layer_has_the_id_of_the_deleted_one(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -294,7 +366,7 @@ def test_nor_where_the_new_layer_has_the_id_of_the_deleted_one(
     pane = opened_pane(qtbot, studio)
     studio.bus.select((entities.node(layer),), source="canvas")
     studio.training.start()
-    qtbot.waitUntil(lambda: pane.view.badge.startswith("LIVE · step"), timeout=60000)
+    qtbot.waitUntil(lambda: pane.view.badge.startswith(TRAINED), timeout=60000)
     studio.training.stop()
     qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST · weights of run"), timeout=60000)
     assert "previous" not in pane.view.badge
@@ -320,7 +392,7 @@ def test_a_new_layer_does_not_show_the_weights_of_a_deleted_one_as_its_own(
     layer = layer_ids(studio, "Dense")[0]
     studio.bus.select((entities.node(layer),), source="canvas")
     studio.training.start()
-    qtbot.waitUntil(lambda: pane.view.badge.startswith("LIVE · step"), timeout=60000)
+    qtbot.waitUntil(lambda: pane.view.badge.startswith(TRAINED), timeout=60000)
     studio.training.stop()
     qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST · weights of run"), timeout=60000)
     assert "previous" not in pane.view.badge
