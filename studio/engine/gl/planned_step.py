@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class SymbolicStorages:
-    """Where storages lie, by names of buffers that nobody has made.
+    """Where storages would lie on a device; buffers have names and are never allocated.
 
     Persistent tensors share buffers as in a training's session; transient ones lie in the planned
     arena.

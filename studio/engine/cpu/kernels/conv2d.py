@@ -78,7 +78,7 @@ def _filters(weights: Floats) -> Floats:
 
 
 def _product_loops(geometry: Geometry, weights: Floats) -> tuple[Callable[..., object], ...]:
-    """The loops that ``_direct_product`` calls, unless a sum is no number."""
+    """The loops that ``_direct_product`` calls for finite sums."""
     from studio.engine.cpu.compiled.convolution import convolve
     from studio.engine.cpu.compiled.winograd import convolve_squares, transform_filters
 
@@ -163,7 +163,7 @@ def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]
 def _weight_gradient_loops(
     geometry: Geometry, weights: Floats
 ) -> tuple[Callable[..., object], ...]:
-    """The loops for gradients of weights, unless a sum is no number."""
+    """The loops for gradients of weights with finite sums."""
     from studio.engine.cpu.compiled.convolution import add_weight_gradient
     from studio.engine.cpu.compiled.winograd import add_gradient_squares, transform_gradients
 
