@@ -415,8 +415,8 @@ def test_runs_of_a_project_without_a_file_move_beside_it_when_it_is_saved(tmp_pa
     bench.listed(1)
     bench.document.save(tmp_path / "named.glassbox")
     bench.runs.document_saved()
-    bench.until(lambda: (tmp_path / "named.runs").is_dir() and len(bench.runs.runs) == 1)
-    bench.until(lambda: bench.runs.runs[0].folder.path.parent == tmp_path / "named.runs")
+    moved = tmp_path / "named.runs"
+    bench.until(lambda: [run.folder.path.parent for run in bench.runs.runs] == [moved])
     assert bench.model.run == bench.runs.runs[0].folder
     bench.model.go_on(2)
     bench.until(lambda: len(bench.endings) == 2)
