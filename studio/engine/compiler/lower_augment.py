@@ -51,7 +51,7 @@ class Shift(Augmentation, aliases=("shift",)):
     role = "shift"
 
     rows = integer("Largest move up or down.", 1, low=0, high=1024)
-    cols = integer("Largest move left or right.", 1, low=0, high=1024)
+    cols = integer("Largest move left or right.", 1, low=0, high=1024, label="Columns")
     fill = number("Value of cells that come in.", 0.0)
 
 

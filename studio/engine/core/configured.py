@@ -68,13 +68,7 @@ class Configured:
         known = {o.name for o in self.options}
         for name in given:
             if name not in known:
-                raise ParameterError(
-                    f"unknown option {quoted(name)}",
-                    who=self.who,
-                    hint=did_you_mean(
-                        name, known, f"known options: {', '.join(sorted(known)) or 'none'}"
-                    ),
-                )
+                raise self._unknown_option(name, self.who)
         values: dict[str, object] = {}
         for option in self.options:
             if option.name in given:
@@ -84,6 +78,22 @@ class Configured:
             else:
                 values[option.name] = option.default
         return values
+
+    @classmethod
+    def option(cls, name: str) -> Option[Any]:
+        """The declared option of that name; ParameterError for another."""
+        for option in cls.options:
+            if option.name == name:
+                return option
+        raise cls._unknown_option(name, cls.__name__)
+
+    @classmethod
+    def _unknown_option(cls, name: str, who: str) -> ParameterError:
+        known = [option.name for option in cls.options]
+        hint = f"known options: {', '.join(sorted(known)) or 'none'}"
+        return ParameterError(
+            f"unknown option {quoted(name)}", who=who, hint=did_you_mean(name, known, hint)
+        )
 
     def config(self) -> dict[str, Plain]:
         """Options that differ from their defaults, as plain data."""

@@ -6,7 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 from studio.engine.core.errors import ParameterError
 
@@ -34,6 +46,26 @@ class OptionKind(Enum):
     SPEC = "spec"
 
 
+Editor: TypeAlias = Literal[
+    "integer", "number", "flag", "choice", "pair", "integers", "numbers", "variants", "list",
+    "border", "weights", "text",
+]  # fmt: skip
+"""What a form edits an option with."""
+
+Steps: TypeAlias = Literal["linear", "powers", "decades"]
+"""How a number is changed in a form: by equal steps, by powers of two, or by powers of ten."""
+
+
+class Words(TypedDict, total=False):
+    """What any option may also be declared with, for forms and help."""
+
+    label: str
+    effect: str
+    start: Plain
+    steps: Steps
+    editor: Editor
+
+
 class _Required:
     def __repr__(self) -> str:
         return "required"
@@ -57,6 +89,11 @@ class Option(Generic[T]):
         optional: whether ``None`` is allowed.
         read: checks a value and returns its stored form.
         write: turns a stored value into plain data.
+        label: its name for people, in sentence case; made from the name unless given.
+        effect: what changing it does, one sentence.
+        start: value that something new begins with where one must be given.
+        steps: how a form changes the number.
+        editor: what a form edits it with; follows from the kind unless given.
     """
 
     kind: OptionKind
@@ -68,10 +105,23 @@ class Option(Generic[T]):
     optional: bool = False
     read: Callable[[object, str], T] | None = None
     write: Callable[[T], Plain] | None = None
+    label: str = ""
+    effect: str = ""
+    start: Plain = None
+    steps: Steps = "linear"
+    editor: Editor | None = None
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
+        self.named(name)
+
+    def named(self, name: str) -> Self:
+        """Give the option its name, for one that is no attribute of a class; returns it."""
         self.name = name
+        if not self.label:
+            words = name.replace("_", " ")
+            self.label = words[:1].upper() + words[1:]
+        return self
 
     @overload
     def __get__(self, instance: None, owner: type) -> Option[T]: ...
@@ -86,6 +136,15 @@ class Option(Generic[T]):
     def required(self) -> bool:
         """Whether a value must be given."""
         return isinstance(self.default, _Required)
+
+    @property
+    def form_editor(self) -> Editor:
+        """What a form edits it with."""
+        if self.editor is not None:
+            return self.editor
+        if self.kind is OptionKind.SPEC:
+            return "choice" if self.choices else "text"
+        return cast("Editor", self.kind.value)
 
     def check(self, value: object, who: str) -> T:
         """The value in stored form; ParameterError naming ``who`` when kind or range is wrong."""
@@ -211,68 +270,73 @@ _READERS: dict[OptionKind, Callable[[Option[Any], object, str], object]] = {
 
 def integer(
     doc: str, default: int | _Required = REQUIRED, *, low: float = -MAX_INTEGER,
-    high: float = MAX_INTEGER,
+    high: float = MAX_INTEGER, **words: Unpack[Words],
 ) -> Option[int]:  # fmt: skip
     """A whole-number option."""
-    return Option(OptionKind.INTEGER, doc, default, low, high)
+    return Option(OptionKind.INTEGER, doc, default, low, high, **words)
 
 
 def optional_integer(
-    doc: str, *, low: float = -MAX_INTEGER, high: float = MAX_INTEGER
+    doc: str, *, low: float = -MAX_INTEGER, high: float = MAX_INTEGER, **words: Unpack[Words]
 ) -> Option[int | None]:
     """A whole number or ``None``, which is the default."""
-    return Option(OptionKind.INTEGER, doc, None, low, high, optional=True)
+    return Option(OptionKind.INTEGER, doc, None, low, high, optional=True, **words)
 
 
 def number(
     doc: str, default: float | _Required = REQUIRED, *, low: float = -math.inf,
-    high: float = math.inf,
+    high: float = math.inf, **words: Unpack[Words],
 ) -> Option[float]:  # fmt: skip
     """A finite number option."""
-    return Option(OptionKind.NUMBER, doc, default, low, high)
+    return Option(OptionKind.NUMBER, doc, default, low, high, **words)
 
 
 def optional_number(
-    doc: str, *, low: float = -math.inf, high: float = math.inf
+    doc: str, *, low: float = -math.inf, high: float = math.inf, **words: Unpack[Words]
 ) -> Option[float | None]:
     """A finite number or ``None``, which is the default."""
-    return Option(OptionKind.NUMBER, doc, None, low, high, optional=True)
+    return Option(OptionKind.NUMBER, doc, None, low, high, optional=True, **words)
 
 
-def flag(doc: str, default: bool = False) -> Option[bool]:
+def flag(doc: str, default: bool = False, **words: Unpack[Words]) -> Option[bool]:
     """A yes-or-no option."""
-    return Option(OptionKind.FLAG, doc, default)
+    return Option(OptionKind.FLAG, doc, default, **words)
 
 
-def choice(doc: str, *choices: str) -> Option[str]:
+def choice(doc: str, *choices: str, **words: Unpack[Words]) -> Option[str]:
     """One word out of a few; the first is the default."""
-    return Option(OptionKind.CHOICE, doc, choices[0], choices=choices)
+    return Option(OptionKind.CHOICE, doc, choices[0], choices=choices, **words)
 
 
 def pair(
-    doc: str, default: tuple[int, int] | _Required = REQUIRED, *, low: float = 1
-) -> Option[tuple[int, int]]:
+    doc: str, default: tuple[int, int] | _Required = REQUIRED, *, low: float = 1,
+    **words: Unpack[Words],
+) -> Option[tuple[int, int]]:  # fmt: skip
     """Two whole numbers, rows then columns; one number stands for both."""
-    return Option(OptionKind.PAIR, doc, default, low, 2**15)
+    return Option(OptionKind.PAIR, doc, default, low, 2**15, **words)
 
 
-def optional_pair(doc: str, *, low: float = 1) -> Option[tuple[int, int] | None]:
+def optional_pair(
+    doc: str, *, low: float = 1, **words: Unpack[Words]
+) -> Option[tuple[int, int] | None]:
     """Two whole numbers or ``None``, which is the default."""
-    return Option(OptionKind.PAIR, doc, None, low, 2**15, optional=True)
+    return Option(OptionKind.PAIR, doc, None, low, 2**15, optional=True, **words)
 
 
 def integers(
-    doc: str, default: tuple[int, ...] | _Required = REQUIRED, *, low: float = -MAX_INTEGER
-) -> Option[tuple[int, ...]]:
+    doc: str, default: tuple[int, ...] | _Required = REQUIRED, *, low: float = -MAX_INTEGER,
+    **words: Unpack[Words],
+) -> Option[tuple[int, ...]]:  # fmt: skip
     """A list of whole numbers."""
-    return Option(OptionKind.INTEGERS, doc, default, low, MAX_INTEGER)
+    return Option(OptionKind.INTEGERS, doc, default, low, MAX_INTEGER, **words)
 
 
 def numbers(
-    doc: str, default: tuple[float, ...] | _Required = REQUIRED, *, low: float = -math.inf
-) -> Option[tuple[float, ...]]:
+    doc: str, default: tuple[float, ...] | _Required = REQUIRED, *, low: float = -math.inf,
+    **words: Unpack[Words],
+) -> Option[tuple[float, ...]]:  # fmt: skip
     """A list of finite numbers."""
-    return Option(OptionKind.NUMBERS, doc, default, low)
+    return Option(OptionKind.NUMBERS, doc, default, low, **words)
 
 
 def spec(
@@ -283,8 +347,10 @@ def spec(
     *,
     optional: bool = False,
     choices: tuple[str, ...] = (),
+    **words: Unpack[Words],
 ) -> Option[T]:
     """An option with a reader and writer of its own, such as an initialiser in text form."""
     return Option(
-        OptionKind.SPEC, doc, default, optional=optional, choices=choices, read=read, write=write
-    )
+        OptionKind.SPEC, doc, default, optional=optional, choices=choices, read=read, write=write,
+        **words,
+    )  # fmt: skip

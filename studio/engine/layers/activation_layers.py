@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from studio.engine.core.errors import ShapeError
-from studio.engine.core.options import integer, number, optional_number, spec
+from studio.engine.core.options import integer, number, optional_number
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.isa.ops import activation as act
 from studio.engine.isa.ops import move
-from studio.engine.layers.activations import FUNCTIONS, parse_activation
+from studio.engine.layers.activations import activation
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import Layer
 
@@ -20,8 +20,7 @@ class Activation(Layer):
     category = "activation"
     positional = ("activation",)
 
-    activation = spec("Name of the function.", "linear", parse_activation, str,
-                      choices=tuple(FUNCTIONS))  # fmt: skip
+    activation = activation("Name of the function.")
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """The function's instructions."""
@@ -35,7 +34,7 @@ class ReLU(Layer):
     positional = ("max_value", "negative_slope", "threshold")
 
     max_value = optional_number("Ceiling; none when not given.", low=0.0)
-    negative_slope = number("Slope below the threshold.", 0.0, low=0.0)
+    negative_slope = number("Slope below the threshold.", 0.0, low=0.0, label="Slope below")
     threshold = number("Where the linear part begins.", 0.0, low=0.0)
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:

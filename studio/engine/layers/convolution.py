@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from studio.engine.core.options import choice, flag, integer, pair
+from studio.engine.core.options import Option, choice, flag, integer, pair
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import conv
 from studio.engine.layers.activations import activation
 from studio.engine.layers.context import LayerContext
-from studio.engine.layers.initializers import initializer
+from studio.engine.layers.initializers import initializer, kernel_initializer
 from studio.engine.layers.layer import Layer, Parameter
-from studio.engine.layers.regularizers import regularizer
-from studio.engine.layers.windows import Window, output_size, place_window
+from studio.engine.layers.regularizers import kernel_regularizer, regularizer
+from studio.engine.layers.windows import Window, output_size, padding, place_window
+
+
+def _kernel_size() -> Option[tuple[int, int]]:
+    return pair(
+        "Rows and columns of the filters.", start=[3, 3],
+        effect="Larger ones see more of the picture at once.",
+    )  # fmt: skip
 
 
 class Convolution(Layer, abstract=True):
@@ -22,16 +29,24 @@ class Convolution(Layer, abstract=True):
     category = "convolution"
     instruction: ClassVar[type[Instruction]]
 
-    kernel_size = pair("Rows and columns of the filters.")
-    strides = pair("Step between outputs, rows and columns.", (1, 1))
-    padding = choice("'valid' adds no cells; 'same' keeps the size (divided by the stride).",
-                     "valid", "same")  # fmt: skip
+    kernel_size = _kernel_size()
+    strides = pair(
+        "Step between outputs, rows and columns.", (1, 1),
+        effect="Larger steps make the output smaller.",
+    )  # fmt: skip
+    padding = padding()
     data_format = choice("Order of dimensions.", "channels_last")
-    dilation_rate = pair("Distance between filter cells, rows and columns.", (1, 1))
+    dilation_rate = pair(
+        "Distance between filter cells, rows and columns.", (1, 1),
+        effect="Larger distances see more of the picture with the same filters.",
+    )  # fmt: skip
     activation = activation()
-    use_bias = flag("Add a learned number to each channel.", True)
-    bias_initializer = initializer("How the bias begins.", "zeros")
-    bias_regularizer = regularizer("Penalty on the bias.")
+    use_bias = flag(
+        "Add a learned number to each channel.", True, label="Bias",
+        effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
+    )  # fmt: skip
+    bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")
+    bias_regularizer = regularizer("Penalty on the bias.", label="Bias penalty")
 
     def place(self, shape: Shape) -> Window:
         """Zero cells around an input of ``shape``."""
@@ -78,12 +93,15 @@ class Conv2D(Convolution):
     instruction = conv.Conv2D
     positional = ("filters", "kernel_size", "strides", "padding")
 
-    filters = integer("Number of filters, which is the number of output channels.", low=1)
-    kernel_size = pair("Rows and columns of the filters.")
+    filters = integer(
+        "Number of filters, which is the number of output channels.", low=1, start=16,
+        steps="powers", effect="More find more kinds of patterns, and cost more time and memory.",
+    )  # fmt: skip
+    kernel_size = _kernel_size()
     groups = integer("Groups the channels are split into; only 1, every filter sees them all "
                      "(DepthwiseConv2D keeps channels apart).", 1, low=1, high=1)  # fmt: skip
-    kernel_initializer = initializer("How the filters begin.", "glorot_uniform")
-    kernel_regularizer = regularizer("Penalty on the filters.")
+    kernel_initializer = kernel_initializer("How the filters begin.")
+    kernel_regularizer = kernel_regularizer("Penalty on the filters.")
 
     def channels(self, inputs: int) -> int:
         """One per filter."""
@@ -109,10 +127,10 @@ class DepthwiseConv2D(Convolution):
     instruction = conv.DepthwiseConv2D
     positional = ("kernel_size", "strides", "padding", "depth_multiplier")
 
-    kernel_size = pair("Rows and columns of the filters.")
+    kernel_size = _kernel_size()
     depth_multiplier = integer("Filters for each input channel.", 1, low=1)
-    depthwise_initializer = initializer("How the filters begin.", "glorot_uniform")
-    depthwise_regularizer = regularizer("Penalty on the filters.")
+    depthwise_initializer = kernel_initializer("How the filters begin.")
+    depthwise_regularizer = kernel_regularizer("Penalty on the filters.")
 
     def channels(self, inputs: int) -> int:
         """``depth_multiplier`` for each input channel."""

@@ -10,9 +10,9 @@ from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.isa.ops.linear import Linear
 from studio.engine.layers.activations import activation
 from studio.engine.layers.context import LayerContext
-from studio.engine.layers.initializers import initializer
+from studio.engine.layers.initializers import initializer, kernel_initializer
 from studio.engine.layers.layer import Layer, Parameter
-from studio.engine.layers.regularizers import regularizer
+from studio.engine.layers.regularizers import kernel_regularizer, regularizer
 
 
 class Dense(Layer):
@@ -25,13 +25,19 @@ class Dense(Layer):
     transposed: ClassVar[frozenset[str]] = frozenset({"kernel"})
     positional = ("units", "activation", "use_bias")
 
-    units = integer("Number of outputs.", low=1)
+    units = integer(
+        "Number of outputs.", low=1, start=64, steps="powers",
+        effect="More let the layer tell apart more, and cost more numbers to learn.",
+    )  # fmt: skip
     activation = activation()
-    use_bias = flag("Add a learned number to each output.", True)
-    kernel_initializer = initializer("How the kernel begins.", "glorot_uniform")
-    bias_initializer = initializer("How the bias begins.", "zeros")
-    kernel_regularizer = regularizer("Penalty on the kernel.")
-    bias_regularizer = regularizer("Penalty on the bias.")
+    use_bias = flag(
+        "Add a learned number to each output.", True, label="Bias",
+        effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
+    )  # fmt: skip
+    kernel_initializer = kernel_initializer("How the kernel begins.")
+    bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")
+    kernel_regularizer = kernel_regularizer("Penalty on the kernel.")
+    bias_regularizer = regularizer("Penalty on the bias.", label="Bias penalty")
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The input's shape with the last dimension replaced by ``units``."""

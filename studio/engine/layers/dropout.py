@@ -20,7 +20,10 @@ class Dropout(Layer):
     category = "regularization"
     positional = ("rate",)
 
-    rate = number("Share of elements dropped.", low=0.0, high=LARGEST_RATE)
+    rate = number(
+        "Share of elements dropped.", low=0.0, high=LARGEST_RATE, start=0.25,
+        effect="More works against overfitting and slows learning down.",
+    )  # fmt: skip
     seed = optional_integer("Keeps this layer's draws apart from another with its id.", low=0)
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from studio.engine.core import philox
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.core.options import Option, Plain, spec
+from studio.engine.core.options import Option, Plain, Words, spec
 from studio.engine.core.tensor import Shape, Tensor, shape_text
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -174,9 +174,17 @@ def _number_text(number: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def initializer(doc: str, default: str) -> Option[Initializer]:
+def initializer(doc: str, default: str, **words: Unpack[Words]) -> Option[Initializer]:
     """An option that takes an initialiser in its text form."""
-    return spec(doc, parse_initializer(default), parse_initializer, _write, choices=KINDS)
+    return spec(doc, parse_initializer(default), parse_initializer, _write, choices=KINDS, **words)
+
+
+def kernel_initializer(doc: str) -> Option[Initializer]:
+    """The initialiser of a layer's weights."""
+    return initializer(
+        doc, "glorot_uniform", label="Kernel init",
+        effect="It decides how large the first outputs and gradients are.",
+    )  # fmt: skip
 
 
 def _write(value: Initializer) -> Plain:

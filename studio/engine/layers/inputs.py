@@ -21,7 +21,10 @@ class Input(Layer):
     arity: ClassVar[tuple[int, int | None]] = (0, 0)
     positional = ("shape",)
 
-    shape = integers("Shape of one sample, without the batch: height, width, channels.", low=1)
+    shape = integers(
+        "Shape of one sample, without the batch: height, width, channels.", low=1,
+        start=[28, 28, 1],
+    )  # fmt: skip
 
     def __init__(
         self, *args: object, name: str = "", trainable: bool = True, **given: object

@@ -24,16 +24,26 @@ class BatchNormalization(Layer):
     positional = ("axis", "momentum", "epsilon", "center", "scale")
 
     axis = integer("The dimension with statistics of its own; only the last is possible.", -1)
-    momentum = number("Weight of the past in the running statistics.", 0.99, low=0.0, high=1.0)
-    epsilon = number("Added to the variance.", 1e-3, low=0.0)
+    momentum = number(
+        "Weight of the past in the running statistics.", 0.99, low=0.0, high=1.0,
+        effect="More follows the batches more slowly.",
+    )  # fmt: skip
+    epsilon = number(
+        "Added to the variance.", 1e-3, low=0.0, steps="decades",
+        effect="More makes it steadier where numbers are tiny.",
+    )  # fmt: skip
     center = flag("Add a learned shift.", True)
     scale = flag("Multiply by a learned scale.", True)
-    beta_initializer = initializer("How the shift begins.", "zeros")
-    gamma_initializer = initializer("How the scale begins.", "ones")
-    moving_mean_initializer = initializer("How the running mean begins.", "zeros")
-    moving_variance_initializer = initializer("How the running variance begins.", "ones")
-    beta_regularizer = regularizer("Penalty on the shift.")
-    gamma_regularizer = regularizer("Penalty on the scale.")
+    beta_initializer = initializer("How the shift begins.", "zeros", label="Shift init")
+    gamma_initializer = initializer("How the scale begins.", "ones", label="Scale init")
+    moving_mean_initializer = initializer(
+        "How the running mean begins.", "zeros", label="Mean init"
+    )
+    moving_variance_initializer = initializer(
+        "How the running variance begins.", "ones", label="Variance init"
+    )
+    beta_regularizer = regularizer("Penalty on the shift.", label="Shift penalty")
+    gamma_regularizer = regularizer("Penalty on the scale.", label="Scale penalty")
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The shape of the input."""

@@ -10,7 +10,7 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import move, pool
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import Layer
-from studio.engine.layers.windows import Window, output_size, place_window
+from studio.engine.layers.windows import Window, output_size, padding, place_window
 
 
 class Pooling2D(Layer, abstract=True):
@@ -20,11 +20,15 @@ class Pooling2D(Layer, abstract=True):
     positional = ("pool_size", "strides", "padding")
     instruction: ClassVar[type[Instruction]]
 
-    pool_size = pair("Rows and columns of the window.", (2, 2))
-    strides = optional_pair("Step between windows; the window's size when not given.")
-    padding = choice(
-        "'valid' adds no cells; 'same' keeps the size (divided by the stride).", "valid", "same"
-    )
+    pool_size = pair(
+        "Rows and columns of the window.", (2, 2),
+        effect="Larger windows make the output smaller and less exact about places.",
+    )  # fmt: skip
+    strides = optional_pair(
+        "Step between windows; the window's size when not given.",
+        effect="Larger steps make the output smaller.",
+    )  # fmt: skip
+    padding = padding()
     data_format = choice("Order of dimensions.", "channels_last")
 
     def place(self, shape: Shape) -> Window:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Unpack
 
 from studio.engine.core.errors import ParameterError, quoted
-from studio.engine.core.options import Option, Plain, spec
+from studio.engine.core.options import Option, Plain, Words, spec
 
 _TEXT = re.compile(r"(l1|l2|l1_l2)(?:\(([^()]*)\))?\Z")
 
@@ -59,9 +60,16 @@ def _factors(text: str | None) -> list[float]:
     return factors if all(math.isfinite(f) and f >= 0 for f in factors) else [0.0] * 3
 
 
-def regularizer(doc: str) -> Option[Regularizer | None]:
+def regularizer(doc: str, **words: Unpack[Words]) -> Option[Regularizer | None]:
     """An option that takes a penalty in text form, or none."""
-    return spec(doc, None, parse_regularizer, _write, optional=True)
+    return spec(doc, None, parse_regularizer, _write, optional=True, **words)
+
+
+def kernel_regularizer(doc: str) -> Option[Regularizer | None]:
+    """The penalty on a layer's weights."""
+    return regularizer(
+        doc, label="Kernel penalty", effect="It keeps weights small, against overfitting."
+    )
 
 
 def _write(value: Regularizer | None) -> Plain:

@@ -15,7 +15,7 @@ class Rescaling(Layer):
     category = "preprocessing"
     positional = ("scale", "offset")
 
-    scale = number("Factor.")
+    scale = number("Factor.", start=1.0)
     offset = number("Number added afterwards.", 0.0)
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:

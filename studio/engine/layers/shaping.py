@@ -38,7 +38,9 @@ class Reshape(Layer):
     category = "shape"
     positional = ("target_shape",)
 
-    target_shape = integers("The new shape without the batch; one -1 is worked out.", low=-1)
+    target_shape = integers(
+        "The new shape without the batch; one -1 is worked out.", low=-1, start=[-1]
+    )
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The target shape with -1 worked out."""
@@ -92,8 +94,10 @@ class ZeroPadding2D(Layer):
     category = "shape"
     positional = ("padding",)
 
-    padding = spec("Cells (top, bottom) and (left, right).", ((1, 1), (1, 1)), _read_border,
-                   _write_border)  # fmt: skip
+    padding = spec(
+        "Cells (top, bottom) and (left, right).", ((1, 1), (1, 1)), _read_border, _write_border,
+        effect="More cells make the picture larger.", editor="border",
+    )  # fmt: skip
     data_format = choice("Order of dimensions.", "channels_last")
 
     def output_shape(self, *shapes: Shape) -> Shape:

@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.engine.core.errors import ShapeError
+from studio.engine.core.options import Option, choice
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import Layer, shape_text
+
+
+def padding() -> Option[str]:
+    """The option that chooses between the two."""
+    return choice(
+        "'valid' adds no cells; 'same' keeps the size (divided by the stride).", "valid", "same",
+        effect="It decides whether the picture shrinks at its edges.",
+    )  # fmt: skip
 
 
 class Window(NamedTuple):

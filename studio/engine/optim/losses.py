@@ -6,7 +6,7 @@ import re
 from typing import Any, ClassVar
 
 from studio.engine.core.configured import Configured
-from studio.engine.core.options import flag, number
+from studio.engine.core.options import Option, flag, number
 from studio.engine.core.tensor import ABSENT, Ref
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
@@ -70,6 +70,10 @@ class Loss(Configured, family="loss"):
         return made[0]
 
 
+def _label_smoothing(doc: str) -> Option[float]:
+    return number(doc, 0.0, low=0.0, high=1.0, effect="It keeps the network from being too sure.")
+
+
 def _smooth(builder: ProgramBuilder, section: str, t: Ref, smoothing: float, share: float) -> Ref:
     """(1 - smoothing)·t + share, or ``t`` itself without smoothing."""
     if not smoothing:
@@ -108,7 +112,7 @@ class CategoricalCrossentropy(
 
     instruction = loss.LossCE
 
-    label_smoothing = number("Share spread over all classes.", 0.0, low=0.0, high=1.0)
+    label_smoothing = _label_smoothing("Share spread over all classes.")
 
     def targets(self, builder: ProgramBuilder, section: str, t: Ref, classes: int) -> Ref:
         """Smoothed targets: (1 - s)·t + s/classes."""
@@ -131,7 +135,7 @@ class BinaryCrossentropy(Loss, aliases=("binary_crossentropy", "binary_cross_ent
     instruction = loss.LossBCE
 
     from_logits = flag("Predictions are logits; otherwise shares between 0 and 1.")
-    label_smoothing = number("Share taken towards one half.", 0.0, low=0.0, high=1.0)
+    label_smoothing = _label_smoothing("Share taken towards one half.")
 
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """What the predictions are."""

@@ -13,7 +13,23 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import update
 from studio.engine.optim.schedules import Rate, rate_at, rate_option
 
+_DECAY = "It pulls weights towards zero, against overfitting."
+
 CLIPS = ("clipnorm", "global_clipnorm", "clipvalue")
+
+
+def _momentum() -> Option[float]:
+    return number(
+        "Momentum; 0 for none.", 0.0, low=0.0, high=1.0,
+        effect="More smooths the course and carries over old mistakes longer.",
+    )  # fmt: skip
+
+
+def _epsilon() -> Option[float]:
+    return number(
+        "Stabiliser.", 1e-7, low=0.0, steps="decades",
+        effect="More makes it steadier where numbers are tiny.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,10 +60,19 @@ class Optimizer(Configured, family="optimizer"):
     shrinks_all: ClassVar[bool] = False
 
     learning_rate: Option[Rate] = rate_option(0.001)
-    weight_decay = optional_number("Decoupled weight decay.", low=0.0)
-    clipnorm = optional_number("Largest norm of each gradient.", low=0.0)
-    global_clipnorm = optional_number("Largest norm of all gradients together.", low=0.0)
-    clipvalue = optional_number("Largest magnitude of each element of a gradient.", low=0.0)
+    weight_decay = optional_number(
+        "Decoupled weight decay.", low=0.0, steps="decades", effect=_DECAY
+    )
+    clipnorm = optional_number(
+        "Largest norm of each gradient.", low=0.0, label="Clip norm",
+        effect="It keeps a single bad batch from throwing the training off.",
+    )  # fmt: skip
+    global_clipnorm = optional_number(
+        "Largest norm of all gradients together.", low=0.0, label="Clip all norms"
+    )
+    clipvalue = optional_number(
+        "Largest magnitude of each element of a gradient.", low=0.0, label="Clip value"
+    )
     shrink = number("Shrinkage of weights before each update.", 0.0, low=0.0, high=1.0)
 
     def __init__(self, *args: object, **given: object) -> None:
@@ -77,7 +102,7 @@ class SGD(Optimizer, aliases=("sgd",)):
     positional = ("learning_rate", "momentum", "nesterov")
 
     learning_rate = rate_option(0.01)
-    momentum = number("Momentum; 0 for none.", 0.0, low=0.0, high=1.0)
+    momentum = _momentum()
     nesterov = flag("Look ahead.")
     form = choice("Which recurrence the momentum follows.", "keras", "average")
 
@@ -99,8 +124,8 @@ class RMSprop(Optimizer, aliases=("rmsprop",)):
     shrinks_all = True
 
     rho = number("Decay of the mean square.", 0.9, low=0.0, high=1.0)
-    momentum = number("Momentum; 0 for none.", 0.0, low=0.0, high=1.0)
-    epsilon = number("Stabiliser.", 1e-7, low=0.0)
+    momentum = _momentum()
+    epsilon = _epsilon()
     centered = flag("Subtract the square of the mean gradient.")
     epsilon_outside = flag("Add epsilon to the root instead of under it (Dylann, PyTorch).")
 
@@ -135,7 +160,7 @@ class Adam(Optimizer, aliases=("adam",)):
 
     beta_1 = number("Decay of the mean.", 0.9, low=0.0, high=1.0)
     beta_2 = number("Decay of the mean square.", 0.999, low=0.0, high=1.0)
-    epsilon = number("Stabiliser.", 1e-7, low=0.0)
+    epsilon = _epsilon()
     amsgrad = flag("Keep the largest mean square (Reddi et al. 2018).")
     epsilon_at = choice("Where epsilon joins.", "end", "hat")
 
@@ -159,7 +184,7 @@ class AdamW(Adam, aliases=("adamw",)):
 
     positional = ("learning_rate", "weight_decay", "beta_1", "beta_2", "epsilon", "amsgrad")
 
-    weight_decay = number("Decoupled weight decay.", 0.004, low=0.0)
+    weight_decay = number("Decoupled weight decay.", 0.004, low=0.0, steps="decades", effect=_DECAY)
 
 
 class Adagrad(Optimizer, aliases=("adagrad",)):
@@ -167,8 +192,10 @@ class Adagrad(Optimizer, aliases=("adagrad",)):
 
     positional = ("learning_rate", "initial_accumulator_value", "epsilon")
 
-    initial_accumulator_value = number("What the sum of squares begins with.", 0.1, low=0.0)
-    epsilon = number("Stabiliser.", 1e-7, low=0.0)
+    initial_accumulator_value = number(
+        "What the sum of squares begins with.", 0.1, low=0.0, label="First sum"
+    )
+    epsilon = _epsilon()
     epsilon_outside = flag("Add epsilon to the root instead of under it (PyTorch).")
 
     def rule(self) -> Rule:
@@ -190,7 +217,7 @@ class Adadelta(Optimizer, aliases=("adadelta",)):
     positional = ("learning_rate", "rho", "epsilon")
 
     rho = number("Decay of the means.", 0.95, low=0.0, high=1.0)
-    epsilon = number("Stabiliser.", 1e-7, low=0.0)
+    epsilon = _epsilon()
     previous_mean = flag("Divide by the mean square of the steps before.")
 
     def rule(self) -> Rule:
@@ -209,7 +236,7 @@ class Adamax(Optimizer, aliases=("adamax",)):
 
     beta_1 = number("Decay of the mean.", 0.9, low=0.0, high=1.0)
     beta_2 = number("Decay of the maximum.", 0.999, low=0.0, high=1.0)
-    epsilon = number("Stabiliser.", 1e-7, low=0.0)
+    epsilon = _epsilon()
 
     def rule(self) -> Rule:
         """UPDATE_ADAMAX with slots m and u."""

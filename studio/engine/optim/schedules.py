@@ -19,6 +19,14 @@ from studio.engine.core.options import (
     spec,
 )
 
+RATE_EFFECT = "Too much makes the loss rise or become no number, too little learns slowly."
+
+
+def _first_rate() -> Option[float]:
+    return number(
+        "Rate of the first step.", low=0.0, label="First rate", start=0.001, steps="decades"
+    )
+
 
 class Schedule(Configured, family="schedule"):
     """Says the learning rate of each step, counted from 0."""
@@ -31,7 +39,7 @@ class Schedule(Configured, family="schedule"):
 class Constant(Schedule, aliases=("constant",)):
     """The same rate at every step."""
 
-    learning_rate = number("The rate.", low=0.0)
+    learning_rate = number("The rate.", low=0.0, start=0.001, steps="decades", effect=RATE_EFFECT)
 
     def rate(self, step: int) -> float:
         """The rate."""
@@ -42,8 +50,8 @@ class Constant(Schedule, aliases=("constant",)):
 class StepDecay(Schedule, aliases=("step",)):
     """Multiplies the rate by ``decay_rate`` after every ``decay_steps`` steps."""
 
-    initial_learning_rate = number("Rate of the first step.", low=0.0)
-    decay_steps = integer("Steps between drops.", low=1)
+    initial_learning_rate = _first_rate()
+    decay_steps = integer("Steps between drops.", low=1, start=1000)
     decay_rate = number("Factor of each drop.", 0.1, low=0.0)
 
     def rate(self, step: int) -> float:
@@ -54,9 +62,9 @@ class StepDecay(Schedule, aliases=("step",)):
 class ExponentialDecay(Schedule, aliases=("exponential",)):
     """Shrinks the rate by ``decay_rate`` over every ``decay_steps`` steps."""
 
-    initial_learning_rate = number("Rate of the first step.", low=0.0)
-    decay_steps = integer("Steps one factor takes.", low=1)
-    decay_rate = number("Factor.", low=0.0)
+    initial_learning_rate = _first_rate()
+    decay_steps = integer("Steps one factor takes.", low=1, start=1000)
+    decay_rate = number("Factor.", low=0.0, start=0.96)
     staircase = flag("Change only at whole multiples of decay_steps.")
 
     def rate(self, step: int) -> float:
@@ -69,9 +77,9 @@ class ExponentialDecay(Schedule, aliases=("exponential",)):
 class InverseTimeDecay(Schedule, aliases=("inverse_time",)):
     """Divides the rate by a number that grows with the steps."""
 
-    initial_learning_rate = number("Rate of the first step.", low=0.0)
-    decay_steps = integer("Steps after which one decay_rate is added.", low=1)
-    decay_rate = number("Growth of the divisor.", low=0.0)
+    initial_learning_rate = _first_rate()
+    decay_steps = integer("Steps after which one decay_rate is added.", low=1, start=1000)
+    decay_rate = number("Growth of the divisor.", low=0.0, start=0.96)
     staircase = flag("Change only at whole multiples of decay_steps.")
 
     def rate(self, step: int) -> float:
@@ -84,9 +92,11 @@ class InverseTimeDecay(Schedule, aliases=("inverse_time",)):
 class PolynomialDecay(Schedule, aliases=("polynomial",)):
     """Goes from one rate to another along a power curve."""
 
-    initial_learning_rate = number("Rate of the first step.", low=0.0)
-    decay_steps = integer("Steps until the end rate.", low=1)
-    end_learning_rate = number("Rate from there on.", 0.0001, low=0.0)
+    initial_learning_rate = _first_rate()
+    decay_steps = integer("Steps until the end rate.", low=1, start=1000)
+    end_learning_rate = number(
+        "Rate from there on.", 0.0001, low=0.0, label="Last rate", steps="decades"
+    )
     power = number("Power of the curve; 1 is a straight line.", 1.0, low=0.0)
     cycle = flag("Stretch the curve to the next multiple of decay_steps instead of ending.")
 
@@ -104,11 +114,14 @@ class PolynomialDecay(Schedule, aliases=("polynomial",)):
 class CosineDecay(Schedule, aliases=("cosine",)):
     """Falls along half a cosine (Loshchilov and Hutter 2017), after an optional straight rise."""
 
-    initial_learning_rate = number("Rate of the first step.", low=0.0)
-    decay_steps = integer("Steps of the fall.", low=1)
+    initial_learning_rate = _first_rate()
+    decay_steps = integer("Steps of the fall.", low=1, start=1000)
     alpha = number("Share of the rate that is left at the end.", 0.0, low=0.0)
-    warmup_target = optional_number("Rate the rise leads to; no rise when not given.", low=0.0)
-    warmup_steps = integer("Steps of the rise.", 0, low=0)
+    warmup_target = optional_number(
+        "Rate the rise leads to; no rise when not given.", low=0.0, label="Rise to",
+        steps="decades",
+    )  # fmt: skip
+    warmup_steps = integer("Steps of the rise.", 0, low=0, label="Rise steps")
 
     def rate(self, step: int) -> float:
         """Rise to the target, then target·((1 - alpha)·(1 + cos(π·share))/2 + alpha)."""
@@ -125,8 +138,8 @@ class CosineDecay(Schedule, aliases=("cosine",)):
 class CosineDecayRestarts(Schedule, aliases=("cosine_restarts",)):
     """Falls along half a cosine again and again (Loshchilov and Hutter 2017)."""
 
-    initial_learning_rate = number("Rate of the first step.", low=0.0)
-    first_decay_steps = integer("Steps of the first fall.", low=1)
+    initial_learning_rate = _first_rate()
+    first_decay_steps = integer("Steps of the first fall.", low=1, start=1000, label="First steps")
     t_mul = number("Growth of the length from fall to fall.", 2.0, low=1.0)
     m_mul = number("Growth of the rate from fall to fall.", 1.0, low=0.0)
     alpha = number("Share of the rate that is left at the end of a fall.", 0.0, low=0.0)
@@ -150,8 +163,12 @@ class CosineDecayRestarts(Schedule, aliases=("cosine_restarts",)):
 class PiecewiseConstantDecay(Schedule, aliases=("piecewise",)):
     """One rate up to each boundary, another behind it."""
 
-    boundaries = integers("Last step of each piece but the last, ascending.", low=0)
-    values = numbers("Rate of each piece, one more than boundaries.", low=0.0)
+    boundaries = integers(
+        "Last step of each piece but the last, ascending.", low=0, start=[1000, 2000]
+    )
+    values = numbers(
+        "Rate of each piece, one more than boundaries.", low=0.0, start=[0.01, 0.001, 0.0001]
+    )
 
     def __init__(self, *args: object, **given: object) -> None:
         super().__init__(*args, **given)
@@ -194,14 +211,17 @@ def write_rate(value: Rate) -> Plain:
 
 def rate_option(default: float) -> Option[Rate]:
     """The learning rate of an optimiser: a number or a schedule."""
-    return spec("Learning rate, a number or a schedule.", default, read_rate, write_rate)
+    return spec(
+        "Learning rate, a number or a schedule.", default, read_rate, write_rate,
+        effect=RATE_EFFECT,
+    )  # fmt: skip
 
 
 class WarmUp(Schedule, aliases=("warmup",)):
     """Rises in a straight line to the rate that another schedule begins with, then follows it."""
 
     after: Option[Rate] = spec("Rate or schedule that follows.", 0.001, read_rate, write_rate)
-    warmup_steps = integer("Steps of the rise.", low=1)
+    warmup_steps = integer("Steps of the rise.", low=1, start=100, label="Rise steps")
     start = number("Rate of the first step.", 0.0, low=0.0)
 
     def rate(self, step: int) -> float:

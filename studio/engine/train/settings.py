@@ -131,13 +131,26 @@ class TrainingSettings(Configured, family="training settings"):
     classes, squared error for numbers. The learning rate, or its schedule, is the optimiser's.
     """
 
-    epochs = integer("Passes over the training part.", 10, low=1, high=MAX_EPOCHS)
-    batch_size = integer("Samples per step.", 32, low=1, high=MAX_BATCH)
-    seed = integer("Seed of weights, order, dropout and augmentation.", 0, low=0)
-    shuffle = flag("Visit the samples of each epoch in another order.", True)
+    epochs = integer(
+        "Passes over the training part.", 10, low=1, high=MAX_EPOCHS,
+        effect="More learn longer; the plots show when it stops paying.",
+    )  # fmt: skip
+    batch_size = integer(
+        "Samples per step.", 32, low=1, high=MAX_BATCH, steps="powers",
+        effect="More use the device better and make steadier, rarer steps.",
+    )  # fmt: skip
+    seed = integer(
+        "Seed of weights, order, dropout and augmentation.", 0, low=0,
+        effect="The same seed gives the same training.",
+    )  # fmt: skip
+    shuffle = flag(
+        "Visit the samples of each epoch in another order.", True,
+        effect="Turn it off only for data whose order is meant.",
+    )  # fmt: skip
     optimizer: Option[Optimizer] = spec(
-        "Optimiser with its learning rate.", DEFAULT_OPTIMIZER, _read_optimizer, _short
-    )
+        "Optimiser with its learning rate.", DEFAULT_OPTIMIZER, _read_optimizer, _short,
+        label="Optimiser",
+    )  # fmt: skip
     loss = spec("Loss; by the data when not given.", None, _read_loss, _write_loss, optional=True)
     metrics = spec(
         "Metrics; by the data when not given.", None, _read_metrics, _write_metrics, optional=True
@@ -145,12 +158,14 @@ class TrainingSettings(Configured, family="training settings"):
     validation = choice(
         "What each epoch is measured on: the held-out part, the last or a random share of the "
         "training part, or nothing.",
-        "held-out", "tail", "random", "none",
+        "held-out", "tail", "random", "none", effect="It is what overfitting is seen by.",
     )  # fmt: skip
-    validation_fraction = number("Share for tail and random.", 0.1, low=1e-6, high=0.999999)
+    validation_fraction = number(
+        "Share for tail and random.", 0.1, low=1e-6, high=0.999999, label="Validation share"
+    )
     class_weights = spec(
         "Weights of classes: balanced, or by name.", None, _read_class_weights,
-        _write_class_weights, optional=True,
+        _write_class_weights, optional=True, editor="weights",
     )  # fmt: skip
     early_stopping = spec(
         "Options of EarlyStopping, or null.", None, _read_early_stopping, _write_early_stopping,
@@ -160,11 +175,18 @@ class TrainingSettings(Configured, family="training settings"):
     checkpoints = spec(
         "Options of ModelCheckpoint.", ModelCheckpoint(), _read_checkpoints, _write_checkpoints
     )
-    level = integer("How much the compiler optimises, 0 to 2.", 2, low=0, high=2)
+    level = integer(
+        "How much the compiler optimises, 0 to 2.", 2, low=0, high=2, label="Optimisation",
+        effect="Level 0 runs every instruction as lowered, to look at; level 2 is fastest.",
+    )  # fmt: skip
     data_budget = integer(
-        "Device memory for the training data, MiB; more than that streams in shards.", 1024, low=1
+        "Device memory for the training data, MiB; more than that streams in shards.", 1024, low=1,
+        label="Data memory", steps="powers",
+        effect="Less leaves more of the device to the network.",
+    )  # fmt: skip
+    stop_on_nan = flag(
+        "End at a loss that is no number, and say where it came from.", True, label="Stop on NaN"
     )
-    stop_on_nan = flag("End at a loss that is no number, and say where it came from.", True)
 
     def plain(self) -> dict[str, Plain]:
         """The settings for a file: those that are not default, and always the first few."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from studio.engine.core.errors import ParameterError
-from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, OptionKind, Plain
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.inputs import Input
@@ -17,17 +15,6 @@ from studio.graph_editor.model.state import CanvasNode
 
 OWN_FIELDS = ("name", "trainable")
 """Parts of a configuration that are no declared options."""
-
-STARTING_VALUES: Mapping[str, Plain] = {
-    "units": 64,
-    "filters": 16,
-    "kernel_size": [3, 3],
-    "rate": 0.25,
-    "scale": 1.0,
-    "target_shape": [-1],
-    "shape": [28, 28, 1],
-}
-"""What a new layer begins with where its declaration requires a value."""
 
 
 def new_layer(type_name: str, config: Mapping[str, object]) -> Layer:
@@ -83,9 +70,8 @@ def starting_config(type_name: str, given: Mapping[str, object] | None = None) -
 
 def starting_value(option: Option[Any]) -> Plain:
     """A value for an option without a default."""
-    known = STARTING_VALUES.get(option.name)
-    if known is not None:
-        return known
+    if option.start is not None:
+        return option.start
     number = max(option.low, 1)
     whole = int(number) if option.kind is not OptionKind.NUMBER else float(number)
     if option.kind in (OptionKind.INTEGER, OptionKind.PAIR, OptionKind.NUMBER):
@@ -99,16 +85,4 @@ def starting_value(option: Option[Any]) -> Plain:
 
 def option_of(type_name: str, name: str) -> Option[Any]:
     """The declaration of an option; ParameterError when the layer has none of that name."""
-    found = layer_class(type_name)
-    for option in found.options:
-        if option.name == name:
-            return option
-    raise ParameterError(
-        f"{type_name} has no option {name[:60]!r}",
-        who=type_name,
-        hint=did_you_mean(
-            name,
-            (o.name for o in found.options),
-            f"known: {', '.join(o.name for o in found.options) or 'none'}",
-        ),
-    )
+    return layer_class(type_name).option(name)

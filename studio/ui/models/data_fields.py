@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -69,14 +68,17 @@ def augmentation_row(data: Mapping[str, Plain]) -> Row:
 def _fields() -> tuple[Field, Field, Field, Field]:
     share = _named("test_fraction", number(
         "Share of the samples held out for testing, the same of every class.", 0.2,
-        low=0.01, high=0.9,
+        low=0.01, high=0.9, label="Test share",
+        effect="More make a surer measurement and leave less to learn from.",
     ))  # fmt: skip
     seed = _named("split_seed", integer(
-        "Seed of that split; the training's seed does not move it.", 0, low=0
+        "Seed of that split; the training's seed does not move it.", 0, low=0,
+        effect="Another seed holds out other samples.",
     ))  # fmt: skip
     norm = _named("normalization", choice(
         "How raw values become the network's input, measured on the training part: "
-        + ", ".join(f"{name} ({what})" for name, what in NORMALIZATIONS.items()) + ".", *KINDS
+        + ", ".join(f"{name} ({what})" for name, what in NORMALIZATIONS.items()) + ".", *KINDS,
+        label="Normalisation", effect="Inputs of about the same size are learned from faster.",
     ))  # fmt: skip
     changes = Field(
         "augment", "Changes", "list",
@@ -87,6 +89,4 @@ def _fields() -> tuple[Field, Field, Field, Field]:
 
 
 def _named(name: str, option: Option[Any]) -> Field:
-    option.name = name
-    made = field_of(option, "data")
-    return replace(made, default=option.plain(option.default))
+    return field_of(option.named(name), "data")

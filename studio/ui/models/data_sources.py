@@ -33,11 +33,17 @@ def _seed() -> Option[int]:
 
 
 def _noise(default: float) -> Option[float]:
-    return number("Deviation of the noise added to each coordinate.", default, low=0.0, high=10.0)
+    return number(
+        "Deviation of the noise added to each coordinate.", default, low=0.0, high=10.0,
+        effect="More is harder to tell apart.",
+    )  # fmt: skip
 
 
 def _points() -> Option[int]:
-    return integer("Points in all, the same number of each class.", 600, low=2, high=MAX_POINTS)
+    return integer(
+        "Points in all, the same number of each class.", 600, low=2, high=MAX_POINTS,
+        label="Points", steps="powers",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,13 +108,13 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _text(doc: str) -> Option[str]:
+def _text(doc: str, label: str) -> Option[str]:
     def read(value: object, who: str) -> str:
         if not isinstance(value, str):
             raise ParameterError(f"expected a text, got {str(value)[:40]!r}", who=who)
         return value.strip()
 
-    return spec(doc, "", read, str)
+    return spec(doc, "", read, str, label=label)
 
 
 def _class_names(doc: str) -> Option[str]:
@@ -121,9 +127,7 @@ def _class_names(doc: str) -> Option[str]:
 
 
 def _named(**options: Option[Any]) -> tuple[Option[Any], ...]:
-    for name, option in options.items():
-        option.name = name
-    return tuple(options.values())
+    return tuple(option.named(name) for name, option in options.items())
 
 
 _NUMBERED = "Names of the classes 0, 1, 2 and so on, with commas between; numbers unless given."
@@ -141,7 +145,8 @@ FORMS: dict[str, SourceForm] = {
             _named(
                 n=_points(),
                 classes=integer("Arms, one per class.", 2, low=2, high=64),
-                turns=number("Revolutions of an arm.", 1.0, low=0.01, high=100.0),
+                turns=number("Revolutions of an arm.", 1.0, low=0.01, high=100.0,
+                             effect="More are harder to tell apart."),
                 noise=_noise(0.02),
                 seed=_seed(),
             ),
@@ -180,13 +185,13 @@ FORMS: dict[str, SourceForm] = {
             "npz", "NumPy arrays", "file", "Samples and labels as arrays.",
             _named(
                 x_key=_text("Name of the array of samples in an archive; the usual names unless "
-                            "given."),
+                            "given.", "Samples"),
                 y_key=_text("Name of the array of labels in an archive; the usual names unless "
-                            "given."),
+                            "given.", "Labels"),
                 task=choice(_TASK, AUTO, "classes", "regression"),
                 class_names=_class_names(_NUMBERED),
                 range=numbers("Lowest and highest raw value there can be; 0 and 255 for pictures "
-                              "of bytes unless given.", ()),
+                              "of bytes unless given.", (), label="Raw range"),
             ),
         ),
         SourceForm(
@@ -195,7 +200,7 @@ FORMS: dict[str, SourceForm] = {
                 size=integers("Height and width of every sample; the commonest size unless given.",
                               (), low=1),
                 color_mode=choice("Colour of the samples; automatic is grey if every picture is.",
-                                  AUTO, "grayscale", "rgb"),
+                                  AUTO, "grayscale", "rgb", label="Colour"),
                 class_names=_class_names("Folders in the order of the classes, with commas "
                                          "between; sorted unless given."),
             ),

@@ -9,7 +9,7 @@ from studio.engine.layers.graph import LayerGraph, Node
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.project import Project
 from studio.ui.models.data_sources import FORMS
-from studio.ui.models.option_fields import label_of, plain_text
+from studio.ui.models.option_fields import plain_text
 
 _ARROW = "→"
 _MOST_NAMES = 4
@@ -52,10 +52,9 @@ def _options(before: Node, after: Node) -> Iterator[str]:
     old, new = _values(before), _values(after)
     for option in sorted(old.keys() | new.keys()):
         if old.get(option) != new.get(option):
-            yield (
-                f"{name}: {label_of(option).lower()} {plain_text(old.get(option))} {_ARROW} "
-                f"{plain_text(new.get(option))}"
-            )
+            label = after.layer.option(option).label.lower()
+            was, is_now = plain_text(old.get(option)), plain_text(new.get(option))
+            yield f"{name}: {label} {was} {_ARROW} {is_now}"
 
 
 def _values(node: Node) -> dict[str, Plain]:

@@ -23,7 +23,7 @@ from studio.graph_editor.model.state import CanvasNode, DocumentState, PreviewMo
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.entities import Entity
 from studio.ui.models.inspector_facts import GraphFacts, NodeFacts, graph_facts, node_facts
-from studio.ui.models.option_fields import Field, Row, joined_rows, label_of, row_of
+from studio.ui.models.option_fields import Field, Row, joined_rows, row_of
 from studio.ui.models.option_specs import fields_of
 from studio.ui.models.selection import Selection, SelectionBus
 
@@ -109,16 +109,17 @@ class InspectorModel:
         StudioError, the layer's own sentence, where one of them refuses; nothing changes then.
         """
         self._each(
-            f"Change {label_of(name).lower()}",
+            f"Change {self._label(name)}",
             lambda state, node: set_option(state, node.id, name, value),
             merge_key,
         )
 
+    def _label(self, name: str) -> str:
+        return layer_class(self.nodes[0].type_name).option(name).label.lower()
+
     def reset(self, name: str) -> None:
         """Take the default of an option again."""
-        self._each(
-            f"Reset {label_of(name).lower()}", lambda state, node: _without(state, node, name)
-        )
+        self._each(f"Reset {self._label(name)}", lambda state, node: _without(state, node, name))
 
     def rename(self, name: str) -> None:
         """Give the only layer shown another name; StudioError where it is wrong or taken."""

@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from studio.engine.core.options import MAX_INTEGER, Option, OptionKind, Plain
+from studio.engine.core.options import MAX_INTEGER, Editor, Option, Plain, Steps
 from studio.instruction_view.model.quantities import THIN, TIMES
-
-Editor: TypeAlias = Literal[
-    "integer", "number", "flag", "choice", "pair", "integers", "numbers", "variants", "list",
-    "border", "weights", "text",
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,8 @@ class Field:
         choices: words allowed.
         start: a value to begin with where one has to be given.
         variants: kinds, for the editors ``variants`` and ``list``.
-        effect: what turning it does, one sentence.
+        effect: what changing it does, one sentence.
+        steps: how a form changes the number.
         check: the value in stored form; raises StudioError for one that is not allowed.
     """
 
@@ -107,6 +103,7 @@ class Field:
     start: Plain = None
     variants: Variants | None = None
     effect: str = ""
+    steps: Steps = "linear"
     check: Callable[[object], object] = lambda value: value
 
     def is_default(self, value: Plain) -> bool:
@@ -143,73 +140,8 @@ class Field:
         return f"Default: {plain_text(self.default, self)}."
 
 
-EFFECTS: Mapping[str, str] = {
-    "units": "More let the layer tell apart more, and cost more numbers to learn.",
-    "filters": "More find more kinds of patterns, and cost more time and memory.",
-    "kernel_size": "Larger ones see more of the picture at once.",
-    "strides": "Larger steps make the output smaller.",
-    "padding": "It decides whether the picture shrinks at its edges.",
-    "dilation_rate": "Larger distances see more of the picture with the same filters.",
-    "use_bias": "Turn it off in front of a batch normalisation, which has a shift of its own.",
-    "activation": "Without one, layers in a row are no more than a single layer.",
-    "pool_size": "Larger windows make the output smaller and less exact about places.",
-    "rate": "More works against overfitting and slows learning down.",
-    "momentum": "More smooths the course and carries over old mistakes longer.",
-    "epsilon": "More makes it steadier where numbers are tiny.",
-    "kernel_initializer": "It decides how large the first outputs and gradients are.",
-    "kernel_regularizer": "It keeps weights small, against overfitting.",
-    "learning_rate": "Too much makes the loss rise or become no number, too little learns slowly.",
-    "epochs": "More learn longer; the plots show when it stops paying.",
-    "batch_size": "More use the device better and make steadier, rarer steps.",
-    "seed": "The same seed gives the same training.",
-    "shuffle": "Turn it off only for data whose order is meant.",
-    "weight_decay": "It pulls weights towards zero, against overfitting.",
-    "clipnorm": "It keeps a single bad batch from throwing the training off.",
-    "level": "Level 0 runs every instruction as lowered, to look at; level 2 is fastest.",
-    "data_budget": "Less leaves more of the device to the network.",
-    "patience": "More waits longer before it gives up.",
-    "validation": "It is what overfitting is seen by.",
-    "test_fraction": "More make a surer measurement and leave less to learn from.",
-    "split_seed": "Another seed holds out other samples.",
-    "normalization": "Inputs of about the same size are learned from faster.",
-    "turns": "More are harder to tell apart.",
-    "noise": "More is harder to tell apart.",
-    "Dropout.seed": "",
-    "ZeroPadding2D.padding": "More cells make the picture larger.",
-    "BatchNormalization.momentum": "More follows the batches more slowly.",
-    "label_smoothing": "It keeps the network from being too sure.",
-}
-"""What turning an option does, by its name, or by owner and name where that differs."""
-
-_WORDS = {
-    "use_bias": "bias", "kernel_initializer": "kernel init", "bias_initializer": "bias init",
-    "depthwise_initializer": "kernel init", "kernel_regularizer": "kernel penalty",
-    "bias_regularizer": "bias penalty", "depthwise_regularizer": "kernel penalty",
-    "beta_initializer": "shift init", "gamma_initializer": "scale init",
-    "beta_regularizer": "shift penalty", "gamma_regularizer": "scale penalty",
-    "moving_mean_initializer": "mean init", "moving_variance_initializer": "variance init",
-    "n": "points", "min_lr": "smallest rate", "test_fraction": "test share",
-    "validation_fraction": "validation share", "data_budget": "data memory", "cols": "columns",
-    "level": "optimisation", "early_stopping": "early stopping", "stop_on_nan": "stop on NaN",
-    "warmup_target": "rise to", "warmup_steps": "rise steps", "global_clipnorm": "clip all norms",
-    "clipnorm": "clip norm", "clipvalue": "clip value", "restore_best_weights": "restore best",
-    "start_from_epoch": "first epoch", "initial_accumulator_value": "first sum",
-    "first_decay_steps": "first steps", "negative_slope": "slope below",
-    "normalization": "normalisation", "initial_learning_rate": "first rate",
-    "end_learning_rate": "last rate", "optimizer": "optimiser", "color_mode": "colour",
-    "x_key": "samples", "y_key": "labels", "class_names": "class names",
-    "range": "raw range",
-}  # fmt: skip
-
-
 def _digits(bound: float) -> str:
     return f"{int(bound):,}".replace(",", THIN) if bound == int(bound) else f"{bound:g}"
-
-
-def label_of(name: str) -> str:
-    """An option's name in words, in sentence case: ``Kernel size``."""
-    words = _WORDS.get(name, name.replace("_", " "))
-    return words[:1].upper() + words[1:]
 
 
 def plain_text(value: Plain, field: Field | None = None) -> str:
@@ -233,29 +165,13 @@ def plain_text(value: Plain, field: Field | None = None) -> str:
     return str(value)
 
 
-_EDITORS: dict[OptionKind, Editor] = {
-    OptionKind.INTEGER: "integer",
-    OptionKind.NUMBER: "number",
-    OptionKind.FLAG: "flag",
-    OptionKind.CHOICE: "choice",
-    OptionKind.PAIR: "pair",
-    OptionKind.INTEGERS: "integers",
-    OptionKind.NUMBERS: "numbers",
-    OptionKind.SPEC: "text",
-}
-
-
-def field_of(option: Option[Any], who: str, start: Plain = None) -> Field:
+def field_of(option: Option[Any], who: str) -> Field:
     """An option of the engine as a field, without kinds of its own; a closed list is a choice."""
-    editor = _EDITORS[option.kind]
-    if editor == "text" and option.choices:
-        editor = "choice"
     default = None if option.required else option.plain(option.default)
     return Field(
-        option.name, label_of(option.name), editor, option.doc, default, option.required,
-        option.optional, option.low, option.high, option.choices, start,
-        effect=EFFECTS.get(f"{who}.{option.name}", EFFECTS.get(option.name, "")),
-        check=lambda value: option.check(value, who),
+        option.name, option.label, option.form_editor, option.doc, default, option.required,
+        option.optional, option.low, option.high, option.choices, option.start,
+        effect=option.effect, steps=option.steps, check=lambda value: option.check(value, who),
     )  # fmt: skip
 
 

@@ -24,27 +24,12 @@ from studio.engine.optim.schedules import Schedule, read_rate
 from studio.engine.train.callbacks.callback import ProjectCallback
 from studio.engine.train.callbacks.early_stopping import EarlyStopping
 from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
-from studio.ui.models.option_fields import Field, Variant, Variants, field_of, label_of
+from studio.ui.models.option_fields import Field, Variant, Variants, field_of
 
 CONSTANT = "constant"
 
 _BORDERS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAMES = ("RMSprop", "AdamW")
-MONITORS = ("val_loss", "loss", "val_accuracy", "accuracy")
-"""Numbers a callback may watch; those of a training with classes."""
-
-_STARTS: Mapping[str, Plain] = {
-    "initial_learning_rate": 0.001,
-    "learning_rate": 0.001,
-    "decay_steps": 1000,
-    "first_decay_steps": 1000,
-    "decay_rate": 0.96,
-    "warmup_steps": 100,
-    "boundaries": [1000, 2000],
-    "values": [0.01, 0.001, 0.0001],
-}
-"""Values to begin with where a schedule has to be given one."""
-
 _NUMBERS: Mapping[str, tuple[tuple[str, float, str], ...]] = {
     "constant": (("value", 0.0, "Every element."),),
     "random_uniform": (("low", -0.05, "Smallest value."), ("high", 0.05, "Largest value.")),
@@ -96,7 +81,7 @@ def _in_order(owner: type[Configured]) -> list[Option[Any]]:
 
 def described(option: Option[Any], who: str) -> Field:
     """An option as a field, with its kinds where it has any."""
-    field = field_of(option, who, _STARTS.get(option.name))
+    field = field_of(option, who)
     if option.read is parse_initializer:
         return replace(field, editor="variants", choices=(), variants=initialisers())
     if option.read is parse_regularizer:
@@ -108,8 +93,6 @@ def described(option: Option[Any], who: str) -> Field:
             editor="variants",
             variants=rates(float(usual)) if isinstance(usual, int | float) else rates(),
         )
-    if option.name == "monitor":
-        return replace(field, editor="choice", choices=MONITORS)
     make = _BY_NAME.get((who, option.name))
     return field if make is None else make(field)
 
@@ -159,8 +142,12 @@ def _join_initialiser(key: str, values: Mapping[str, Plain]) -> Plain:
 @lru_cache(maxsize=1)
 def penalties() -> Variants:
     """The weight penalties, and none."""
-    first = _named("l1", number("Factor of the sum of magnitudes.", DEFAULT, low=0.0))
-    second = _named("l2", number("Factor of the sum of squares.", DEFAULT, low=0.0))
+    first = _named(
+        "l1", number("Factor of the sum of magnitudes.", DEFAULT, low=0.0, steps="decades")
+    )
+    second = _named(
+        "l2", number("Factor of the sum of squares.", DEFAULT, low=0.0, steps="decades")
+    )
     kinds = (
         Variant("", "none"),
         Variant("l1", "l1", "Pulls weights to exactly 0.", (first,)),
@@ -191,8 +178,7 @@ def _digits(value: Plain) -> str:
 
 
 def _named(name: str, option: Option[Any]) -> Field:
-    option.name = name
-    return field_of(option, name)
+    return field_of(option.named(name), name)
 
 
 # -- families of settings, which are written as type and config ----------------------------------
@@ -201,7 +187,7 @@ def _named(name: str, option: Option[Any]) -> Field:
 def members(family: type[Configured], *, none: str = "") -> Variants:
     """The members of a family, each with its options; ``none`` names the choice of none."""
     kinds = tuple(
-        Variant(name, label_of(_spaced(name)), _first_sentence(member), fields_of(member))
+        Variant(name, _spaced(name), _first_sentence(member), fields_of(member))
         for name, member in family.members.items()
     )
     first = (Variant("", none),) if none else ()
@@ -231,10 +217,12 @@ def rates(usual: float = 0.001) -> Variants:
     Args:
         usual: the fixed rate that is the default.
     """
-    fixed = _named(CONSTANT, number("The same rate at every step.", usual, low=0.0))
-    fixed = replace(fixed, label="Rate")
+    fixed = _named(
+        CONSTANT,
+        number("The same rate at every step.", usual, low=0.0, label="Rate", steps="decades"),
+    )
     schedules = tuple(
-        Variant(name, label_of(_spaced(name)), _first_sentence(member), _rate_fields(member))
+        Variant(name, _spaced(name), _first_sentence(member), _rate_fields(member))
         for name, member in Schedule.members.items()
         if name != "Constant"
     )
@@ -246,7 +234,7 @@ def _rate_fields(member: type[Configured]) -> tuple[Field, ...]:
     """Options of a schedule; what follows a warm-up is a number here, not a schedule again."""
     found = []
     for option in member.options:
-        field = field_of(option, member.__name__, _STARTS.get(option.name))
+        field = field_of(option, member.__name__)
         if option.read is read_rate:
             field = replace(field, editor="number", low=0.0)
         found.append(field)
@@ -327,6 +315,4 @@ _BY_NAME: dict[tuple[str, str], Callable[[Field], Field]] = {
     (_SETTINGS, "callbacks"): _callbacks,
     (_SETTINGS, "early_stopping"): _early_stopping,
     (_SETTINGS, "checkpoints"): _checkpoints,
-    (_SETTINGS, "class_weights"): lambda field: replace(field, editor="weights"),
-    ("ZeroPadding2D", "padding"): lambda field: replace(field, editor="border"),
 }

@@ -23,7 +23,7 @@ class Cat(Pet, aliases=("kitty",)):
     name_length = options.integer("Letters.", low=1, high=9)
     fluffy = options.flag("Whether it is.")
     colour = options.choice("Colour.", "black", "red")
-    paws = options.pair("Front and back.", (2, 2))
+    paws = options.pair("Front and back.", (2, 2), label="Feet", effect="More run faster.")
     years = options.optional_integer("Age.", low=0)
     naps = options.numbers("Lengths.", (), low=0.0)
 
@@ -47,6 +47,20 @@ def test_options_read_as_values_and_keep_their_declaration() -> None:
     assert Cat.paws.doc == "Front and back."
     assert Fish().weight == 0.1
     assert [o.name for o in Fish.options] == ["weight"]
+
+
+def test_an_option_says_what_forms_need_where_it_is_declared() -> None:
+    assert (Cat.paws.label, Cat.paws.effect) == ("Feet", "More run faster.")
+    assert (Cat.name_length.label, Cat.name_length.effect) == ("Name length", "")
+    assert Cat.option("paws") is Cat.paws
+    assert options.integer("Letters.", low=1, start=5).named("letters").start == 5
+    assert [o.form_editor for o in Cat.options] == [
+        "integer", "flag", "choice", "pair", "integer", "numbers", "number",
+    ]  # fmt: skip
+    sizes = options.spec("Sizes.", "s", lambda value, _: str(value), str, choices=("s", "m"))
+    assert sizes.form_editor == "choice"
+    with pytest.raises(ParameterError, match=r"unknown option 'pawz'"):
+        Cat.option("pawz")
 
 
 def test_only_what_is_not_default_goes_to_json_and_it_comes_back() -> None:

@@ -13,7 +13,6 @@ from studio.engine.core.options import (
     integer,
     number,
     optional_number,
-    spec,
 )
 from studio.engine.train.callbacks.callback import (
     MODES,
@@ -25,7 +24,7 @@ from studio.engine.train.callbacks.callback import (
     monitored,
     number_in,
 )
-from studio.engine.train.callbacks.names import read_monitor
+from studio.engine.train.callbacks.watching import monitor, patience
 
 
 class EarlyStopping(ProjectCallback):
@@ -38,13 +37,15 @@ class EarlyStopping(ProjectCallback):
 
     positional = ("monitor",)
 
-    monitor = spec("What is watched.", "val_loss", read_monitor, str)
-    min_delta = number("Smallest change that counts as better.", 0.0, low=0.0)
-    patience = integer("Epochs without improvement that are borne.", 0, low=0)
+    monitor = monitor("What is watched.")
+    min_delta = number("Smallest change that counts as better.", 0.0, low=0.0, steps="decades")
+    patience = patience(0)
     mode = choice("Whether less or more is better.", *MODES)
     baseline = optional_number("A value that has to be beaten.")
-    restore_best_weights = flag("Put the best epoch's weights back at the end.")
-    start_from_epoch = integer("Epochs to wait before watching.", 0, low=0)
+    restore_best_weights = flag(
+        "Put the best epoch's weights back at the end.", label="Restore best"
+    )
+    start_from_epoch = integer("Epochs to wait before watching.", 0, low=0, label="First epoch")
 
     best: float
     wait: int

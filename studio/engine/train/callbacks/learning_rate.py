@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from studio.engine.core.errors import ParameterError
-from studio.engine.core.options import Plain, choice, integer, number, spec
+from studio.engine.core.options import Plain, choice, integer, number
 from studio.engine.train.callbacks.callback import (
     MODES,
     Array,
@@ -17,7 +17,7 @@ from studio.engine.train.callbacks.callback import (
     monitored,
     number_in,
 )
-from studio.engine.train.callbacks.names import read_monitor
+from studio.engine.train.callbacks.watching import monitor, patience
 
 
 class LearningRateScheduler(Callback):
@@ -46,13 +46,13 @@ class ReduceLROnPlateau(ProjectCallback):
 
     positional = ("monitor",)
 
-    monitor = spec("What is watched.", "val_loss", read_monitor, str)
+    monitor = monitor("What is watched.")
     factor = number("What the rate is multiplied by.", 0.1, low=0.0, high=0.999999)
-    patience = integer("Epochs without improvement that are borne.", 10, low=0)
+    patience = patience(10)
     mode = choice("Whether less or more is better.", *MODES)
-    min_delta = number("Smallest change that counts as better.", 1e-4, low=0.0)
+    min_delta = number("Smallest change that counts as better.", 1e-4, low=0.0, steps="decades")
     cooldown = integer("Epochs to wait after a change before watching again.", 0, low=0)
-    min_lr = number("Smallest rate.", 0.0, low=0.0)
+    min_lr = number("Smallest rate.", 0.0, low=0.0, label="Smallest rate", steps="decades")
 
     def on_train_begin(self) -> None:
         """Forget what a run before found."""

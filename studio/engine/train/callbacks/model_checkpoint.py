@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from studio.engine.core.options import Plain, choice, flag, integer, spec
+from studio.engine.core.options import Plain, choice, flag, integer
 from studio.engine.train.callbacks.callback import (
     MODES,
     Array,
@@ -15,7 +15,7 @@ from studio.engine.train.callbacks.callback import (
     monitored,
     number_in,
 )
-from studio.engine.train.callbacks.names import read_monitor
+from studio.engine.train.callbacks.watching import monitor
 
 
 class ModelCheckpoint(ProjectCallback):
@@ -26,8 +26,7 @@ class ModelCheckpoint(ProjectCallback):
 
     positional = ("monitor",)
 
-    monitor = spec("What decides which is best; loss without validation.", "val_loss",
-                   read_monitor, str)  # fmt: skip
+    monitor = monitor("What decides which is best; loss without validation.")
     mode = choice("Whether less or more is better.", *MODES)
     every = integer("Epochs between checkpoints.", 1, low=1)
     keep = integer("Last checkpoints that are kept.", 2, low=1, high=10_000)

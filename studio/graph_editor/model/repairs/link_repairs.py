@@ -7,6 +7,8 @@ from functools import partial
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.inputs import Input
 from studio.graph_editor.model.edits.chains import NewLayer, add_chain
 from studio.graph_editor.model.edits.layers import add_layer, mark_output
 from studio.graph_editor.model.edits.removal import delete
@@ -14,7 +16,7 @@ from studio.graph_editor.model.edits.sharing import give_own_layer
 from studio.graph_editor.model.edits.wires import connect, move_outputs
 from studio.graph_editor.model.flow import downstream
 from studio.graph_editor.model.geometry import box_of
-from studio.graph_editor.model.layer_types import STARTING_VALUES, is_input
+from studio.graph_editor.model.layer_types import is_input
 from studio.graph_editor.model.naming import new_name
 from studio.graph_editor.model.repairs.candidate import (
     GIVE_UP,
@@ -68,7 +70,7 @@ def no_input_repairs(broken: Broken) -> Iterator[Candidate]:
     if broken.facts is not None:
         shapes.append(list(broken.facts.sample_shape))
     else:
-        shapes += [STARTING_VALUES["shape"], [4]]
+        shapes += [Input.shape.start, [4]]
     for shape in shapes:
         if broken.problem.node:
             yield _add_input(broken, shape)
@@ -173,7 +175,7 @@ def shared_repairs(broken: Broken) -> Iterator[Candidate]:
 def end_layers(broken: Broken, rank: int) -> list[NewLayer]:
     """Layers that end a network as the data asks for."""
     facts = broken.facts
-    units: object = STARTING_VALUES["units"]
+    units: object = Dense.units.start
     if facts is not None:
         units = facts.classes or facts.targets
     flat = [NewLayer("Flatten", {})] if rank > 1 else []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
+from studio.engine.core.options import Editor as EditorName
 from studio.ui.kit.forms.choice_editors import ChoiceEditor, FlagEditor, TextEditor
 from studio.ui.kit.forms.editor import Editor
 from studio.ui.kit.forms.number_editors import (
@@ -14,7 +15,6 @@ from studio.ui.kit.forms.number_editors import (
     border_editor,
     pair_editor,
 )
-from studio.ui.models.option_fields import Editor as EditorName
 from studio.ui.models.option_fields import Field
 
 _PLAIN: dict[EditorName, Callable[[Field, QWidget | None, int], Editor]] = {

@@ -18,11 +18,6 @@ from studio.ui.models.option_fields import Field
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
-_POWERS = ("units", "filters", "batch_size", "data_budget", "n")
-_DECADES = (
-    "learning_rate", "rate_constant", "initial_learning_rate", "end_learning_rate", "epsilon",
-    "weight_decay", "min_lr", "min_delta", "l1", "l2", "warmup_target", "constant",
-)  # fmt: skip
 _SEPARATORS = re.compile(rf"[\s,;x{TIMES}*]+")
 _WIDEST = 1e12
 
@@ -32,10 +27,8 @@ def stepping_of(field: Field) -> Stepping:
     whole = field.editor in ("integer", "pair", "integers", "border")
     low = field.low if field.low > -_WIDEST else -math.inf
     high = field.high if field.high < _WIDEST else math.inf
-    if field.name in _POWERS:
-        return Stepping("powers", low, high, whole)
-    if field.name in _DECADES:
-        return Stepping("decades", low, high, whole)
+    if field.steps != "linear":
+        return Stepping(field.steps, low, high, whole)
     if whole:
         return Stepping("linear", low, high, integer=True)
     span = high - low

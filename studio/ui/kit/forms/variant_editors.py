@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from PySide6.QtCore import QSize, Qt
@@ -235,6 +234,5 @@ class WeightsEditor(Editor):
 
 @lru_cache(maxsize=1024)
 def _weight_field(name: str) -> Field:
-    option = number("How much samples of this class count.", 1.0, low=0.0)
-    option.name = name
-    return replace(field_of(option, name), label=name)
+    option = number("How much samples of this class count.", 1.0, low=0.0, label=name)
+    return field_of(option.named(name), name)
