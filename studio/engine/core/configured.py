@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from studio.engine.core.discovery import Registry
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain
@@ -13,22 +14,29 @@ from studio.engine.core.options import Option, Plain
 class Configured:
     """Something whose whole state is its declared options.
 
-    A subclass with ``family=True`` on its class line begins a closed list of kinds; the subclasses
-    behind it are its members, found by class name or one of their ``aliases``. Instances compare
-    by kind and options, and go to JSON as ``{"type": …, "config": {…}}``. The options
-    named in ``positional`` (all of them where it is ``None``) may be given without a name.
+    A subclass with ``family="layer"`` on its class line begins a family; the subclasses behind it
+    are its members, found by class name or one of their ``aliases``. With ``package`` every module
+    of that package is searched for members, so that a new one needs no entry anywhere. ``order``
+    says where a member stands in lists, the smallest first. Instances compare by kind and options,
+    and go to JSON as ``{"type": …, "config": {…}}``. The options named in ``positional`` (all of
+    them where it is ``None``) may be given without a name.
     """
 
     options: ClassVar[tuple[Option[Any], ...]] = ()
     positional: ClassVar[tuple[str, ...] | None] = None
-    members: ClassVar[dict[str, type[Configured]]] = {}
-    aliases: ClassVar[dict[str, type[Configured]]] = {}
+    members: ClassVar[Registry[Configured]] = Registry()
     family_name: ClassVar[str] = ""
+    order: ClassVar[int] = 100
 
     option_values: dict[str, object]
 
     def __init_subclass__(
-        cls, *, family: str = "", abstract: bool = False, aliases: tuple[str, ...] = ()
+        cls,
+        *,
+        family: str = "",
+        package: str = "",
+        abstract: bool = False,
+        aliases: tuple[str, ...] = (),
     ) -> None:
         super().__init_subclass__()
         found: dict[str, Option[Any]] = {}
@@ -38,11 +46,9 @@ class Configured:
                     found.setdefault(name, value)
         cls.options = tuple(found.values())
         if family:
-            cls.family_name, cls.members, cls.aliases = family, {}, {}
+            cls.family_name, cls.members = family, Registry(package)
         elif not abstract:
-            cls.members[cls.__name__] = cls
-            for alias in (cls.__name__, *aliases):
-                cls.aliases[alias] = cls
+            cls.members.add(cls, aliases)
 
     def __init__(self, *args: object, **given: object) -> None:
         order = self.positional
@@ -57,6 +63,11 @@ class Configured:
         if twice:
             raise ParameterError(f"{min(twice)} is given twice", who=self.who)
         self.option_values = self.check_options({**named, **given})
+
+    @classmethod
+    def listed_at(cls) -> tuple[int, ...]:
+        """Where the class stands among its family; the smallest comes first."""
+        return (cls.order,)
 
     @property
     def who(self) -> str:
@@ -132,12 +143,14 @@ class Configured:
     @classmethod
     def member(cls, name: object) -> type[Self]:
         """The class of that name or alias; ParameterError when the family has none."""
-        found = cls.aliases.get(name) if isinstance(name, str) else None
+        found = cls.members.find(name)
         if found is None or not issubclass(found, cls):
             raise ParameterError(
                 f"unknown {cls.family_name} {quoted(name)}",
                 who=cls.family_name,
-                hint=did_you_mean(name, cls.aliases, f"known: {', '.join(sorted(cls.members))}"),
+                hint=did_you_mean(
+                    name, cls.members.all_names(), f"known: {', '.join(sorted(cls.members))}"
+                ),
             )
         return found
 

@@ -18,6 +18,8 @@ class Activation(Layer):
     """Applies a function to every element (softmax: to every row)."""
 
     category = "activation"
+    words = ("act", "function")
+    followers = ("Conv2D", "Dense", "MaxPooling2D", "Dropout")
     positional = ("activation",)
 
     activation = activation("Name of the function.")
@@ -31,6 +33,8 @@ class ReLU(Layer):
     """Cuts off below a threshold, with an optional leak below and a ceiling above."""
 
     category = "activation"
+    words = ("relu", "rectifier", "leaky relu")
+    followers = ("Conv2D", "MaxPooling2D", "Dense", "Dropout", "BatchNormalization")
     positional = ("max_value", "negative_slope", "threshold")
 
     max_value = optional_number("Ceiling; none when not given.", low=0.0)
@@ -59,6 +63,7 @@ class Softmax(Layer):
     """Turns numbers into shares that sum to 1 along one dimension."""
 
     category = "activation"
+    words = ("shares", "probabilities")
     positional = ("axis",)
 
     axis = integer("The dimension that sums to 1, counted with the batch; -1 is the last.", -1)
@@ -73,6 +78,11 @@ class Softmax(Layer):
                 hint="-1 is the last dimension",
             )
         return shapes[0]
+
+    def broken_rule(self, *shapes: Shape) -> str:
+        """The dimension named."""
+        del shapes
+        return "axis"
 
     def ends_in_softmax(self, rank: int) -> bool:
         """Unless another dimension than the last sums to 1."""

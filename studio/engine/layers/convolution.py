@@ -64,6 +64,10 @@ class Convolution(Layer, abstract=True):
         size = output_size(self, shape, self.kernel_size, self.place(shape), self.dilation_rate)
         return (*size, self.channels(shape[2]))
 
+    def broken_rule(self, *shapes: Shape) -> str:
+        """The window, where the input is a picture at all."""
+        return "window" if len(shapes[0]) == 3 else "rank"
+
     def bias(self, inputs: int) -> tuple[Parameter, ...]:
         """The bias, if there is one."""
         if not self.use_bias:
@@ -89,6 +93,9 @@ class Convolution(Layer, abstract=True):
 
 class Conv2D(Convolution):
     """Slides learned filters over a picture; each output channel is one filter's answer."""
+
+    words = ("conv", "convolution", "conv2")
+    followers = ("ReLU", "BatchNormalization", "MaxPooling2D", "Conv2D", "Add", "Flatten")
 
     instruction = conv.Conv2D
     positional = ("filters", "kernel_size", "strides", "padding")
@@ -123,6 +130,9 @@ class Conv2D(Convolution):
 
 class DepthwiseConv2D(Convolution):
     """Gives every input channel filters of its own; channels are not mixed."""
+
+    words = ("depthwise", "dwconv", "separable")
+    followers = ("BatchNormalization", "Conv2D", "ReLU")
 
     instruction = conv.DepthwiseConv2D
     positional = ("kernel_size", "strides", "padding", "depth_multiplier")

@@ -22,6 +22,9 @@ class Dense(Layer):
     """
 
     category = "core"
+    words = ("fc", "linear", "fully connected", "full")
+    followers = ("ReLU", "Dropout", "Dense", "Softmax", "BatchNormalization")
+    order = 1
     transposed: ClassVar[frozenset[str]] = frozenset({"kernel"})
     positional = ("units", "activation", "use_bias")
 

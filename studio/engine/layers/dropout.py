@@ -18,6 +18,8 @@ class Dropout(Layer):
     """
 
     category = "regularization"
+    words = ("drop",)
+    followers = ("Dense", "Flatten", "Conv2D")
     positional = ("rate",)
 
     rate = number(

@@ -18,6 +18,10 @@ class Input(Layer):
     """The network's input: one sample has the given shape."""
 
     category = "core"
+    words = ("in", "data", "images", "source")
+    followers = ("Conv2D", "Flatten", "Dense", "Rescaling")
+    follows = ("",)
+    order = 0
     arity: ClassVar[tuple[int, int | None]] = (0, 0)
     positional = ("shape",)
 

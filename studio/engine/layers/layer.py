@@ -24,6 +24,19 @@ RESERVED_NAMES = frozenset(
 )
 """Names of housekeeping owners and tensor groups, which no layer may take."""
 
+CATEGORIES = (
+    "core",
+    "convolution",
+    "pooling",
+    "shape",
+    "normalization",
+    "regularization",
+    "activation",
+    "merge",
+    "preprocessing",
+)
+"""What a layer may be for, in the order palettes and tables list layers."""
+
 _NAME = re.compile(r"\w[\w.\-]{0,63}\Z")
 
 
@@ -70,14 +83,21 @@ class Parameter:
         return prod(self.shape)
 
 
-class Layer(Configured, family="layer"):
+class Layer(Configured, family="layer", package="studio.engine.layers"):
     """One layer with Keras' name, options, defaults and numerics (channels last).
 
-    A subclass declares its options as fields, ``category`` for the palette, ``arity`` (fewest and
-    most inputs, ``None`` for any number), and answers `output_shape`, `parameters` and `lower`.
-    Shapes are without the batch dimension.
+    A subclass is named as in Keras. It declares its options as fields, and implements
+    `output_shape`, `parameters` and `lower`; the class attributes below say the rest. Its file in
+    this folder is found by itself. Shapes are without the batch dimension.
 
     Attributes:
+        category: what it is for, one of ``CATEGORIES``; the palette groups by it.
+        arity: fewest and most inputs, ``None`` for any number.
+        transposed: roles of parameters that are stored transposed to Keras' form.
+        words: what users may type for it besides its name, the shortest first.
+        followers: layers that usually come next, most usual first.
+        follows: layers that it usually comes after, where those do not name it as a follower;
+            the empty name stands for the beginning of a network.
         name: unique in a graph; empty until a graph names it.
         trainable: whether its parameters are optimised (and batch normalisation uses the batch).
     """
@@ -85,10 +105,23 @@ class Layer(Configured, family="layer"):
     category: ClassVar[str] = ""
     arity: ClassVar[tuple[int, int | None]] = (1, 1)
     transposed: ClassVar[frozenset[str]] = frozenset()
+    words: ClassVar[tuple[str, ...]] = ()
+    followers: ClassVar[tuple[str, ...]] = ()
+    follows: ClassVar[tuple[str, ...]] = ()
     positional: ClassVar[tuple[str, ...] | None] = ()
 
     name: str
     trainable: bool
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        if not given.get("abstract") and cls.category not in CATEGORIES:
+            raise TypeError(
+                f"{cls.__name__}.category: expected one of {', '.join(CATEGORIES)}, "
+                f"got {cls.category!r}"
+            )
+        # A word names one layer, so a subclass has none of those of its base.
+        cls.words = vars(cls).get("words", ())
+        super().__init_subclass__(**given)
 
     def __init__(
         self, *args: object, name: str = "", trainable: bool = True, **given: object
@@ -105,6 +138,11 @@ class Layer(Configured, family="layer"):
     def who(self) -> str:
         """The layer's name, or its class while it has none."""
         return self.name or type(self).__name__
+
+    @classmethod
+    def listed_at(cls) -> tuple[int, ...]:
+        """By category, then by ``order``."""
+        return (CATEGORIES.index(cls.category), cls.order)
 
     @classmethod
     def default_name(cls) -> str:
@@ -163,6 +201,14 @@ class Layer(Configured, family="layer"):
         """Whether the last thing done is a softmax over the last of ``rank`` dimensions."""
         del rank
         return self.option_values.get("activation") == "softmax"
+
+    def broken_rule(self, *shapes: Shape) -> str:
+        """Which rule inputs break that `output_shape` refuses; repairs are chosen by it.
+
+        One of ``rank``, ``window``, ``axis``, ``reshape``, ``merge`` and ``concat``.
+        """
+        del shapes
+        return "rank"
 
     def check_inputs(self, *shapes: Shape) -> None:
         """ShapeError unless the number of inputs is one the layer takes."""

@@ -31,6 +31,11 @@ class Merge(Layer, abstract=True):
             joined.append(wide.pop() if wide else 1)
         return tuple(joined)
 
+    def broken_rule(self, *shapes: Shape) -> str:
+        """Shapes that cannot be joined."""
+        del shapes
+        return "merge"
+
     def _mismatch(self, shapes: tuple[Shape, ...]) -> ShapeError:
         return ShapeError(
             f"expected inputs of one shape, got {' and '.join(shape_text(s) for s in shapes)}",
@@ -41,6 +46,9 @@ class Merge(Layer, abstract=True):
 
 class Add(Merge):
     """Sums its inputs."""
+
+    words = ("sum", "plus", "residual", "skip")
+    followers = ("ReLU", "Activation", "Conv2D", "GlobalAveragePooling2D")
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """One ADD less than there are inputs."""
@@ -53,6 +61,9 @@ class Add(Merge):
 
 class Multiply(Merge):
     """Multiplies its inputs."""
+
+    words = ("mul", "times", "product", "gate")
+    followers = ("Conv2D", "Add", "Dense")
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """One MUL less than there are inputs."""
@@ -67,6 +78,8 @@ class Concatenate(Layer):
     """Lays its inputs side by side along one dimension."""
 
     category = "merge"
+    words = ("concat", "cat", "join", "merge")
+    followers = ("Conv2D", "Dense", "BatchNormalization")
     arity: ClassVar[tuple[int, int | None]] = (2, None)
     positional = ("axis",)
 
@@ -75,7 +88,7 @@ class Concatenate(Layer):
     def output_shape(self, *shapes: Shape) -> Shape:
         """The common shape with the joined dimension summed."""
         rank = len(shapes[0]) + 1
-        axis = self.axis if self.axis >= 0 else self.axis + rank
+        axis = self._joined(rank)
         if not 1 <= axis < rank:
             raise ShapeError(
                 f"axis: expected a dimension behind the batch, got {self.axis} for rank {rank}",
@@ -94,6 +107,14 @@ class Concatenate(Layer):
             )
         first = shapes[0]
         return (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :])
+
+    def broken_rule(self, *shapes: Shape) -> str:
+        """The dimension joined, or shapes that differ in another one."""
+        rank = len(shapes[0]) + 1
+        return "concat" if 1 <= self._joined(rank) < rank else "axis"
+
+    def _joined(self, rank: int) -> int:
+        return self.axis if self.axis >= 0 else self.axis + rank
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """CONCAT_CHANNEL for the last dimension, CONCAT for another."""

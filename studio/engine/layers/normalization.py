@@ -21,6 +21,8 @@ class BatchNormalization(Layer):
     """
 
     category = "normalization"
+    words = ("bn", "norm", "batchnorm", "batch norm")
+    followers = ("ReLU", "Activation", "Add", "Conv2D", "Dense")
     positional = ("axis", "momentum", "epsilon", "center", "scale")
 
     axis = integer("The dimension with statistics of its own; only the last is possible.", -1)
@@ -56,6 +58,11 @@ class BatchNormalization(Layer):
                 hint="leave axis at -1; statistics are per channel",
             )
         return shape
+
+    def broken_rule(self, *shapes: Shape) -> str:
+        """The dimension named."""
+        del shapes
+        return "axis"
 
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
         """Running mean and variance, scale, shift: one number per channel each."""

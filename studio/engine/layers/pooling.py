@@ -42,6 +42,10 @@ class Pooling2D(Layer, abstract=True):
         self.require_rank(shape, "height", "width", "channels")
         return (*output_size(self, shape, self.pool_size, self.place(shape)), shape[2])
 
+    def broken_rule(self, *shapes: Shape) -> str:
+        """The window, where the input is a picture at all."""
+        return "window" if len(shapes[0]) == 3 else "rank"
+
     def extra(self, window: Window) -> dict[str, bool]:
         """Attributes beyond the geometry."""
         del window
@@ -63,11 +67,17 @@ class Pooling2D(Layer, abstract=True):
 class MaxPooling2D(Pooling2D):
     """Keeps the largest value of every window; added cells never win."""
 
+    words = ("pool", "maxpool", "max pool")
+    followers = ("Conv2D", "Flatten", "Dropout", "GlobalAveragePooling2D")
+
     instruction = pool.MaxPool2D
 
 
 class AveragePooling2D(Pooling2D):
     """Takes the mean of every window; added cells are left out of it."""
+
+    words = ("avgpool", "average pool", "mean pool")
+    followers = ("Conv2D", "Flatten", "Dropout")
 
     instruction = pool.AvgPool2D
 
@@ -80,6 +90,8 @@ class GlobalAveragePooling2D(Layer):
     """Takes the mean of every channel over the whole picture."""
 
     category = "pooling"
+    words = ("gap", "global pool", "global average")
+    followers = ("Dense", "Dropout")
 
     data_format = choice("Order of dimensions.", "channels_last")
     keepdims = flag("Keep rows and columns, with length 1.")

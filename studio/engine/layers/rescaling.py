@@ -13,6 +13,8 @@ class Rescaling(Layer):
     """Multiplies by a fixed number and adds another: scale·x + offset."""
 
     category = "preprocessing"
+    words = ("scale", "rescale", "normalize")
+    followers = ("Conv2D", "Flatten", "Dense")
     positional = ("scale", "offset")
 
     scale = number("Factor.", start=1.0)

@@ -20,6 +20,8 @@ class Flatten(Layer):
     """Lays every sample out as one row, the last dimension running fastest."""
 
     category = "shape"
+    words = ("flat", "unroll")
+    followers = ("Dense", "Dropout")
 
     data_format = choice("Order of dimensions.", "channels_last")
 
@@ -36,6 +38,8 @@ class Reshape(Layer):
     """Gives every sample another shape with as many elements."""
 
     category = "shape"
+    words = ("view", "resize")
+    followers = ("Conv2D", "Dense")
     positional = ("target_shape",)
 
     target_shape = integers(
@@ -56,6 +60,11 @@ class Reshape(Layer):
                 hint="make the product of the new shape equal that of the old one",
             )
         return tuple(have // known if d == -1 else d for d in target)
+
+    def broken_rule(self, *shapes: Shape) -> str:
+        """The number of elements."""
+        del shapes
+        return "reshape"
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """RESHAPE."""
@@ -92,6 +101,8 @@ class ZeroPadding2D(Layer):
     """Surrounds a picture with zeros."""
 
     category = "shape"
+    words = ("pad", "padding", "border")
+    followers = ("Conv2D", "MaxPooling2D")
     positional = ("padding",)
 
     padding = spec(

@@ -13,7 +13,7 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import arithmetic, loss
 
 
-class Loss(Configured, family="loss"):
+class Loss(Configured, family="loss", package="studio.engine.optim"):
     """Compares predictions with targets; the value is the mean over the batch.
 
     Attributes:

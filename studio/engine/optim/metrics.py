@@ -14,7 +14,7 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import loss
 
 
-class Metric(Configured, family="metric"):
+class Metric(Configured, family="metric", package="studio.engine.optim"):
     """A number per batch; the host averages it over an epoch, each batch by its length."""
 
     positional: ClassVar[tuple[str, ...] | None] = ()

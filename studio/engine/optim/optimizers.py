@@ -47,7 +47,7 @@ class Rule:
     attributes: Mapping[str, float | bool | str] = field(default_factory=dict)
 
 
-class Optimizer(Configured, family="optimizer"):
+class Optimizer(Configured, family="optimizer", package="studio.engine.optim"):
     """Options every optimiser has; a subclass states its `rule`.
 
     At most one of the three clips may be given. ``weight_decay`` is decoupled (Loshchilov and

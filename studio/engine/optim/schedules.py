@@ -28,7 +28,7 @@ def _first_rate() -> Option[float]:
     )
 
 
-class Schedule(Configured, family="schedule"):
+class Schedule(Configured, family="schedule", package="studio.engine.optim"):
     """Says the learning rate of each step, counted from 0."""
 
     def rate(self, step: int) -> float:

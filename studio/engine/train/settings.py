@@ -13,7 +13,6 @@ from studio.engine.optim.metrics import Metric
 from studio.engine.optim.optimizers import Adam, Optimizer
 from studio.engine.train.callbacks.callback import ProjectCallback
 from studio.engine.train.callbacks.early_stopping import EarlyStopping
-from studio.engine.train.callbacks.learning_rate import ReduceLROnPlateau
 from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
 
 ClassWeights: TypeAlias = "str | Mapping[str | int, float]"
@@ -22,9 +21,6 @@ MAX_EPOCHS = 1_000_000
 MAX_BATCH = 1 << 20
 MAX_METRICS = 16
 MAX_CALLBACKS = 16
-
-CALLBACKS: tuple[type[ProjectCallback], ...] = (EarlyStopping, ReduceLROnPlateau, ModelCheckpoint)
-"""Every callback a project file may name."""
 
 DEFAULT_OPTIMIZER: Optimizer = Adam()
 NO_CALLBACKS: tuple[ProjectCallback, ...] = ()

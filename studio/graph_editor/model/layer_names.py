@@ -2,64 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from studio.engine.layers.activations import ALIASES as ACTIVATION_ALIASES
 from studio.engine.layers.activations import FUNCTIONS
-from studio.engine.layers.catalog import all_layers
-
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "Input": ("in", "data", "images", "source"),
-    "Dense": ("fc", "linear", "fully connected", "full"),
-    "Conv2D": ("conv", "convolution", "conv2"),
-    "DepthwiseConv2D": ("depthwise", "dwconv", "separable"),
-    "MaxPooling2D": ("pool", "maxpool", "max pool"),
-    "AveragePooling2D": ("avgpool", "average pool", "mean pool"),
-    "GlobalAveragePooling2D": ("gap", "global pool", "global average"),
-    "Flatten": ("flat", "unroll"),
-    "Reshape": ("view", "resize"),
-    "ZeroPadding2D": ("pad", "padding", "border"),
-    "BatchNormalization": ("bn", "norm", "batchnorm", "batch norm"),
-    "Dropout": ("drop",),
-    "Activation": ("act", "function"),
-    "ReLU": ("relu", "rectifier", "leaky relu"),
-    "Softmax": ("shares", "probabilities"),
-    "Add": ("sum", "plus", "residual", "skip"),
-    "Multiply": ("mul", "times", "product", "gate"),
-    "Concatenate": ("concat", "cat", "join", "merge"),
-    "Rescaling": ("scale", "rescale", "normalize"),
-}
-"""Words users type for layers, the shortest first; the class name is always known as well."""
-
-SUCCESSORS: Mapping[str, tuple[str, ...]] = {
-    "": ("Input",),
-    "Input": ("Conv2D", "Flatten", "Dense", "Rescaling"),
-    "Rescaling": ("Conv2D", "Flatten", "Dense"),
-    "Conv2D": ("ReLU", "BatchNormalization", "MaxPooling2D", "Conv2D", "Add", "Flatten"),
-    "DepthwiseConv2D": ("BatchNormalization", "Conv2D", "ReLU"),
-    "BatchNormalization": ("ReLU", "Activation", "Add", "Conv2D", "Dense"),
-    "ReLU": ("Conv2D", "MaxPooling2D", "Dense", "Dropout", "BatchNormalization"),
-    "Activation": ("Conv2D", "Dense", "MaxPooling2D", "Dropout"),
-    "MaxPooling2D": ("Conv2D", "Flatten", "Dropout", "GlobalAveragePooling2D"),
-    "AveragePooling2D": ("Conv2D", "Flatten", "Dropout"),
-    "GlobalAveragePooling2D": ("Dense", "Dropout"),
-    "Flatten": ("Dense", "Dropout"),
-    "Reshape": ("Conv2D", "Dense"),
-    "ZeroPadding2D": ("Conv2D", "MaxPooling2D"),
-    "Dense": ("ReLU", "Dropout", "Dense", "Softmax", "BatchNormalization"),
-    "Dropout": ("Dense", "Flatten", "Conv2D"),
-    "Add": ("ReLU", "Activation", "Conv2D", "GlobalAveragePooling2D"),
-    "Multiply": ("Conv2D", "Add", "Dense"),
-    "Concatenate": ("Conv2D", "Dense", "BatchNormalization"),
-}
-"""What usually follows a layer, most usual first; behind the empty name, what begins a network."""
+from studio.engine.layers.catalog import all_layers, layer_class
+from studio.graph_editor.model.layer_types import is_known
 
 
 def words_for(type_name: str) -> tuple[str, ...]:
     """Everything a layer is found by: its class name, its default name, other words."""
-    known = next((c for c in all_layers() if c.__name__ == type_name), None)
-    plain = () if known is None else (known.default_name(),)
-    return (type_name, *plain, *ALIASES.get(type_name, ()))
+    if not is_known(type_name):
+        return (type_name,)
+    known = layer_class(type_name)
+    return (type_name, known.default_name(), *known.words)
 
 
 def type_of_word(word: str) -> str:
@@ -77,7 +31,14 @@ def function_of_word(word: str) -> str:
     return name if name in FUNCTIONS else ""
 
 
+def successors(before: str) -> tuple[str, ...]:
+    """What usually comes after a layer, most usual first; after the empty name, what begins."""
+    named = layer_class(before).followers if is_known(before) else ()
+    others = (cls.__name__ for cls in all_layers() if before in cls.follows)
+    return (*named, *(name for name in others if name not in named))
+
+
 def successor_place(before: str, type_name: str) -> int:
     """Place among the usual successors of a layer, from 0; beyond them all when not usual."""
-    usual = SUCCESSORS.get(before, ())
+    usual = successors(before)
     return usual.index(type_name) if type_name in usual else len(usual) + 1

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.activation_layers import Softmax
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
-from studio.engine.layers.merging import Concatenate, Merge
-from studio.engine.layers.normalization import BatchNormalization
-from studio.engine.layers.shaping import Reshape
 from studio.graph_editor.model.flow import Flow
 from studio.graph_editor.model.layer_types import arity, is_input, is_known, layer_at
 from studio.graph_editor.model.report import Problem
@@ -20,8 +16,6 @@ from studio.graph_editor.model.state import CanvasNode, DocumentState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-WINDOWED_RANK = 3
 
 _HINTS = {
     "shape.rank": "put Reshape in front",
@@ -80,20 +74,9 @@ def input_shapes(node: CanvasNode, flow: Flow) -> tuple[Shape, ...]:
 
 def rule_id(layer: Layer, shapes: Sequence[Shape], error: StudioError) -> str:
     """Which rule of a layer inputs of these shapes break."""
-    if isinstance(layer, Merge):
-        return "shape.merge"
-    if isinstance(layer, Concatenate):
-        rank = len(shapes[0]) + 1
-        axis = layer.axis if layer.axis >= 0 else layer.axis + rank
-        return "shape.concat" if 1 <= axis < rank else "shape.axis"
-    if isinstance(layer, Softmax | BatchNormalization):
-        return "shape.axis"
-    if isinstance(layer, Reshape):
-        return "shape.reshape"
     if "elements" in error.message and str(MAX_ELEMENTS) in error.message:
         return "shape.size"
-    windowed = layer.category in ("convolution", "pooling")
-    return "shape.window" if windowed and len(shapes[0]) == WINDOWED_RANK else "shape.rank"
+    return f"shape.{layer.broken_rule(*shapes)}"
 
 
 def offending_input(shapes: Sequence[Shape]) -> int | None:

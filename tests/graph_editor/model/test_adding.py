@@ -18,7 +18,7 @@ from studio.graph_editor.model.edits.insertion import add_on_wire
 from studio.graph_editor.model.edits.wires import connect
 from studio.graph_editor.model.flow import flow_of
 from studio.graph_editor.model.fuzzy import best_score, match_score
-from studio.graph_editor.model.layer_names import ALIASES, SUCCESSORS, type_of_word, words_for
+from studio.graph_editor.model.layer_names import successors, type_of_word, words_for
 from studio.graph_editor.model.net_text import NetError, is_net, parse_net
 from studio.graph_editor.model.palette import MOST_RECENT, Palette
 from studio.graph_editor.model.preview import Ghost, preview_chain, preview_edit
@@ -158,10 +158,19 @@ def test_every_layer_is_found_by_its_words():
         for word in words_for(cls.__name__):
             assert type_of_word(word) == cls.__name__
             assert type_of_word(word.upper()) == cls.__name__
-    assert set(ALIASES) == {cls.__name__ for cls in all_layers()}
-    names = {cls.__name__ for cls in all_layers()} | {""}
-    assert set(SUCCESSORS) <= names
-    assert {after for usual in SUCCESSORS.values() for after in usual} <= names
+    words = [word for cls in all_layers() for word in words_for(cls.__name__)]
+    assert sorted(words) == sorted(set(words))
+    assert all(cls.words for cls in all_layers())
+
+
+def test_usual_successors_are_layers():
+    names = {cls.__name__ for cls in all_layers()}
+    for cls in all_layers():
+        assert set(cls.followers) <= names, cls
+        assert set(cls.follows) <= names | {""}, cls
+    assert successors("") == ("Input",)
+    assert successors("Dropout") == ("Dense", "Flatten", "Conv2D")
+    assert successors("Foo") == ()
 
 
 FIRST = {
@@ -239,7 +248,7 @@ def test_an_unknown_shape_excludes_nothing_that_takes_a_wire():
 
 def test_what_usually_follows_comes_first_then_the_alphabet():
     titles = list(offered(Place(source="max_pooling2d")))
-    usual = [name for name in SUCCESSORS["MaxPooling2D"] if name in titles]
+    usual = [name for name in successors("MaxPooling2D") if name in titles]
     assert titles[: len(usual)] == usual
     assert titles[len(usual) :] == sorted(titles[len(usual) :])
 

@@ -10,13 +10,14 @@ from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import all_layers
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.optim.schedules import Schedule
-from studio.engine.train.settings import CALLBACKS, TrainingSettings
+from studio.engine.train.callbacks.callback import ProjectCallback
+from studio.engine.train.settings import TrainingSettings
 from studio.ui.models.option_fields import Field, Row, joined_rows, plain_text, row_of
 from studio.ui.models.option_specs import fields_of, initialisers, members, penalties, rates
 
 OWNERS: tuple[type[Configured], ...] = (
-    *all_layers(), *Optimizer.members.values(), *Schedule.members.values(), *CALLBACKS,
-    TrainingSettings,
+    *all_layers(), *Optimizer.members.values(), *Schedule.members.values(),
+    *ProjectCallback.members.values(), TrainingSettings,
 )  # fmt: skip
 
 

@@ -109,7 +109,9 @@ def listens_to_steps(callback: Callback) -> bool:
     return type(callback).on_train_batch_end is not Callback.on_train_batch_end
 
 
-class ProjectCallback(Configured, Callback, family="callback"):
+class ProjectCallback(
+    Configured, Callback, family="callback", package="studio.engine.train.callbacks"
+):
     """A callback that a project file may name: plain options, no code, no paths."""
 
 

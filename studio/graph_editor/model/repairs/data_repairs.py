@@ -92,7 +92,7 @@ def _heads(broken: Broken) -> list[CanvasNode]:
     for node in broken.path_up(broken.node.id):
         if len(node.inputs) != 1 or layer_at(node).category in ("convolution", "pooling"):
             break
-        if node.type_name == "Dense":
+        if "units" in node.config:
             found.append(node)
     return found[::-1] or [broken.node] * bool(broken.node.inputs)
 
@@ -217,7 +217,7 @@ def _reshaped_behind(entry: CanvasNode, wanted: list[int], shape: list[int]) -> 
 def _without_function(broken: Broken) -> Iterator[Candidate]:
     """The layer without its softmax or sigmoid."""
     node = broken.node
-    if node.type_name in ("Softmax", "Activation"):
+    if layer_at(node).category == "activation":
         yield remove(node)
     elif "activation" in broken.layer.option_values:
         yield set_option(node, {"activation": "linear"})

@@ -12,6 +12,7 @@ from studio.graph_editor.model.edits.chains import NewLayer
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.switching import switch_type
 from studio.graph_editor.model.edits.wires import disconnect
+from studio.graph_editor.model.layer_types import layer_at
 from studio.graph_editor.model.repairs.candidate import (
     GIVE_UP,
     REBUILD,
@@ -122,11 +123,12 @@ def _projected(wire: Wire, own: Shape, wanted: Shape, where: str) -> Iterator[Ca
 def _steps(broken: Broken, node_id: str, own: Shape, wanted: Shape) -> Iterator[Candidate]:
     """Strides of a convolution upstream that bring rows and columns to a size."""
     node = broken.state.nodes[node_id]
-    if node.type_name in ("Conv2D", "DepthwiseConv2D"):
+    values = layer_at(node).option_values if node.is_layer else {}
+    if "kernel_size" in values and "strides" in values:
         steps = [max(1, -(-own[i] // wanted[i])) for i in range(2)]
         if steps != [1, 1]:
-            values = {"strides": list(steps), "padding": "same"}
-            yield set_option(node, values, about=broken.node.id)  # type: ignore[arg-type]
+            changes = {"strides": list(steps), "padding": "same"}
+            yield set_option(node, changes, about=broken.node.id)  # type: ignore[arg-type]
 
 
 def _fewer_wires(broken: Broken, port: int) -> Iterator[Candidate]:

@@ -11,6 +11,7 @@ from studio.graph_editor.model.edits.chains import NewLayer
 from studio.graph_editor.model.edits.layers import set_options
 from studio.graph_editor.model.edits.switching import switch_type
 from studio.graph_editor.model.flow import outcome
+from studio.graph_editor.model.layer_types import is_input, layer_at
 from studio.graph_editor.model.repairs.candidate import (
     GIVE_UP,
     INSERT,
@@ -60,12 +61,12 @@ def window_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def keep_larger(node: CanvasNode) -> Iterator[Candidate]:
     """What lets a layer keep more rows and columns."""
-    if node.type_name in ("Conv2D", "DepthwiseConv2D", "MaxPooling2D", "AveragePooling2D"):
-        if node.config.get("padding") != "same":
-            yield set_option(node, {"padding": "same"})
-        if node.config.get("strides") is not None and "Pooling" not in node.type_name:
-            yield set_option(node, {"strides": [1, 1]})
-    if node.type_name in ("MaxPooling2D", "AveragePooling2D"):
+    values = layer_at(node).option_values
+    if values.get("padding") == "valid":
+        yield set_option(node, {"padding": "same"})
+    if "kernel_size" in values and node.config.get("strides") is not None:
+        yield set_option(node, {"strides": [1, 1]})
+    if "pool_size" in values:
         yield remove(node)
 
 
@@ -124,7 +125,7 @@ def size_repairs(broken: Broken) -> Iterator[Candidate]:
             largest //= 2
     if broken.facts is not None and "shape" in values:
         yield set_option(broken.node, {"shape": list(broken.facts.sample_shape)})
-    if broken.node.type_name == "Input":
+    if is_input(broken.node):
         yield set_option(broken.node, {"shape": [28, 28, 1]})
     elif broken.node.inputs:
         yield from _narrowed(broken)

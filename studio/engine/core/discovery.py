@@ -1,0 +1,101 @@
+"""Finds the members of a family in the modules of a package, so that no list names them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from typing import Protocol, TypeVar
+
+
+class Listed(Protocol):
+    """What says where it stands in lists."""
+
+    @classmethod
+    def listed_at(cls) -> tuple[int, ...]:
+        """Where the class stands; the smallest comes first."""
+        ...
+
+
+T = TypeVar("T", bound=Listed)
+
+
+def import_modules(package: str) -> tuple[str, ...]:
+    """Import every module of a package in name order, and return their full names.
+
+    The package's own importer lists them, so a folder, a zipped wheel and a frozen program all do.
+    Modules of packages inside it are left out.
+    """
+    folder = importlib.import_module(package)
+    found = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
+    names = tuple(f"{package}.{name}" for name in found if name != "__main__")
+    for name in names:
+        importlib.import_module(name)
+    return names
+
+
+class Registry(Mapping[str, type[T]]):
+    """Classes by name, in the order of their ``listed_at``; equal ones by module.
+
+    The modules of ``package`` are imported the first time that somebody looks something up.
+    """
+
+    def __init__(self, package: str = "") -> None:
+        self._package = package
+        self._classes: dict[str, type[T]] = {}
+        self._named: dict[str, type[T]] = {}
+
+    def add(self, cls: type[T], aliases: tuple[str, ...] = ()) -> None:
+        """Add a class under its name and aliases.
+
+        Raises:
+            TypeError: another class has one of the names.
+        """
+        names = (cls.__name__, *aliases)
+        for name in names:
+            other = self._named.get(name)
+            if other is not None and _origin(other) != _origin(cls):
+                raise TypeError(
+                    f"{name!r} of {cls.__module__} is taken by a class of {other.__module__}"
+                )
+        self._classes[cls.__name__] = cls
+        self._named.update(dict.fromkeys(names, cls))
+
+    def find(self, name: object) -> type[T] | None:
+        """The class of that name or alias."""
+        self._load()
+        return self._named.get(name) if isinstance(name, str) else None
+
+    def all_names(self) -> tuple[str, ...]:
+        """Every name and alias."""
+        self._load()
+        return tuple(self._named)
+
+    def __getitem__(self, name: str) -> type[T]:
+        self._load()
+        return self._classes[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._load()
+        return name in self._classes
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        # The sort is stable: classes of one module stay in the order of their declaration.
+        found = sorted(self._classes.values(), key=lambda cls: (cls.listed_at(), cls.__module__))
+        return iter([cls.__name__ for cls in found])
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._classes)
+
+    def _load(self) -> None:
+        # Forgotten only at the end, so that a second thread waits for the modules as well. A lock
+        # of its own could wait for an import that waits for the lock.
+        if self._package:
+            import_modules(self._package)
+            self._package = ""
+
+
+def _origin(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
