@@ -9,6 +9,7 @@ from enum import Enum
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Generic,
     Literal,
     Self,
@@ -20,7 +21,7 @@ from typing import (
     overload,
 )
 
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from studio.engine.core.configured import Configured
@@ -43,6 +44,7 @@ class OptionKind(Enum):
     PAIR = "pair"
     INTEGERS = "integers"
     NUMBERS = "numbers"
+    NAMES = "names"
     SPEC = "spec"
 
 
@@ -95,6 +97,12 @@ class Option(Generic[T]):
         steps: how a form changes the number.
         editor: what a form edits it with; follows from the kind unless given.
     """
+
+    finite: ClassVar[bool] = True
+    """Whether numbers may not be NaN or infinite."""
+
+    flag_words: ClassVar[str] = "true or false"
+    """What an error says is expected of a flag."""
 
     kind: OptionKind
     doc: str
@@ -167,9 +175,7 @@ def _plain(value: object) -> Plain:
 
 
 def _wrong(option: Option[Any], value: object, who: str, wanted: str) -> ParameterError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
-    return ParameterError(f"{option.name}: expected {wanted}, got {shown}", who=who)
+    return ParameterError(f"{option.name}: expected {wanted}, got {quoted(value)}", who=who)
 
 
 def _range_text(option: Option[Any]) -> str:
@@ -188,7 +194,7 @@ def _integer(option: Option[Any], value: object, who: str) -> int:
     wanted = f"a whole number{_range_text(option)}"
     if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong(option, value, who, wanted)
-    if not max(option.low, -MAX_INTEGER) <= value <= min(option.high, MAX_INTEGER):
+    if not option.low <= value <= option.high:
         raise _wrong(option, value, who, wanted)
     return value
 
@@ -201,14 +207,16 @@ def _number(option: Option[Any], value: object, who: str) -> float:
         found = float(value)
     except OverflowError:
         raise _wrong(option, value, who, wanted) from None
-    if not math.isfinite(found) or not option.low <= found <= option.high:
+    if option.finite and not math.isfinite(found):
+        raise _wrong(option, value, who, wanted)
+    if not (option.low <= found <= option.high or math.isnan(found)):
         raise _wrong(option, value, who, wanted)
     return found
 
 
 def _flag(option: Option[Any], value: object, who: str) -> bool:
     if not isinstance(value, bool):
-        raise _wrong(option, value, who, "true or false")
+        raise _wrong(option, value, who, option.flag_words)
     return value
 
 
@@ -245,6 +253,14 @@ def _numbers(option: Option[Any], value: object, who: str) -> tuple[float, ...]:
     return tuple(_number(option, v, who) for v in _items(option, value, who, wanted))
 
 
+def _names(option: Option[Any], value: object, who: str) -> tuple[str, ...]:
+    wanted = f"names out of {', '.join(option.choices)}"
+    found = _items(option, value, who, wanted)
+    if not all(name in option.choices for name in found):
+        raise _wrong(option, value, who, wanted)
+    return tuple(name for name in option.choices if name in found)
+
+
 def _spec(option: Option[Any], value: object, who: str) -> object:
     if option.read is None:
         raise TypeError(f"option {option.name!r} of kind SPEC declares no reader")
@@ -264,6 +280,7 @@ _READERS: dict[OptionKind, Callable[[Option[Any], object, str], object]] = {
     OptionKind.PAIR: _pair,
     OptionKind.INTEGERS: _integers,
     OptionKind.NUMBERS: _numbers,
+    OptionKind.NAMES: _names,
     OptionKind.SPEC: _spec,
 }
 

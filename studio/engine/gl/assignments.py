@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.attributes import attribute_literal
 from studio.engine.gl.elementwise import ROWS
-from studio.engine.isa.fields import Access, AttrKind
+from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.norm import is_affine
 
@@ -75,7 +76,7 @@ def assignments_of(ins: Instruction) -> tuple[Assignment, ...]:
 def _affine(ins: Instruction) -> Assignment:
     """A normalisation by running statistics."""
     names = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
-    eps = attribute_literal(AttrKind.FLOAT, ins.value("eps"))
+    eps = attribute_literal(OptionKind.NUMBER, ins.value("eps"))
     gamma = "gamma * " if "gamma" in names else ""
     beta = " + beta" if "beta" in names else ""
     text = f"(x - mean) * ({gamma}inversesqrt(var + {eps})){beta}"
@@ -91,7 +92,7 @@ def _assignment(
         (result,) = (r for spec, r in ins.named_operands() if spec.access is Access.WRITE)
         names["dy"] = result.gradient
     kinds = {a.name: a.kind for a in ins.attr_fields}
-    scalar = (AttrKind.FLOAT, AttrKind.INT, AttrKind.FLAG)
+    scalar = (OptionKind.NUMBER, OptionKind.INTEGER, OptionKind.FLAG)
 
     def put(match: re.Match[str]) -> str:
         kind = kinds.get(match[0])

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from studio.engine.core.options import OptionKind
 from studio.engine.gl.glsl_text import float_literal, int_literal
-from studio.engine.isa.fields import AttrKind
 from studio.engine.isa.instruction import Instruction
 
 ZERO = "RUNTIME_ZERO"
 """Zero that the compiler cannot see: a literal would make it fold NaN times 0 to 0."""
 
 
-def attribute_literal(kind: AttrKind, value: object) -> str:
+def attribute_literal(kind: OptionKind, value: object) -> str:
     """A scalar attribute as a GLSL expression."""
-    if kind is AttrKind.FLOAT and isinstance(value, float):
+    if kind is OptionKind.NUMBER and isinstance(value, float):
         return ZERO if value == 0.0 else float_literal(value)
-    if kind in (AttrKind.INT, AttrKind.FLAG) and isinstance(value, int):
+    if kind in (OptionKind.INTEGER, OptionKind.FLAG) and isinstance(value, int):
         return int_literal(int(value))
     raise ValueError(f"{kind} has no GLSL literal")
 
@@ -30,18 +30,18 @@ def attribute_constants(ins: Instruction) -> str:
         name, value = attr.name, ins.value(attr.name)
         up = name.upper()
         match attr.kind:
-            case AttrKind.INT:
+            case OptionKind.INTEGER:
                 lines.append(f"const int {name} = {int_literal(value)};")
-            case AttrKind.FLOAT:
+            case OptionKind.NUMBER:
                 lines.append(f"#define {name} {attribute_literal(attr.kind, value)}")
-            case AttrKind.FLAG:
+            case OptionKind.FLAG:
                 lines.append(f"#define {up} {int(value)}")
-            case AttrKind.CHOICE:
+            case OptionKind.CHOICE:
                 lines += [f"#define {up}_{word.upper()} {k}" for k, word in enumerate(attr.choices)]
                 lines.append(f"#define {up} {attr.choices.index(value)}")
-            case AttrKind.INTS:
+            case OptionKind.INTEGERS:
                 lines += _array(name, value)
-            case AttrKind.NAMES:
+            case OptionKind.NAMES:
                 pass
     return "\n".join(lines)
 

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.accessors import Access, Use, block, read_functions
 from studio.engine.gl.attributes import attribute_literal
@@ -17,7 +18,6 @@ from studio.engine.gl.planned import ArenaBinding, Binding, Planned, StorageBind
 from studio.engine.gl.source import assemble
 from studio.engine.gl.specs import Case
 from studio.engine.gl.update_rows import update_statements
-from studio.engine.isa.fields import AttrKind
 from studio.engine.isa.instruction import Instruction
 
 Place = Callable[[Ref], tuple[int | str, int]]
@@ -103,7 +103,7 @@ def _reading(access: Access, binding: int) -> list[str]:
 
 
 def _attributes(ins: Instruction) -> list[str]:
-    kinds = (AttrKind.FLOAT, AttrKind.INT)
+    kinds = (OptionKind.NUMBER, OptionKind.INTEGER)
     return [
         f"#define {a.name} {attribute_literal(a.kind, ins.value(a.name))}"
         for a in ins.attr_fields

@@ -25,8 +25,9 @@ from typing import Any
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError, ParameterError, StudioError, quoted
+from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import ABSENT, Ref, Role, Tensor, TensorMap
-from studio.engine.isa.fields import Attr, AttrKind, Operand
+from studio.engine.isa.fields import Attr, Operand
 from studio.engine.isa.instruction import Instruction, by_code
 from studio.engine.isa.program import SECTIONS, Program
 from studio.engine.isa.versions import NEWEST, check_needed, check_tensor, program_version
@@ -372,18 +373,18 @@ def _read_ref(reader: Reader, spec: Operand, who: str) -> Ref:
 
 
 def _write_value(out: Writer, attr: Attr[Any], value: Any) -> None:
-    if attr.kind is AttrKind.INT:
+    if attr.kind is OptionKind.INTEGER:
         out.pack("q", value)
-    elif attr.kind is AttrKind.FLOAT:
+    elif attr.kind is OptionKind.NUMBER:
         out.pack("f", value)
-    elif attr.kind is AttrKind.FLAG:
+    elif attr.kind is OptionKind.FLAG:
         out.pack("B", value)
-    elif attr.kind is AttrKind.CHOICE:
+    elif attr.kind is OptionKind.CHOICE:
         out.text(value)
     else:
         out.pack("H", len(value))
         for item in value:
-            if attr.kind is AttrKind.INTS:
+            if attr.kind is OptionKind.INTEGERS:
                 out.pack("q", item)
             else:
                 out.text(item)
@@ -391,15 +392,15 @@ def _write_value(out: Writer, attr: Attr[Any], value: Any) -> None:
 
 def _read_value(reader: Reader, attr: Attr[Any], who: str) -> Any:
     raw: Any
-    if attr.kind is AttrKind.INT:
+    if attr.kind is OptionKind.INTEGER:
         raw = int(reader.unpack("q"))
-    elif attr.kind is AttrKind.FLOAT:
+    elif attr.kind is OptionKind.NUMBER:
         raw = float(reader.unpack("f"))
-    elif attr.kind is AttrKind.FLAG:
+    elif attr.kind is OptionKind.FLAG:
         raw = int(reader.unpack("B"))
-    elif attr.kind is AttrKind.CHOICE:
+    elif attr.kind is OptionKind.CHOICE:
         raw = reader.text()
-    elif attr.kind is AttrKind.INTS:
+    elif attr.kind is OptionKind.INTEGERS:
         raw = tuple(int(reader.unpack("q")) for _ in range(reader.count("H", 8)))
     else:
         raw = tuple(reader.text() for _ in range(reader.count("H", 4)))

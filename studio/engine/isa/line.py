@@ -12,8 +12,9 @@ import numpy as np
 
 from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import ABSENT, Ref
-from studio.engine.isa.fields import Attr, AttrKind
+from studio.engine.isa.fields import Attr
 from studio.engine.isa.instruction import Instruction, all_instructions, by_mnemonic
 
 _SHORT = 200
@@ -53,11 +54,11 @@ _known_ref = lru_cache(maxsize=4096)(_ref)
 
 def value_text(attr: Attr[Any], value: Any) -> str:
     """An attribute value as it stands in a line."""
-    if attr.kind is AttrKind.FLOAT:
+    if attr.kind is OptionKind.NUMBER:
         return number_text(value)
-    if attr.kind is AttrKind.FLAG:
+    if attr.kind is OptionKind.FLAG:
         return "1" if value else "0"
-    if attr.kind in (AttrKind.INTS, AttrKind.NAMES):
+    if attr.kind in (OptionKind.INTEGERS, OptionKind.NAMES):
         return ",".join(str(v) for v in value) if value else "-"
     return str(value)
 
@@ -70,13 +71,13 @@ def parse_value(attr: Attr[Any], word: str, who: str) -> Any:
         raise FormatError(f"{attr.name} cannot be {quoted(word)}", who=who) from None
 
 
-_READERS: dict[AttrKind, Any] = {
-    AttrKind.INT: int,
-    AttrKind.FLOAT: float,
-    AttrKind.FLAG: int,
-    AttrKind.CHOICE: str,
-    AttrKind.INTS: lambda word: () if word == "-" else tuple(int(v) for v in word.split(",")),
-    AttrKind.NAMES: lambda word: () if word == "-" else tuple(word.split(",")),
+_READERS: dict[OptionKind, Any] = {
+    OptionKind.INTEGER: int,
+    OptionKind.NUMBER: float,
+    OptionKind.FLAG: int,
+    OptionKind.CHOICE: str,
+    OptionKind.INTEGERS: lambda word: () if word == "-" else tuple(int(v) for v in word.split(",")),
+    OptionKind.NAMES: lambda word: () if word == "-" else tuple(word.split(",")),
 }
 
 

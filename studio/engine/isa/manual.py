@@ -9,7 +9,8 @@ from typing import Any
 
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.isa.fields import Attr, AttrKind
+from studio.engine.core.options import OptionKind
+from studio.engine.isa.fields import Attr
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
 from studio.engine.isa.line import value_text
 
@@ -146,21 +147,21 @@ def _form(cls: type[Instruction]) -> str:
 
 
 def _kind(attr: Attr[Any]) -> str:
-    if attr.kind is AttrKind.CHOICE:
+    if attr.kind is OptionKind.CHOICE:
         return " | ".join(attr.choices)
     return {
-        AttrKind.INT: "whole number",
-        AttrKind.FLOAT: "number",
-        AttrKind.FLAG: "0 or 1",
-        AttrKind.INTS: "whole numbers",
-        AttrKind.NAMES: "operand names",
+        OptionKind.INTEGER: "whole number",
+        OptionKind.NUMBER: "number",
+        OptionKind.FLAG: "0 or 1",
+        OptionKind.INTEGERS: "whole numbers",
+        OptionKind.NAMES: "operand names",
     }[attr.kind]
 
 
 def _bounds(attr: Attr[Any]) -> str:
-    if attr.kind not in (AttrKind.INT, AttrKind.FLOAT):
+    if attr.kind not in (OptionKind.INTEGER, OptionKind.NUMBER):
         return ""
-    whole = attr.kind is AttrKind.INT
+    whole = attr.kind is OptionKind.INTEGER
     low = "" if math.isinf(attr.low) or (whole and attr.low <= -(2**31)) else f"from {attr.low:g}"
     high = "" if math.isinf(attr.high) or (whole and attr.high >= 2**31) else f"to {attr.high:g}"
     return " ".join(t for t in (low, high) if t)

@@ -5,9 +5,9 @@ import math
 from hypothesis import strategies as st
 
 from studio.engine.core.dtypes import DType
+from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import ABSENT, Ref, Role, Tensor, TensorMap
 from studio.engine.isa import ops
-from studio.engine.isa.fields import AttrKind
 from studio.engine.isa.instruction import all_instructions
 from studio.engine.isa.program import SECTIONS, Program
 
@@ -16,17 +16,17 @@ NAME = st.text(min_size=1, max_size=12)
 
 
 def values(attr):
-    if attr.kind is AttrKind.INT:
+    if attr.kind is OptionKind.INTEGER:
         return st.integers(int(max(attr.low, -(2**31))), int(min(attr.high, 2**32 - 1)))
-    if attr.kind is AttrKind.FLOAT:
+    if attr.kind is OptionKind.NUMBER:
         low = None if math.isinf(attr.low) else attr.low
         high = None if math.isinf(attr.high) else attr.high
         return st.floats(low, high, width=64 if low or high else 32).map(float)
-    if attr.kind is AttrKind.FLAG:
+    if attr.kind is OptionKind.FLAG:
         return st.booleans()
-    if attr.kind is AttrKind.CHOICE:
+    if attr.kind is OptionKind.CHOICE:
         return st.sampled_from(attr.choices)
-    if attr.kind is AttrKind.INTS:
+    if attr.kind is OptionKind.INTEGERS:
         return st.lists(st.integers(-1, 4096), max_size=6).map(tuple)
     return st.lists(st.sampled_from(attr.choices or ("x",)), unique=True).filter(
         lambda found: all(f in attr.choices for f in found)
@@ -50,7 +50,7 @@ def instructions(draw, ids=None):
         else:
             fields[spec.name] = draw(refs(ids))
     for attr in cls.attr_fields:
-        if attr.kind is AttrKind.NAMES and not attr.choices:
+        if attr.kind is OptionKind.NAMES and not attr.choices:
             continue
         fields[attr.name] = draw(values(attr))
     return cls(**fields)

@@ -75,11 +75,16 @@ def test_binary_round_trip_is_exact(ins):
         ("RELU 0x1 0xzz", "an operand is expected"),
         ("RELU 0x- 0x2", "may not be absent"),
         ("SCALE 0x1 0x2 abc", "alpha cannot be 'abc'"),
-        ("CONV2D 0x1 0x2 0x0 0x3 0 1 1 1 1 1", "expected 1 to 32768, got 0"),
+        ("CONV2D 0x1 0x2 0x0 0x3 0 1 1 1 1 1", "expected a whole number from 1 to 32768, got 0"),
         ("DROPOUT 0x1 0x2 0.5 {wibble=1}", "unknown tail entry 'wibble'"),
         ("DROPOUT 0x1 0x2 0.5 {stream=1 stream=2}", "given twice"),
-        ("DROPOUT 0x1 0x2 1.5", "expected 0 to 0.999999"),
+        ("DROPOUT 0x1 0x2 1.5", "rate: expected a number from 0 to 0.999999, got 1.5"),
         ("SCALE 0x1 0x2 1e99", "must fit float32"),
+        (
+            "BATCHNORM 0x1 0x2 0x3 0x4 0x5 0x6 0.99 0.001 {frozen=2}",
+            "frozen: expected 0 or 1, got 2",
+        ),
+        ("LOSS_CE 0x1 0x2 0x3 {source=odd}", "source: expected one of probs, "),
     ],
 )
 def test_bad_line_says_what_is_wrong(text, fragment):
