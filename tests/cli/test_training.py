@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train import pace
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.marks import read_marks
 from studio.engine.train.run_lock import RunLock
 from studio.samples import open_copy

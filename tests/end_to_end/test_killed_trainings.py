@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder, latest_run, list_runs

@@ -22,7 +22,7 @@ from studio.cli.options import (
     make_folder,
 )
 from studio.cli.progress_bar import ProgressBar
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import export_all
 from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, resume_point

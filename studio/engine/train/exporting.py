@@ -6,32 +6,27 @@ the network's own answers is part of the result, and one above the tolerance is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
-from studio.engine.core.errors import DataError, FormatError, ParameterError, quoted
-from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.errors import DataError, FormatError
 from studio.engine.core.tensor import Role, bind_shape
-from studio.engine.formats import safetensors
-from studio.engine.formats.gbasm import load_gbasm, save_gbasm
-from studio.engine.formats.gbi import save_gbi
-from studio.engine.formats.npz import save_npz
+from studio.engine.interop.file_format import Exportable, ModelFile, file_formats, format_named
 from studio.engine.isa.program import Program
-from studio.engine.train.checkpoint import Checkpoint
-from studio.engine.train.execute import execute, run_program
+from studio.engine.train.execute import run_program
 from studio.engine.train.trained import Trained
-from studio.engine.train.weight_files import load_weights, weights_metadata
-from studio.engine.train.weights import public_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Floats: TypeAlias = npt.NDArray[np.float32]
+
+if TYPE_CHECKING:
+    EXPORT_FORMATS: tuple[str, ...]
 
 TOLERANCE = 1e-5
 SAMPLES = 256
@@ -67,6 +62,19 @@ def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
     return program, {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
 
 
+def exportable(trained: Trained) -> Exportable:
+    """A trained network as file formats write it."""
+    task = trained.task
+    return Exportable(
+        task.name,
+        task.graph,
+        trained.weights(),
+        task.facts,
+        trained.checkpoint,
+        lambda: inference_program(trained),
+    )
+
+
 def export_file(trained: Trained, form: str, path: Path | str) -> Export:
     """Write one file, read it back and compare.
 
@@ -79,14 +87,10 @@ def export_file(trained: Trained, form: str, path: Path | str) -> Export:
         ParameterError: an unknown format.
         FormatError: the file cannot be written, or answers differently when read back.
     """
-    if form not in _WRITERS:
-        raise ParameterError(
-            f"expected a format out of {', '.join(EXPORT_FORMATS)}, got {quoted(form)}",
-            who="export",
-            hint=did_you_mean(form, EXPORT_FORMATS),
-        )
-    target, rows = Path(path), sample_rows(trained)
-    answers = _WRITERS[form](trained, target, rows)
+    chosen, target = format_named(form), Path(path)
+    model, rows = exportable(trained), sample_rows(trained)
+    chosen.write(model, target)
+    answers = _answers(trained, chosen.read(target, trained.task.graph), model, rows)
     difference = _difference(answers, trained.predict_all(rows))
     if not difference <= TOLERANCE:
         raise FormatError(
@@ -105,8 +109,12 @@ def export_all(trained: Trained, folder: Path | str) -> list[Export]:
     except OSError as error:
         raise DataError(f"cannot be made: {error.strerror}", who=str(into)) from error
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in trained.task.name).strip(".")
-    forms = [f for f in EXPORT_FORMATS if f != "checkpoint" or trained.checkpoint is not None]
-    return [export_file(trained, f, into / f"{stem or 'model'}{_ENDINGS[f]}") for f in forms]
+    model = exportable(trained)
+    return [
+        export_file(trained, form.name, into / f"{stem or 'model'}{form.ending}")
+        for form in file_formats()
+        if form.why_not(model) is None
+    ]
 
 
 def sample_rows(trained: Trained) -> list[Array]:
@@ -124,44 +132,13 @@ def sample_rows(trained: Trained) -> list[Array]:
     return rows
 
 
-def _write_gbi(trained: Trained, path: Path, rows: list[Array]) -> list[Floats]:
-    program, weights = inference_program(trained)
-    save_gbi(path, program, weights)
-    return [execute(path, rows, trained.network.backend)]
-
-
-def _write_gbasm(trained: Trained, path: Path, rows: list[Array]) -> list[Floats]:
-    program, weights = inference_program(trained)
-    save_gbasm(path, program)
-    return run_program(trained.network.backend, load_gbasm(path), weights, rows)
-
-
-def _write_safetensors(trained: Trained, path: Path, rows: list[Array]) -> list[Floats]:
-    weights = public_weights(trained.task.graph, trained.weights())
-    safetensors.save(path, weights, weights_metadata(trained.task))
-    return _with_weights(trained, load_weights(path, trained.task.graph), rows)
-
-
-def _write_npz(trained: Trained, path: Path, rows: list[Array]) -> list[Floats]:
-    save_npz(path, public_weights(trained.task.graph, trained.weights()))
-    return _with_weights(trained, load_weights(path, trained.task.graph), rows)
-
-
-def _write_checkpoint(trained: Trained, path: Path, rows: list[Array]) -> list[Floats]:
-    if trained.checkpoint is None:
-        raise DataError(
-            "these weights come without optimiser and step, so there is no checkpoint to write",
-            who=trained.task.name,
-            hint="export them as safetensors",
-        )
-    trained.checkpoint.save(path)
-    return _with_weights(trained, Checkpoint.load(path).tensors, rows)
-
-
-def _with_weights(
-    trained: Trained, weights: Mapping[str, Array], rows: list[Array]
+def _answers(
+    trained: Trained, file: ModelFile, model: Exportable, rows: list[Array]
 ) -> list[Floats]:
-    with Trained.of_weights(trained.task, trained.network.backend, weights) as again:
+    backend = trained.network.backend
+    if file.program is not None:
+        return run_program(backend, file.program, file.weights or model.program[1], rows)
+    with Trained.of_weights(trained.task, backend, file.weights) as again:
         return again.predict_all(rows)
 
 
@@ -175,19 +152,8 @@ def _difference(answers: list[Floats], expected: list[Floats]) -> float:
     return worst
 
 
-_WRITERS: dict[str, Callable[[Trained, Path, list[Array]], list[Floats]]] = {
-    "gbi": _write_gbi,
-    "gbasm": _write_gbasm,
-    "safetensors": _write_safetensors,
-    "npz": _write_npz,
-    "checkpoint": _write_checkpoint,
-}
-_ENDINGS = {
-    "gbi": ".gbi",
-    "gbasm": ".gbasm",
-    "safetensors": ".safetensors",
-    "npz": ".npz",
-    "checkpoint": ".checkpoint.safetensors",
-}
-EXPORT_FORMATS: tuple[str, ...] = tuple(_WRITERS)
-"""What can be written."""
+def __getattr__(name: str) -> tuple[str, ...]:
+    """``EXPORT_FORMATS``, the names of all formats; a module that is loaded later may add one."""
+    if name == "EXPORT_FORMATS":
+        return tuple(form.name for form in file_formats())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

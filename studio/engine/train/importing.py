@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from studio.engine.core.tensor import Role
-from studio.engine.train.checkpoint import Checkpoint, Position
+from studio.engine.formats.checkpoint import Checkpoint, Position
+from studio.engine.interop.reading import import_endings, load_weights
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.network import check_fit
@@ -14,10 +16,9 @@ from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
-from studio.engine.train.weight_files import load_weights
 
-IMPORT_FORMATS: tuple[str, ...] = (".safetensors", ".npz")
-"""Endings of files that can be read."""
+if TYPE_CHECKING:
+    IMPORT_FORMATS: tuple[str, ...]
 
 
 def import_weights(
@@ -52,3 +53,10 @@ def import_weights(
     checkpoint.save(run.checkpoint_path("final"))
     run.write_summary({"state": "imported", "source": Path(source).name, "started": run.name})
     return run
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    """``IMPORT_FORMATS``, the endings of files that can be read; a later module may add one."""
+    if name == "IMPORT_FORMATS":
+        return import_endings()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

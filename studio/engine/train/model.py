@@ -13,9 +13,13 @@ import numpy.typing as npt
 from studio.engine.compiler.lower import Metrics, objective_of
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.errors import DataError, ParameterError
-from studio.engine.formats import safetensors
+from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.interop.file_format import Exportable
+from studio.engine.interop.reading import load_weights
+from studio.engine.interop.safetensors import Safetensors
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import Layer
+from studio.engine.layers.named_parameters import public_weights, weights_from_list
 from studio.engine.layers.summary import summarize
 from studio.engine.layers.symbol import Symbol, graph_of, replay
 from studio.engine.optim.losses import Loss
@@ -24,7 +28,6 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.epoch_lines import EpochLines
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.model_data import (
     class_factors,
@@ -41,8 +44,7 @@ from studio.engine.train.settings import TrainingSettings
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
 from studio.engine.train.trainer import Trainer
-from studio.engine.train.weight_files import load_weights, weights_metadata
-from studio.engine.train.weights import initial_weights, public_weights, weights_from_list
+from studio.engine.train.weights import initial_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -304,12 +306,11 @@ class Model:
 
     def save_weights(self, path: Path | str) -> None:
         """Write the weights as safetensors, in Keras' layout."""
-        task = Task(self.name, self.graph, TrainingSettings(), DataSpec(()), facts=self._facts)
-        weights = public_weights(self.graph, self._stored())
-        safetensors.save(path, weights, weights_metadata(task))
+        model = Exportable(self.name, self.graph, self._stored(), self._facts)
+        Safetensors().write(model, Path(path))
 
     def load_weights(self, path: Path | str) -> None:
-        """Take weights from safetensors (weights or checkpoint) or ``.npz``."""
+        """Take weights from a file of any format that holds weights, such as ``.safetensors``."""
         self._take(load_weights(path, self.graph))
 
     def close(self) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 from studio import __version__
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.isa.ops.data import STEP_WORDS
 from studio.engine.optim.emit_updates import STEP_NAME
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.marks import Mark, MarkKind, append_mark
 from studio.engine.train.network import STATE_ROLES, Network

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studio.engine.core.errors import CheckpointError, DataError, cleaned
+from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.train.callbacks.early_stopping import EarlyStopping
-from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.project import Project
 from studio.engine.train.run_lock import require_free

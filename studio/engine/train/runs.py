@@ -22,9 +22,9 @@ from studio.engine.core.errors import DataError, FormatError, StudioError, quote
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import read_lines
+from studio.engine.formats.checkpoint import CheckpointHead
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json, parse_json
-from studio.engine.train.checkpoint import CheckpointHead
 from studio.engine.train.project import Project
 from studio.engine.train.project_text import project_text
 from studio.engine.train.settings import MAX_EPOCHS

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.data.image_input import InputSpec
 from studio.engine.train.evaluation import Evaluator
 from studio.engine.train.inference import Inference

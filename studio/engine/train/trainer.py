@@ -16,11 +16,11 @@ import numpy.typing as npt
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Role
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, listens_to_steps
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.control import Control
 from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
 from studio.engine.train.evaluation import Evaluator

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.options import Plain
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
 

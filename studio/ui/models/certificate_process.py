@@ -21,21 +21,21 @@ import numpy.typing as npt
 from studio.engine.compiler.verify import verify
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.formats import safetensors
+from studio.engine.formats.checkpoint import FORMAT as CHECKPOINT
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.gbasm import load_program_file
 from studio.engine.formats.npy import load_npy, save_npy
 from studio.engine.formats.npz import load_npz
 from studio.engine.formats.safe_json import load_json
+from studio.engine.interop.reading import load_weights
 from studio.engine.isa.binary import encode_program
 from studio.engine.isa.program import Program
 from studio.engine.isa.text import format_program, parse_program
-from studio.engine.train.checkpoint import FORMAT as CHECKPOINT
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.execute import run_program
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
-from studio.engine.train.weight_files import load_weights
 
 REQUEST, REPLY = "request.json", "reply.json"
 WEIGHTS, PROJECT = "weights.npz", "project.json"

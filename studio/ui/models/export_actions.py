@@ -6,15 +6,14 @@ from collections.abc import Callable
 
 from studio.engine.core.errors import StudioError
 from studio.ui.models.actions import ActionRegistry, ActionSpec
-from studio.ui.models.exporting import ExportModel
+from studio.ui.models.exporting import ExportModel, search_words
 
 ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec(
         "export.dialog", "Export…",
         "Write the trained network, its program or a picture of the graph to a file, and prove "
         "that the file is the same model.",
-        ("Ctrl+E",), "File", aliases=("save as", "weights", "safetensors", "npz", "gbi", "picture",
-                                      "svg", "png"), group="export",
+        ("Ctrl+E",), "File", aliases=("save as", "weights", *search_words()), group="export",
         needs="project",
     ),
     ActionSpec(

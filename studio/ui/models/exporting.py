@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from studio.engine.core.errors import DataError, FormatError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
+from studio.engine.interop.file_format import FileFormat, file_formats
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import export_file
+from studio.engine.train.exporting import export_file, exportable
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.sources import refuse_source
@@ -30,7 +32,7 @@ from studio.ui.models.certificate import Certificate, certify
 from studio.ui.models.certificate_file import forget_proof, write_proof
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.export_differences import changed_since
-from studio.ui.models.export_preview import Preview, preview_bytes, preview_file
+from studio.ui.models.export_preview import Preview, binary_preview, preview_file, text_preview
 from studio.ui.models.runs_records import read_notes, title_of
 from studio.ui.models.tasks import TaskHandle, TaskList
 
@@ -38,7 +40,6 @@ Picture: TypeAlias = Callable[[], bytes]
 """Draws the graph as the content of a file; called on the window's thread."""
 
 T = TypeVar("T")
-FormKind: TypeAlias = Literal["program", "weights", "picture"]
 
 _LOG = logging.getLogger(__name__)
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=1000)
@@ -46,48 +47,58 @@ _REMEMBERED = 50
 
 
 @dataclass(frozen=True)
-class ExportForm:
-    """One thing that can be written.
+class PictureForm:
+    """A picture of the graph as a file; its attributes are those of a `FileFormat`.
 
     Attributes:
-        key: the engine's name of the format; ``svg`` or ``png`` for a picture.
-        title: its name for people.
-        ending: of the file's name.
-        kind: instructions, weights or a picture.
+        name: ``svg`` or ``png``.
+        title: on the screen.
+        ending: of file names, with its dot.
         about: one sentence.
+        preview: shows the beginning of the content.
     """
 
-    key: str
+    name: str
     title: str
     ending: str
-    kind: FormKind
     about: str
+    preview: Callable[[bytes], Preview]
 
 
-FORMS: tuple[ExportForm, ...] = (
-    ExportForm("gbi", "Instruction file", ".gbi", "program",
-               "Program, normalisation and weights in one file that runs by itself."),
-    ExportForm("gbasm", "Instruction listing", ".gbasm", "program",
-               "The program as text to read and edit; without weights."),
-    ExportForm("safetensors", "Weights (safetensors)", ".safetensors", "weights",
-               "All weights by name in Keras' layout, as other tools read them."),
-    ExportForm("npz", "Weights (NumPy)", ".npz", "weights",
-               "All weights by name in Keras' layout, as NumPy reads them."),
-    ExportForm("checkpoint", "Checkpoint", ".checkpoint.safetensors", "weights",
-               "Weights and the state of the training, to go on from."),
-    ExportForm("svg", "Picture of the graph (SVG)", ".svg", "picture",
-               "The graph as drawn, sharp at any size."),
-    ExportForm("png", "Picture of the graph (PNG)", ".png", "picture",
-               "The graph as drawn, as pixels."),
+ExportForm: TypeAlias = FileFormat | PictureForm
+"""One thing that can be written."""
+
+
+def _png_size(content: bytes) -> Iterator[str]:
+    width, height = struct.unpack_from(">II", content, 16)
+    yield f"PNG picture of {width} by {height} pixels"
+
+
+PICTURES: tuple[PictureForm, ...] = (
+    PictureForm("svg", "Picture of the graph (SVG)", ".svg",
+                "The graph as drawn, sharp at any size.", text_preview),
+    PictureForm("png", "Picture of the graph (PNG)", ".png", "The graph as drawn, as pixels.",
+                lambda content: binary_preview(content, _png_size)),
 )  # fmt: skip
 
 
-def form_named(key: str) -> ExportForm:
-    """The form of that key; DataError for another."""
-    for form in FORMS:
-        if form.key == key:
+def export_forms() -> tuple[ExportForm, ...]:
+    """All that can be written, in the order of the list."""
+    return (*file_formats(), *PICTURES)
+
+
+def form_named(name: str) -> ExportForm:
+    """The form of that name; DataError for another."""
+    for form in export_forms():
+        if form.name == name:
             return form
-    raise DataError(f"there is no export format {key[:40]!r}", who="export")
+    raise DataError(f"there is no export format {name[:40]!r}", who="export")
+
+
+def search_words() -> tuple[str, ...]:
+    """Words under which exporting is found: names, endings and what formats add."""
+    formats = (word for each in file_formats() for word in (each.name, *each.words))
+    return tuple(dict.fromkeys([*formats, "picture", *(each.name for each in PICTURES)]))
 
 
 @dataclass(frozen=True)
@@ -115,7 +126,7 @@ class ExportResult:
     @property
     def is_proven(self) -> bool:
         """Whether nothing speaks against the file."""
-        if self.form.kind == "picture":
+        if isinstance(self.form, PictureForm):
             return True
         return self.certificate is not None and self.certificate.is_same
 
@@ -157,8 +168,8 @@ class ExportModel:
 
     def why_not(self, form: ExportForm) -> str:
         """Why a form cannot be written now, in a few words; empty when it can."""
-        if form.kind == "picture":
-            if form.key not in self.pictures:
+        if isinstance(form, PictureForm):
+            if form.name not in self.pictures:
                 return "no canvas is open"
             return "" if self._document().state.nodes else "there is nothing on the canvas"
         run = self._run_of()
@@ -220,10 +231,10 @@ class ExportModel:
         failed: Callable[[StudioError], object],
     ) -> TaskHandle | None:
         """Make the file aside and show its beginning; ``done`` also gets a picture's content."""
-        if form.kind == "picture":
+        if isinstance(form, PictureForm):
             try:
-                content = self.pictures[form.key]()
-                done(preview_bytes(content, form.key), content)
+                content = self.pictures[form.name]()
+                done(form.preview(content), content)
             except StudioError as error:
                 failed(error)
             return None
@@ -234,12 +245,12 @@ class ExportModel:
                 path = Path(name) / f"preview{form.ending}"
 
                 def write(trained: Trained, _: Project) -> str:
-                    export_file(trained, form.key, path)
+                    form.write(exportable(trained), path)
                     return weights_text(form, run, trained)
 
                 weights = self._with_trained(run, write)
                 handle.check()
-                return replace(preview_file(path, form.key), weights=weights)
+                return replace(preview_file(path, form), weights=weights)
 
         return self._tasks.start(
             f"Preview {form.title.lower()}", work, lambda made: done(made, b""), failed, quiet=True
@@ -252,9 +263,12 @@ class ExportModel:
         failed: Callable[[StudioError], object],
     ) -> TaskHandle:
         """Show the beginning of a file that was exported: what it holds, not what one would."""
+        form = result.form
+        if isinstance(form, PictureForm):
+            raise DataError("a picture is shown as it was drawn", who="export")
         return self._tasks.start(
             f"Read {result.path.name}",
-            lambda _: replace(preview_file(result.path, result.form.key), weights=result.weights),
+            lambda _: replace(preview_file(result.path, form), weights=result.weights),
             lambda made: done(made, b""),
             failed,
             quiet=True,
@@ -273,8 +287,8 @@ class ExportModel:
             FormatError: a picture cannot be written; other forms tell ``failed``.
         """
         self._check_place(path)
-        if form.kind == "picture":
-            content = self.pictures[form.key]()
+        if isinstance(form, PictureForm):
+            content = self.pictures[form.name]()
             write_atomic(path, content)
             self._done(ExportResult(form, path, len(content)), self._key(), is_shown=True)
             return None
@@ -305,19 +319,19 @@ class ExportModel:
         self.export(*last, failed)
 
     def _write(
-        self, form: ExportForm, path: Path, run: RunFolder, handle: TaskHandle
+        self, form: FileFormat, path: Path, run: RunFolder, handle: TaskHandle
     ) -> ExportResult:
         def made(trained: Trained, project: Project) -> ExportResult:
             handle.progress(0.05, "writing")
             forget_proof(path)
-            export_file(trained, form.key, path)
+            export_file(trained, form.name, path)
             found: Certificate | None = None
             doubt: StudioError | None = None
             try:
-                found = certify(trained, project, form.key, path, handle.progress)
+                found = certify(trained, project, form.name, path, handle.progress)
             except FormatError as error:
                 doubt = error
-            proof = write_proof(path, form.key, found, doubt)
+            proof = write_proof(path, form.name, found, doubt)
             weights = weights_text(form, run, trained)
             return ExportResult(form, path, path.stat().st_size, found, doubt, proof, weights)
 
@@ -339,7 +353,7 @@ class ExportModel:
         if is_shown:
             self.result = result
         self._last.pop(key, None)
-        self._last[key] = (result.form.key, str(result.path))
+        self._last[key] = (result.form.name, str(result.path))
         self._remember()
         self.changed.emit()
         self.finished.emit(result)
@@ -378,13 +392,13 @@ class ExportModel:
             _LOG.warning("the last export is not remembered: %s", error)
 
 
-def weights_text(form: ExportForm, run: RunFolder, trained: Trained) -> str:
+def weights_text(form: FileFormat, run: RunFolder, trained: Trained) -> str:
     """Which weights a file is made with: the run, how long they were trained, the checkpoint."""
     origin = trained.origin
     title = title_of(run.name, read_notes(run))
     if origin is None:
         return f"Weights of the run {title}"
-    what = "Without weights; the network" if form.key == "gbasm" else "Weights"
+    what = "Weights" if form.has_weights else "Without weights; the network"
     notes = "".join(f". {note[:1].upper()}{note[1:]}" for note in origin.notes)
     return f"{what} of the run {title}: {origin.trained} ({origin.file}){notes}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from studio.engine.interop.reading import import_endings
 from studio.ui.models.actions import ActionSpec
 
 WORKSPACES = ("build", "train", "profile")
@@ -45,7 +46,8 @@ _FILE: tuple[ActionSpec, ...] = (
     ActionSpec(
         "file.import", "Import weights…",
         "Bring weights trained elsewhere into the project, as a run of its own.",
-        (), "File", aliases=("safetensors", "npz", "load weights"), group="doors",
+        (), "File", aliases=(*(ending[1:] for ending in import_endings()), "load weights"),
+        group="import",
         needs="project",
     ),
     ActionSpec(

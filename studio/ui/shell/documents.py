@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
-from studio.engine.train.importing import IMPORT_FORMATS, import_weights
+from studio.engine.interop.reading import import_endings
+from studio.engine.train.importing import import_weights
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
@@ -36,7 +37,6 @@ PROJECT = ".glassbox"
 _FILTERS = (f"Projects (*{PROJECT})", "All files (*)")
 _MOST_LINES = 20
 _LONGEST_PATH = 400
-_WEIGHTS = f"Weights ({' '.join(f'*{ending}' for ending in IMPORT_FORMATS)})"
 
 Then = Callable[[], object]
 _Stamp = tuple[int, int]
@@ -202,7 +202,8 @@ class Documents:
         dialog = QFileDialog(self._window, "Import weights", str(self._folder()))
         dialog.setObjectName("import_dialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([_WEIGHTS, _FILTERS[-1]])
+        endings = " ".join(f"*{ending}" for ending in import_endings())
+        dialog.setNameFilters([f"Weights ({endings})", _FILTERS[-1]])
         dialog.fileSelected.connect(lambda name: self.import_path(Path(name)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData
 
+from studio.engine.interop.file_format import file_formats
 from studio.graph_editor.model.layer_types import is_input
 from studio.ui.models.studio import Studio
 from studio.ui.shell.documents import PROJECT, Documents
-
-WEIGHTS = ".safetensors"
 
 
 def paths_of(data: QMimeData) -> list[Path]:
@@ -57,8 +56,14 @@ def take(studio: Studio, documents: Documents, paths: list[Path]) -> DroppedData
     first = paths[0]
     if first.suffix.lower() == PROJECT or (first.is_dir() and any(first.glob(f"*{PROJECT}"))):
         documents.open_path(first)
-    elif first.suffix.lower() == WEIGHTS:
+    elif _is_weights(first):
         documents.import_path(first)
     else:
         return DroppedData(studio, paths)
     return None
+
+
+def _is_weights(path: Path) -> bool:
+    """Whether a file of that name is taken for weights, not for data."""
+    taken = (each.ending for each in file_formats() if each.can_import and each.can_drop)
+    return path.name.lower().endswith(tuple(taken))

@@ -22,7 +22,7 @@ _EVERYWHERE = ("file.quit",)
 """Their keys work in dialogs that leave the window free as well."""
 
 _GROUPS = {
-    "File": ("open", "save", "doors", "export", "close", "window"),
+    "File": ("open", "save", "import", "export", "close", "window"),
     "Help": ("keys", "pages", "log", "about"),
 }
 """Order of the groups in menus to which several parts contribute, whichever declared them first."""

@@ -13,8 +13,8 @@ import pytest
 
 from studio.engine.core.errors import CheckpointError, StudioError
 from studio.engine.formats import safetensors
+from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.train.callbacks.callback import Callback
-from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.network import STATE_ROLES
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer

@@ -11,8 +11,8 @@ import pytest
 
 from studio.engine.core.errors import CheckpointError, DataError, FormatError
 from studio.engine.formats import safetensors
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.callbacks.csv_logger import CSVLogger
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.project import Project
 from studio.engine.train.runs import METRICS_LIMITS, RunFolder
 from studio.engine.train.task import Task

@@ -13,7 +13,7 @@ import pytest
 
 from studio import __version__
 from studio.engine.core.errors import DataError
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task

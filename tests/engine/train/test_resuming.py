@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.core.errors import CheckpointError
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.project import Project
 from studio.engine.train.run_lock import RunLock
 from studio.engine.train.runs import RunFolder

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from studio import __version__
+from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.profiler.totals import Peaks
-from studio.engine.train.checkpoint import Checkpoint, Position
 from studio.engine.train.devices import open_backend
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder

@@ -20,7 +20,14 @@ from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data, set_training
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.export_preview import LINES, Preview, hex_lines
-from studio.ui.models.exporting import FORMS, ExportForm, ExportModel, ExportResult, form_named
+from studio.ui.models.exporting import (
+    ExportForm,
+    ExportModel,
+    ExportResult,
+    PictureForm,
+    export_forms,
+    form_named,
+)
 from studio.ui.models.tasks import TaskHandle
 from tests.ui.models.desk import Desk
 from tests.ui.models.trained_projects import train
@@ -69,8 +76,8 @@ def preview_of(desk: ExportDesk, key: str) -> Preview:
 
 
 def test_the_forms_are_those_the_engine_writes_and_pictures() -> None:
-    assert {form.key for form in FORMS if form.kind != "picture"} == set(EXPORT_FORMATS)
-    assert len({form.ending for form in FORMS}) == len(FORMS)
+    assert {f.name for f in export_forms() if not isinstance(f, PictureForm)} == set(EXPORT_FORMATS)
+    assert len({form.ending for form in export_forms()}) == len(export_forms())
 
 
 def test_an_export_ends_with_the_proof_and_can_be_done_again(
@@ -95,7 +102,7 @@ def test_an_export_ends_with_the_proof_and_can_be_done_again(
     assert path.read_bytes() == first
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.key)
+@pytest.mark.parametrize("form", export_forms(), ids=lambda form: form.name)
 def test_what_an_export_is_made_of_is_not_overwritten(
     desk: ExportDesk, tmp_path: Path, form: ExportForm
 ) -> None:

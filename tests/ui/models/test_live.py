@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from studio.engine.core.tensor import Shape
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.live import ArraySnapshot, Moment
 from studio.engine.runtime.live_sheet import Pick, Sheet
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights

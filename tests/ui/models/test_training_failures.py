@@ -10,7 +10,7 @@ import pytest
 
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.cpu.executable import CpuExecutable
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.removal import delete
 from tests.engine.train.small_tasks import equal_bytes, mlp, project

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError
-from studio.engine.train.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.run_lock import RunLock
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document

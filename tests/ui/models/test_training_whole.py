@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train import pace
-from studio.engine.train.checkpoint import Checkpoint
 from studio.engine.train.runs import list_runs
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.edits.sections import set_training

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from studio.engine.core.errors import CheckpointError, quoted
 from studio.engine.core.options import Plain
+from studio.engine.formats.checkpoint import numbers_of_texts
 from studio.engine.train.callbacks.callback import Array, Callback, Logs
-from studio.engine.train.checkpoint import numbers_of_texts
 
 
 class History(Callback):

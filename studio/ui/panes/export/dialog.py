@@ -28,13 +28,19 @@ from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.forms.reverting_line import RevertingLine
 from studio.ui.models.data_samples import picture
 from studio.ui.models.export_preview import LINES, Preview
-from studio.ui.models.exporting import FORMS, ExportForm, ExportResult, form_named
+from studio.ui.models.exporting import (
+    ExportForm,
+    ExportResult,
+    PictureForm,
+    export_forms,
+    form_named,
+)
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.panes.export.changed_band import ChangedBand
 from studio.ui.panes.export.finding_view import FindingView
 
-_ICONS = {"program": "listing", "weights": "memory", "picture": "picture"}
+_ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory"}
 _ROLE = Qt.ItemDataRole.UserRole
 
 
@@ -58,7 +64,8 @@ class ExportDialog(QDialog):
         self._data = studio.data
         self._tasks = studio.tasks
         self._tell = studio.fail
-        self._form: ExportForm = FORMS[0]
+        self._forms = export_forms()
+        self._form: ExportForm = self._forms[0]
         self._previewing: TaskHandle | None = None
         self._asked = 0
         self._written = self._exports.result
@@ -76,7 +83,7 @@ class ExportDialog(QDialog):
         )
         binding.connect(self, studio.document_replaced, self._replaced)
         last = self._exports.last
-        self.choose((last[0] if last is not None else self._first_possible()).key)
+        self.choose((last[0] if last is not None else self._first_possible()).name)
         self.refresh()
         self.resize(760, 620)
 
@@ -90,11 +97,13 @@ class ExportDialog(QDialog):
         self.forms.setProperty("framed", True)
         self.forms.setIconSize(QSize(16, 16))
         self.forms.setFixedWidth(228)
-        for form in FORMS:
+        for form in self._forms:
             item = QListWidgetItem(form.title, self.forms)
-            item.setData(_ROLE, form.key)
+            item.setData(_ROLE, form.name)
             item.setSizeHint(QSize(0, theme.ROW))
-            item.setIcon(icons.icon(_ICONS[form.kind]))
+            item.setIcon(
+                icons.icon("picture" if isinstance(form, PictureForm) else _ICONS[form.holds])
+            )
         self.forms.currentItemChanged.connect(self._form_chosen)
         self.about = QLabel(self)
         self.about.setObjectName("export_about")
@@ -170,13 +179,13 @@ class ExportDialog(QDialog):
         """Choose what to export; DataError for an unknown form."""
         form = form_named(key)
         for row in range(self.forms.count()):
-            if self.forms.item(row).data(_ROLE) == form.key:
+            if self.forms.item(row).data(_ROLE) == form.name:
                 self.forms.setCurrentRow(row)
 
     def refresh(self) -> None:
         """Show what can be exported, and what came of it."""
         self._whys = self._reasons()
-        for row, (form, why) in enumerate(zip(FORMS, self._whys, strict=True)):
+        for row, (form, why) in enumerate(zip(self._forms, self._whys, strict=True)):
             item = self.forms.item(row)
             item.setToolTip(f"{form.about}\n{why[:1].upper()}{why[1:]}." if why else form.about)
             item.setForeground(theme.colour("text3" if why else "text"))
@@ -200,7 +209,7 @@ class ExportDialog(QDialog):
 
     def _reasons(self) -> tuple[str, ...]:
         """Why each form cannot be written now."""
-        return tuple(self._exports.why_not(form) for form in FORMS)
+        return tuple(self._exports.why_not(form) for form in self._forms)
 
     def _training_changed(self) -> None:
         """What a training makes possible, such as by its first checkpoint, is offered at once."""
@@ -208,12 +217,12 @@ class ExportDialog(QDialog):
         if now == before:
             return
         self.refresh()
-        place = FORMS.index(self._form)
+        place = self._forms.index(self._form)
         if now[place] != before[place]:
             self._make_preview()
 
     def _document_changed(self) -> None:
-        weights = self._form.kind != "picture"
+        weights = not isinstance(self._form, PictureForm)
         self.band.show_changes(self._exports.differences() if weights else ())
 
     def _show_possible(self) -> None:
@@ -246,7 +255,7 @@ class ExportDialog(QDialog):
         if result is None or result is self._written:
             return
         self._written = result
-        if result.form is self._form and result.form.kind != "picture":
+        if result.form is self._form and not isinstance(result.form, PictureForm):
             self._make_preview(result)
 
     def _make_preview(self, written: ExportResult | None = None) -> None:
@@ -256,7 +265,7 @@ class ExportDialog(QDialog):
         self._asked += 1
         asked, form = self._asked, self._form
         why = "" if written is not None else self._exports.why_not(form)
-        if why or form.kind == "picture":
+        if why or isinstance(form, PictureForm):
             self._show_weights("")
         if why:
             self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
@@ -280,15 +289,15 @@ class ExportDialog(QDialog):
 
     def _show_preview(self, made: Preview, content: bytes, *, beside: bool) -> None:
         self._show_weights(made.weights)
-        picture = QPixmap()
-        if content and self._form.key == "png" and picture.loadFromData(content):
+        picture, form = QPixmap(), self._form
+        if content and form.name == "png" and picture.loadFromData(content):
             self._picture = picture
             self._views.setCurrentWidget(self.picture)
             self._fit_picture()
             self.note.set_text(f"{made.lines[0]}, {made.note}")
             return
         note = made.note
-        if beside and self._form.kind != "picture" and self._form.key != "gbasm":
+        if beside and not isinstance(form, PictureForm) and form.has_weights:
             note += ", weights of the last checkpoint, taken while it trained"
         self._show_text("\n".join(made.lines), note)
 
@@ -372,7 +381,7 @@ class ExportDialog(QDialog):
         self._show_possible()
 
     def _first_possible(self) -> ExportForm:
-        return next((form for form in FORMS if not self._exports.why_not(form)), FORMS[0])
+        return next((f for f in self._forms if not self._exports.why_not(f)), self._forms[0])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

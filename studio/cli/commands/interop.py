@@ -10,8 +10,7 @@ import typer
 from studio.cli import console
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted, open_project
-from studio.engine.core.errors import ParameterError, quoted
-from studio.engine.core.near_names import did_you_mean
+from studio.engine.interop.file_format import format_named
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import EXPORT_FORMATS, export_file
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
@@ -29,19 +28,14 @@ def export_project(
     as_json: JsonOption = False,
 ) -> None:
     """Write a trained project to a file, reload it, and say how far the answers differ."""
-    if form not in EXPORT_FORMATS:
-        raise ParameterError(
-            f"expected --format out of {', '.join(EXPORT_FORMATS)}, got {quoted(form)}",
-            who="export",
-            hint=did_you_mean(form, EXPORT_FORMATS),
-        )
+    chosen = format_named(form)
     opened = open_project(project)
     data = None if opened.data is None else opened.data.reference
     refuse_source(output, opened.path, data, opened.folder)
     folder = run_of(opened, run)
     with open_backend("cpu") as device, Trained.of_run(folder, device.backend) as trained:
         origin = origin_of(trained, opened, run)
-        done = export_file(trained, form, output)
+        done = export_file(trained, chosen.name, output)
     if as_json:
         console.answer_json(
             {

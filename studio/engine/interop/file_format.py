@@ -1,0 +1,194 @@
+"""The base of all file formats, and the list of those there are.
+
+A format is one subclass of `FileFormat` in one module of this package. Commands, the export and
+import dialogs, files dropped on the window, search words and the tables of the docs follow from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.discovery import import_modules
+from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError, quoted
+from studio.engine.core.near_names import did_you_mean
+from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.isa.program import Program
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.named_parameters import public_weights
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Holds: TypeAlias = Literal["program", "weights", "checkpoint"]
+
+HEAD = 4096
+"""Bytes of a file's beginning by which `FileFormat.sniff` tells what it is."""
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+@dataclass
+class Exportable:
+    """A trained network as formats write it.
+
+    Attributes:
+        name: of the project.
+        graph: the network.
+        stored: parameters and running statistics by tensor name, as stored.
+        facts: what is known of data, normalisation and classes, as text.
+        checkpoint: the state of the training, where it is known.
+        make_program: makes the inference program and its weights by tensor name.
+    """
+
+    name: str
+    graph: LayerGraph
+    stored: Mapping[str, Array]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: Checkpoint | None = None
+    make_program: Callable[[], tuple[Program, Mapping[str, Array]]] | None = None
+
+    @cached_property
+    def program(self) -> tuple[Program, Mapping[str, Array]]:
+        """The self-contained inference program, and its weights by tensor name."""
+        if self.make_program is None:
+            raise DataError("only weights are known, so there is no program", who=self.name)
+        return self.make_program()
+
+    @cached_property
+    def public(self) -> Mapping[str, Array]:
+        """Weights in Keras' names, order and layout."""
+        return public_weights(self.graph, self.stored)
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What was read from a file.
+
+    Attributes:
+        weights: by tensor name, as stored; empty where the file has none.
+        program: the inference program; None for a file of weights.
+        facts: what the file says of data, normalisation and classes, as text.
+    """
+
+    weights: Mapping[str, Array]
+    program: Program | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class FileFormat:
+    """A form in which models are written to files or read from them.
+
+    Attributes:
+        name: in commands and records; lower case.
+        title: on the screen.
+        ending: of file names, with its dot.
+        about: one sentence.
+        holds: a program, weights, or weights with the state of a training. A program brings its
+            weights along where ``has_weights``; the other two can be imported.
+        has_weights: whether weights are in the file.
+        is_text: whether people can read the file.
+        order: place in lists; the smallest comes first, of the same by name.
+        can_drop: whether a file dropped on the window is taken for weights by its ending.
+        words: further words under which the export is found.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    ending: ClassVar[str]
+    about: ClassVar[str]
+    holds: ClassVar[Holds]
+    has_weights: ClassVar[bool] = True
+    is_text: ClassVar[bool] = False
+    can_drop: ClassVar[bool] = True
+    order: ClassVar[int] = 100
+    words: ClassVar[tuple[str, ...]] = ()
+
+    members: ClassVar[dict[str, FileFormat]] = {}
+
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        super().__init_subclass__()
+        if abstract:
+            return
+        missing = [n for n in ("name", "title", "ending", "about", "holds") if not hasattr(cls, n)]
+        if missing:
+            raise TypeError(f"{cls.__qualname__} lacks {', '.join(missing)}")
+        if not _NAME.fullmatch(cls.name) or not re.fullmatch(r"\.[\w.]*\w", cls.ending):
+            raise TypeError(
+                f"{cls.__qualname__}: expected a name such as 'npz' and an ending such as '.npz', "
+                f"got {cls.name!r} and {cls.ending!r}"
+            )
+        other = FileFormat.members.get(cls.name)
+        if other is not None and _origin(type(other)) != _origin(cls):
+            raise TypeError(f"two file formats are called {cls.name!r}: {_origin(type(other))[0]} "
+                            f"and {cls.__module__}")  # fmt: skip
+        FileFormat.members[cls.name] = cls()
+
+    @property
+    def can_import(self) -> bool:
+        """Whether a project takes what is in such a file."""
+        return self.holds != "program"
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a file that begins with these bytes, at most `HEAD`, is of this format."""
+        return False
+
+    def why_not(self, model: Exportable) -> StudioError | None:
+        """Why this model cannot be written, if it cannot."""
+        return None
+
+    def write(self, model: Exportable, path: Path) -> None:
+        """Write a model; the same model gives the same bytes.
+
+        Raises:
+            FormatError: the file cannot be written.
+        """
+        raise FormatError(f"{self.title}: this format cannot be written", who=str(path))
+
+    def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
+        """Read a file.
+
+        Args:
+            path: the file.
+            graph: the network weights are for; a program needs none.
+
+        Raises:
+            FormatError: it is damaged.
+            CheckpointError, ShapeError: its weights do not fit the network.
+        """
+        raise FormatError(f"{self.title}: this format cannot be read back", who=str(path))
+
+    def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
+        """Lines that sum a file up; a mapping stands for the list of its arrays."""
+        yield self.title
+
+
+def file_formats() -> tuple[FileFormat, ...]:
+    """All formats in the order of lists."""
+    _find_built_in()
+    return tuple(sorted(FileFormat.members.values(), key=lambda each: (each.order, each.name)))
+
+
+def format_named(name: str) -> FileFormat:
+    """The format of that name; ParameterError where there is none."""
+    known = {each.name: each for each in file_formats()}
+    if name not in known:
+        raise ParameterError(
+            f"expected a format out of {', '.join(known)}, got {quoted(name)}",
+            who="export",
+            hint=did_you_mean(name, known),
+        )
+    return known[name]
+
+
+@cache
+def _find_built_in() -> None:
+    import_modules(__package__)
+
+
+def _origin(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__

@@ -1,0 +1,51 @@
+"""Instruction files, ``.gbi``: a program with its weights that runs without the project."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from studio.engine.formats.gbi import MAGIC, load_gbi, save_gbi
+from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
+from studio.engine.isa.program import SECTIONS
+from studio.engine.layers.graph import LayerGraph
+
+_SHOWN = 100
+
+
+class InstructionFile(FileFormat):
+    """Program, normalisation and weights, sealed by a checksum."""
+
+    name = "gbi"
+    title = "Instruction file"
+    ending = ".gbi"
+    about = "Program, normalisation and weights in one file that runs by itself."
+    holds = "program"
+    order = 10
+
+    def sniff(self, head: bytes) -> bool:
+        return head.startswith(MAGIC)
+
+    def write(self, model: Exportable, path: Path) -> None:
+        save_gbi(path, *model.program)
+
+    def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
+        found = load_gbi(path)
+        return ModelFile(found.weights, found.program, found.program.meta)
+
+    def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
+        found = load_gbi(content)
+        program = found.program
+        yield f"instruction file, version {struct.unpack_from('<I', content, 8)[0]}"
+        yield f"SHA-256 {sha256(content).hexdigest()}"
+        yield f"program {program.name!r} for {program.mode}: {len(program)} instructions"
+        for name in SECTIONS:
+            count = len(program.section(name))
+            if count:
+                yield f"  {name}: {count}"
+        yield f"{len(program.tensors)} tensors"
+        yield found.weights
+        for key, value in program.meta.items():
+            yield f"{key}: {value[:_SHOWN]}"

@@ -1,0 +1,64 @@
+"""Reads files of models: which format a file has, and its weights for a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import CheckpointError, FormatError, quoted
+from studio.engine.formats.byte_source import open_source
+from studio.engine.formats.limits import DEFAULT_LIMITS
+from studio.engine.interop.file_format import HEAD, FileFormat, file_formats
+from studio.engine.layers.graph import LayerGraph
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+
+def import_endings() -> tuple[str, ...]:
+    """Endings of files whose weights a project takes; none that ends in another of them."""
+    found = [each.ending for each in file_formats() if each.can_import]
+    return tuple(dict.fromkeys(
+        e for e in found if not any(e != other and e.endswith(other) for other in found)
+    ))  # fmt: skip
+
+
+def format_of(path: Path | str) -> FileFormat | None:
+    """The format of a file by its first bytes; None where no format knows them.
+
+    Raises:
+        FormatError: the file cannot be read.
+    """
+    with open_source(path, DEFAULT_LIMITS, "model file") as opened:
+        head = opened.read(min(HEAD, opened.size))
+    # A checkpoint is a safetensors file as well: the longer ending is the closer description.
+    closest = sorted(file_formats(), key=lambda each: -len(each.ending))
+    return next((each for each in closest if each.sniff(head)), None)
+
+
+def load_weights(path: Path | str, graph: LayerGraph) -> dict[str, Array]:
+    """Weights as stored for a graph, from a file of any format that holds weights.
+
+    What the file is, is decided by its content.
+
+    Raises:
+        FormatError: the file is damaged, or of another kind.
+        CheckpointError, ShapeError: it does not fit the graph.
+    """
+    found = format_of(path)
+    if found is None or not found.can_import:
+        what = "no such file" if found is None else f"{found.title.lower()} ({found.ending})"
+        raise FormatError(
+            f"expected weights as {' or '.join(import_endings())}, got {what}", who=str(path)
+        )
+    weights = dict(found.read(Path(path), graph).weights)
+    for name, values in weights.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise CheckpointError(
+                f"{quoted(name)} holds a value that is no finite number",
+                who=str(path),
+                hint="the training that made it went astray; use an earlier checkpoint",
+            )
+    return weights
