@@ -2,74 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
-from PySide6.QtWidgets import (
-    QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from studio.graph_editor.view.choosing import Choice
 from studio.ui.kit import icons, theme
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import Index, RecordModel
+from studio.ui.kit.record_table.views import CellPainter, RecordList
 
-_CHOICE = Qt.ItemDataRole.UserRole
 _PAD = 8.0
 _ICON = 16.0
 
-Index = QModelIndex | QPersistentModelIndex
 
-
-class ChoiceModel(QAbstractListModel):
-    """The rows that were found."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.rows: Sequence[Choice] = ()
-
-    def show_rows(self, rows: Sequence[Choice]) -> None:
-        """Show other rows."""
-        self.beginResetModel()
-        self.rows = rows
-        self.endResetModel()
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        choice = self.rows[index.row()]
-        if role == _CHOICE:
-            return choice
-        if role == Qt.ItemDataRole.DisplayRole:
-            return choice.title
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return choice.doc
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            parts = (choice.title, choice.port, choice.shape and f"output {choice.shape}")
-            return ", ".join(part for part in parts if part)
-        return None
-
-
-class ChoiceDelegate(QStyledItemDelegate):
+class ChoicePainter(CellPainter[Choice]):
     """Paints a row."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, theme.ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        choice: Choice = index.data(_CHOICE)
+        choice = self.record(index)
+        if choice is None:
+            return
         area = QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -112,29 +68,26 @@ class ChoiceDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(area.adjusted(2, 1, -2, -1), 4, 4)
 
 
-class ChoiceList(QListView):
+def _spoken(choice: Choice) -> str:
+    parts = (choice.title, choice.port, choice.shape and f"output {choice.shape}")
+    return ", ".join(part for part in parts if part)
+
+
+_COLUMN: Column[Choice] = Column(
+    "choice", "Layers found", lambda choice: choice.title, tooltip=lambda choice: choice.doc,
+    spoken=_spoken, painter=ChoicePainter,
+)  # fmt: skip
+
+
+class ChoiceList(RecordList):
     """The list; its current row is what Enter takes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("choice_list")
-        self.setAccessibleName("Layers found")
-        self.choices = ChoiceModel(self)
-        self.setModel(self.choices)
-        self.setItemDelegate(ChoiceDelegate(self))
-        self.setUniformItemSizes(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMouseTracking(True)
+        entries: RecordModel[Choice] = RecordModel((_COLUMN,))
+        super().__init__(entries, "choice_list", "Layers found", parent, is_under_field=True)
 
-    @property
-    def row(self) -> int:
-        """The current row; -1 for none."""
-        return self.currentIndex().row()
-
-    def go_to(self, row: int) -> None:
+    def go_round(self, row: int) -> None:
         """Make a row the current one, going round at the ends."""
-        count = len(self.choices.rows)
+        count = len(self.entries.rows)
         if count:
-            self.setCurrentIndex(self.choices.index(row % count))
-            self.scrollTo(self.currentIndex())
+            self.go_to(row % count)

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QSize,
-    Qt,
-)
-from PySide6.QtGui import QBrush, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QSize, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QWidget
 
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.history import History
-from studio.ui.kit import binding, contexts, icons, theme
+from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import RecordModel
+from studio.ui.kit.record_table.views import RecordList
 from studio.ui.models.studio import Studio
 
-Index: TypeAlias = "QModelIndex | QPersistentModelIndex"
 Condition: TypeAlias = Literal["done", "now", "undone"]
 
-_NONE = QModelIndex()
-_PLACE = Qt.ItemDataRole.UserRole
 _ICONS: dict[Condition, tuple[str, str]] = {
     "done": ("check", "text3"), "now": ("chevron-right", "accent"), "undone": ("redo", "text3"),
 }  # fmt: skip
@@ -38,10 +30,11 @@ _WORDS: dict[Condition, str] = {
 
 
 class HistoryRow(NamedTuple):
-    """One row: the name of a step, and whether it is done, the last done, or undone."""
+    """One row: the name of a step, whether it is done, the last done, or undone, and its place."""
 
     text: str
     condition: Condition
+    place: int
 
 
 def history_rows(history: History) -> tuple[HistoryRow, ...]:
@@ -50,55 +43,22 @@ def history_rows(history: History) -> tuple[HistoryRow, ...]:
     first = "Oldest state kept" if history.has_forgotten else "Beginning"
     names = (first, *history.texts)
     return tuple(
-        HistoryRow(name, "now" if place == at else "done" if place < at else "undone")
+        HistoryRow(name, "now" if place == at else "done" if place < at else "undone", place)
         for place, name in enumerate(names)
     )
 
 
-class HistoryRows(QAbstractListModel):
-    """The steps as a list view wants them."""
+def _tooltip(row: HistoryRow) -> str:
+    here = row.condition == "now"
+    return f"{row.text}\n" + (_WORDS["now"] if here else "Click to go there")
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._rows: tuple[HistoryRow, ...] = ()
 
-    @property
-    def rows(self) -> tuple[HistoryRow, ...]:
-        """What is shown."""
-        return self._rows
-
-    def show_rows(self, rows: Sequence[HistoryRow]) -> None:
-        """Show these rows; the view keeps its place where only their condition changed."""
-        found, before = tuple(rows), self._rows
-        if len(found) == len(before):
-            self._rows = found
-            self.dataChanged.emit(self.index(0), self.index(len(found) - 1))
-            return
-        self.beginResetModel()
-        self._rows = found
-        self.endResetModel()
-
-    def rowCount(self, parent: Index = _NONE) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row = self._rows[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return row.text
-        if role == Qt.ItemDataRole.DecorationRole:
-            return icons.icon(*_ICONS[row.condition])
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return QBrush(theme.colour("text3" if row.condition == "undone" else "text"))
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{row.text}, {_WORDS[row.condition]}"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            here = row.condition == "now"
-            return f"{row.text}\n" + (_WORDS["now"] if here else "Click to go there")
-        if role == _PLACE:
-            return index.row()
-        return None
+_COLUMN: Column[HistoryRow] = Column(
+    "step", "Steps, oldest first", lambda row: row.text, tooltip=_tooltip,
+    spoken=lambda row: f"{row.text}, {_WORDS[row.condition]}",
+    icon=lambda row: icons.icon(*_ICONS[row.condition]),
+    colour=lambda row: "text3" if row.condition == "undone" else "text",
+)  # fmt: skip
 
 
 class HistoryPane(PaneFrame):
@@ -115,8 +75,8 @@ class HistoryPane(PaneFrame):
         self._studio = studio
         self._document: Document | None = None
         self._heard: binding.Refresh
-        self._rows = HistoryRows()
-        self.view = QListView(self)
+        self._rows: RecordModel[HistoryRow] = RecordModel((_COLUMN,), key=lambda row: row.place)
+        self.view = RecordList(self._rows, "history_steps", "Steps, oldest first", self)
         self._set_up_view()
         self.set_body(self.view)
         self._nothing = EmptyState(
@@ -128,22 +88,13 @@ class HistoryPane(PaneFrame):
         self._replaced(studio.document)
 
     def _set_up_view(self) -> None:
-        view = self.view
-        view.setObjectName("history_steps")
-        view.setAccessibleName("Steps, oldest first")
-        view.setModel(self._rows)
-        view.setUniformItemSizes(True)
-        view.setIconSize(QSize(14, 14))
-        view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        view.clicked.connect(self._go)
-        view.installEventFilter(self)
-        contexts.register("table", view)
+        self.view.setIconSize(QSize(14, 14))
+        self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.view.clicked.connect(self._go)
+        self.view.installEventFilter(self)
 
     @property
-    def rows(self) -> tuple[HistoryRow, ...]:
+    def rows(self) -> Sequence[HistoryRow]:
         """What is listed."""
         return self._rows.rows
 
@@ -168,15 +119,13 @@ class HistoryPane(PaneFrame):
     def _show(self) -> None:
         history = self._studio.document.history
         rows = history_rows(history)
-        self._rows.show_rows(rows)
+        self._rows.take(rows)
         count, at = len(rows) - 1, history.position
         self.set_note("" if not count else f"{at} of {count}" if at < count else f"{count}")
         self.show_empty(None if count else self._nothing)
-        now = self._rows.index(at)
-        self.view.setCurrentIndex(now)
-        self.view.scrollTo(now)
+        self.view.go_to(at)
 
     def _go(self, index: QModelIndex) -> None:
-        place = index.data(_PLACE)
-        if isinstance(place, int) and place != self._studio.document.history.position:
-            self._studio.document.jump(place)
+        row = self._rows.record(index.row())
+        if row is not None and row.place != self._studio.document.history.position:
+            self._studio.document.jump(row.place)

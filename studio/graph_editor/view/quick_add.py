@@ -155,7 +155,7 @@ class QuickAddPopup(QFrame):
             Qt.Key.Key_PageDown: _MOST_ROWS - 1, Qt.Key.Key_PageUp: 1 - _MOST_ROWS,
         }  # fmt: skip
         if key in steps:
-            self.list.go_to(self.list.row + steps[key])
+            self.list.go_round(self.list.row + steps[key])
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.take()
         elif key == Qt.Key.Key_Escape:
@@ -168,12 +168,12 @@ class QuickAddPopup(QFrame):
         if self._chooser is None:
             return
         rows = self._chooser.search(query)
-        self.list.choices.show_rows(rows)
+        self.list.entries.take(rows)
         self.list.setVisible(bool(rows))
         height = min(len(rows), _MOST_ROWS) * theme.ROW + 4
         self.list.setFixedHeight(height)
         if rows:
-            self.list.go_to(0)
+            self.list.go_round(0)
         else:
             self._show_outcome()
         self._fit()
@@ -199,7 +199,7 @@ class QuickAddPopup(QFrame):
             self._overlay.show_ghost(document.state, after, report)
             self.ghost_shown.emit()
         if not remark:
-            rows, row = self.list.choices.rows, self.list.row
+            rows, row = self.list.entries.rows, self.list.row
             effect = effect_text(document.state, after) if after is not None else ""
             doc = rows[row].doc if 0 <= row < len(rows) else ""
             remark, wrong = "\n".join(part for part in (effect, doc) if part), False

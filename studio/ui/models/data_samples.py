@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ class PointCloud:
     total: int
 
 
-class SampleBrowser:
+class SampleBrowser(Sequence[Sample]):
     """The samples of a part, of one class or all, in the part's order; nothing is copied ahead.
 
     Args:
@@ -69,10 +70,20 @@ class SampleBrowser:
     def __len__(self) -> int:
         return len(self._indices)
 
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Sample]: ...
+
+    def __getitem__(self, place: int | slice) -> Sample | list[Sample]:
+        if isinstance(place, slice):
+            return [self.sample(each) for each in range(*place.indices(len(self)))]
+        return self.sample(place)
+
     def page(self, first: int, count: int) -> list[Sample]:
         """At most ``count`` samples from place ``first`` on."""
-        return [self.sample(place) for place in range(max(0, first),
-                                                      min(first + count, len(self)))]  # fmt: skip
+        return self[max(0, first) : max(0, first + count)]
 
     def sample(self, place: int) -> Sample:
         """The sample at a place; IndexError beyond the last."""

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import (
-    QAbstractListModel,
     QEvent,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QRectF,
@@ -22,15 +20,16 @@ from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QLineEdit,
-    QListView,
     QStyle,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
 from studio.ui.kit import icons, theme
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import Index, RecordModel
+from studio.ui.kit.record_table.views import CellPainter, RecordList
 
 WIDTH = 640
 _ROW = 32
@@ -65,52 +64,16 @@ class Found:
 
 
 Search = Callable[[str], Sequence[Found]]
-_Index = QModelIndex | QPersistentModelIndex
 
 
-class FoundModel(QAbstractListModel):
-    """The lines found, for Qt's list."""
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._found: Sequence[Found] = ()
-
-    def show_found(self, found: Sequence[Found]) -> None:
-        """Show other lines."""
-        self.beginResetModel()
-        self._found = found
-        self.endResetModel()
-
-    def at(self, row: int) -> Found | None:
-        """The line in a row."""
-        return self._found[row] if 0 <= row < len(self._found) else None
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self._found)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        found = self.at(index.row())
-        if found is None:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return found.text
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{found.tip}\n{found.reason}".strip()
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            parts = (found.text, found.detail, found.keys, found.reason)
-            return ", ".join(part for part in parts if part)
-        return None
-
-
-class _Line(QStyledItemDelegate):
+class _Line(CellPainter[Found]):
     """Draws a line: icon, text with the typed letters strong, detail, key."""
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(WIDTH // 2, _ROW)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        model = index.model()
-        found = model.at(index.row()) if isinstance(model, FoundModel) else None
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        found = self.record(index)
         if found is None:
             return
         rect: QRect = option.rect
@@ -131,6 +94,17 @@ class _Line(QStyledItemDelegate):
                 inner.setRight(_draw_end(painter, text, inner, role))
         _draw_text(painter, found, inner)
         painter.restore()
+
+
+def _spoken(found: Found) -> str:
+    parts = (found.text, found.detail, found.keys, found.reason)
+    return ", ".join(part for part in parts if part)
+
+
+_COLUMN: Column[Found] = Column(
+    "found", "Found", lambda found: found.text,
+    tooltip=lambda found: f"{found.tip}\n{found.reason}".strip(), spoken=_spoken, painter=_Line,
+)  # fmt: skip
 
 
 def _draw_end(painter: QPainter, text: str, inner: QRect, role: str) -> int:
@@ -193,16 +167,8 @@ class Finder(QFrame):
         self._field.setPlaceholderText(placeholder)
         self._field.setFont(theme.font("title"))
         self._field.setMinimumHeight(36)
-        self._list = QListView(self)
-        self._list.setObjectName("finder_list")
-        self._list.setAccessibleName("Found")
-        self._list.setUniformItemSizes(True)
-        self._list.setMouseTracking(True)
-        self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._model = FoundModel(self)
-        self._list.setModel(self._model)
-        self._list.setItemDelegate(_Line(self._list))
+        self._found: RecordModel[Found] = RecordModel((_COLUMN,), parent=self)
+        self._list = RecordList(self._found, "finder_list", "Found", self, is_under_field=True)
         self._empty = QLabel("Nothing found", self)
         self._empty.setProperty("role", "faint")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -221,13 +187,12 @@ class Finder(QFrame):
     @property
     def found(self) -> Sequence[Found]:
         """The lines shown."""
-        rows = range(self._model.rowCount())
-        return [each for each in (self._model.at(row) for row in rows) if each is not None]
+        return self._found.rows
 
     @property
     def chosen(self) -> Found | None:
         """The line Enter takes."""
-        return self._model.at(self._list.currentIndex().row())
+        return self._found.record(self._list.row)
 
     def open_over(self, window: QWidget) -> None:
         """Show it in the upper middle of the window."""
@@ -244,14 +209,14 @@ class Finder(QFrame):
     def look(self, typed: str) -> None:
         """Find lines for what is typed."""
         found = self._search(typed)
-        self._model.show_found(found)
+        self._found.take(found)
         self._list.setVisible(bool(found))
         self._empty.setVisible(not found)
         self._empty.setText(
             f"Nothing is called \u201c{typed.strip()}\u201d" if typed else "Nothing"
         )
         if found:
-            self._list.setCurrentIndex(self._model.index(0))
+            self._list.setCurrentIndex(self._found.at(0))
         self._fit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -277,14 +242,14 @@ class Finder(QFrame):
         return False
 
     def _move(self, step: int, *, around: bool) -> None:
-        count = self._model.rowCount()
+        count = self._found.rowCount()
         if count:
             row = self._list.currentIndex().row() + step
             row = row % count if around else min(max(row, 0), count - 1)
-            self._list.setCurrentIndex(self._model.index(row))
+            self._list.setCurrentIndex(self._found.at(row))
 
     def _clicked(self, index: QModelIndex) -> None:
-        self._take(self._model.at(index.row()))
+        self._take(self._found.record(index.row()))
 
     def _take(self, found: Found | None) -> None:
         if found is None or found.reason:
@@ -294,7 +259,7 @@ class Finder(QFrame):
         found.act()
 
     def _fit(self) -> None:
-        rows = min(self._model.rowCount(), _ROWS)
+        rows = min(self._found.rowCount(), _ROWS)
         if rows:
             self._list.setFixedHeight(rows * _ROW + 2)
         self.adjustSize()

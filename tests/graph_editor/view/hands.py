@@ -193,4 +193,4 @@ class Hands:
     @property
     def offered(self) -> Sequence[str]:
         """The titles in the search list."""
-        return [row.title for row in self.canvas.searches.popup.list.choices.rows]
+        return [row.title for row in self.canvas.searches.popup.list.entries.rows]

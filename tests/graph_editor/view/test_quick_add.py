@@ -51,7 +51,7 @@ def test_row_shows_port_and_shape_and_the_canvas_a_ghost(hands: Hands) -> None:
     hands.click(hands.body("conv2d"))
     hands.key(K.Key_Tab)
     hands.type("maxpool")
-    row = hands.canvas.searches.popup.list.choices.rows[0]
+    row = hands.canvas.searches.popup.list.entries.rows[0]
     assert (row.title, row.port, row.shape) == ("MaxPooling2D", "into its input", "4\u00d74\u00d78")
     assert ghosts(hands) == ("max_pooling2d",)
     hands.key(K.Key_Escape)
@@ -77,7 +77,7 @@ def test_click_on_a_row_takes_it(hands: Hands) -> None:
     hands.key(K.Key_Tab)
     rows = hands.canvas.searches.popup.list
     hands.type("dropout")
-    area = rows.visualRect(rows.choices.index(0))
+    area = rows.visualRect(rows.entries.at(0))
     hands.qtbot.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=area.center())
     assert "dense>dropout" in hands.wires
 

@@ -1,31 +1,18 @@
-"""Lines of the log as a list view wants them, and how one is drawn."""
+"""Lines of the log as records of a list, and how one is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
-
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from studio.ui.kit import icons, theme
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import Index, RecordModel
+from studio.ui.kit.record_table.views import CellPainter
 from studio.ui.models.logbook import LogLine
 from studio.ui.models.notices import Severity
 
-Index: TypeAlias = "QModelIndex | QPersistentModelIndex"
-
-LINE_ROLE = Qt.ItemDataRole.UserRole
-"""The `LogLine` of a row."""
-
-_NONE = QModelIndex()
 _SIGN = 14
 _LEAST_WORDS = 120
 """Room that the sentence of a line is given before its clock and source are drawn."""
@@ -34,62 +21,15 @@ _ROLES: dict[Severity, str] = {
 }  # fmt: skip
 
 
-class LogLines(QAbstractListModel):
-    """The lines that pass the filter, oldest first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lines: tuple[LogLine, ...] = ()
-
-    def set_lines(self, lines: Sequence[LogLine]) -> None:
-        """Show these lines; those there already keep their place and their selection."""
-        found, before = tuple(lines), self._lines
-        if len(found) >= len(before) and all(a is b for a, b in zip(found, before, strict=False)):
-            if len(found) > len(before):
-                self.beginInsertRows(_NONE, len(before), len(found) - 1)
-                self._lines = found
-                self.endInsertRows()
-            if before:
-                # The last one may have been said again.
-                self.dataChanged.emit(self.index(len(before) - 1), self.index(len(before) - 1))
-            return
-        self.beginResetModel()
-        self._lines = found
-        self.endResetModel()
-
-    def line_at(self, place: int) -> LogLine:
-        """The line in a row."""
-        return self._lines[place]
-
-    def place_of(self, line: LogLine) -> int:
-        """The row of a line; -1 where it is not shown."""
-        return next((at for at, each in enumerate(self._lines) if each is line), -1)
-
-    def rowCount(self, parent: Index = _NONE) -> int:
-        return 0 if parent.isValid() else len(self._lines)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        line = self._lines[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return line.plain().splitlines()[0]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return line.details or line.text
-        if role == LINE_ROLE:
-            return line
-        return None
-
-
-class LogLinePainter(QStyledItemDelegate):
+class _LinePainter(CellPainter[LogLine]):
     """Draws clock, sign, source and sentence in columns."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(_LEAST_WORDS, theme.COMPACT_ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        line = index.data(LINE_ROLE)
-        if not isinstance(line, LogLine):
+        line = self.record(index)
+        if line is None:
             return
         painter.save()
         area = QRectF(option.rect)
@@ -134,3 +74,17 @@ class LogLinePainter(QStyledItemDelegate):
 
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+LINE: Column[LogLine] = Column(
+    "line", "Log", lambda line: line.plain().splitlines()[0],
+    tooltip=lambda line: line.details or line.text, painter=_LinePainter,
+)  # fmt: skip
+
+
+def log_lines() -> RecordModel[LogLine]:
+    """The lines that pass the filter; those there already keep their place and their selection."""
+    # The last one may be said again: the same line, more often.
+    return RecordModel(
+        (LINE,), key=lambda line: line.number, face=lambda line: (line.text, line.times)
+    )

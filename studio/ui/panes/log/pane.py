@@ -8,22 +8,22 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QLineEdit,
-    QListView,
     QPlainTextEdit,
     QSplitter,
     QVBoxLayout,
     QWidget,
 )
 
-from studio.ui.kit import binding, contexts, menus, theme
+from studio.ui.kit import binding, menus, theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
+from studio.ui.kit.record_table.views import RecordList
 from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.logbook import LogFilter, LogLine, as_text
 from studio.ui.models.notices import Severity
 from studio.ui.models.studio import Studio
 from studio.ui.panes.log.filter_row import FilterRow
-from studio.ui.panes.log.lines import LogLinePainter, LogLines
+from studio.ui.panes.log.lines import log_lines
 
 _LEVELS: tuple[tuple[str, Severity], ...] = (
     ("Everything", "info"), ("Warnings", "warning"), ("Errors", "error"),
@@ -40,8 +40,8 @@ class LogPane(PaneFrame):
         self._log = studio.log
         self._actions = studio.actions
         self._filter = LogFilter()
-        self._lines = LogLines()
-        self._view = QListView(self)
+        self._lines = log_lines()
+        self._view = RecordList(self._lines, "log_lines", "Log", self)
         self._details = QPlainTextEdit(self)
         self._build()
         self._nothing = EmptyState(
@@ -57,7 +57,7 @@ class LogPane(PaneFrame):
         self._show_line()
 
     @property
-    def view(self) -> QListView:
+    def view(self) -> RecordList:
         """The list of lines."""
         return self._view
 
@@ -65,18 +65,11 @@ class LogPane(PaneFrame):
 
     def _build(self) -> None:
         view = self._view
-        view.setObjectName("log_lines")
-        view.setAccessibleName("Log")
-        view.setModel(self._lines)
-        view.setItemDelegate(LogLinePainter(view))
-        view.setUniformItemSizes(True)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(self._menu)
         view.selectionModel().selectionChanged.connect(self._show_details)
         view.installEventFilter(self)
-        contexts.register("table", view)
         self._details.setObjectName("log_details")
         self._details.setAccessibleName("Details")
         self._details.setReadOnly(True)
@@ -123,7 +116,7 @@ class LogPane(PaneFrame):
         # Whoever scrolled up to read is left there.
         following = bar.value() >= bar.maximum() - theme.COMPACT_ROW
         shown = self._log.shown(self._filter)
-        self._lines.set_lines(shown)
+        self._lines.take(shown)
         every = len(self._log.lines)
         self.set_note(f"{len(shown)} of {every}" if len(shown) != every else "")
         self.show_empty(None if every else self._nothing)
@@ -140,9 +133,7 @@ class LogPane(PaneFrame):
             self._level.setCurrentIndex(0)
             self._source.setCurrentIndex(0)
         self._show()
-        index = self._lines.index(self._lines.place_of(line))
-        self._view.setCurrentIndex(index)
-        self._view.scrollTo(index)
+        self._view.go_to(self._lines.row_of(line.number))
 
     def _show_details(self) -> None:
         chosen = self.chosen_lines()
@@ -163,7 +154,7 @@ class LogPane(PaneFrame):
     def chosen_lines(self) -> tuple[LogLine, ...]:
         """The lines the user chose, oldest first."""
         places = sorted(index.row() for index in self._view.selectedIndexes())
-        return tuple(self._lines.line_at(place) for place in places)
+        return tuple(self._lines.rows[place] for place in places)
 
     def copy(self) -> None:
         """Copy the lines chosen, or all that are shown."""

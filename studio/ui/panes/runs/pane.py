@@ -89,7 +89,7 @@ class RunsPane(PaneFrame):
         self._table.starred.connect(self._star)
         self._table.opened.connect(self._test)
         self._table.wants_menu.connect(self._menu)
-        self._table.entries.renamed.connect(self._rename)
+        self._table.renamed.connect(self._rename)
         self._notes.edited.connect(self._write_notes)
         binding.refresh(
             self, self.refresh, self._runs.changed, self._runs.overlay.changed,
@@ -159,7 +159,7 @@ class RunsPane(PaneFrame):
             self._table.selectRow(row)
 
     def _filtered(self) -> None:
-        now = self._table.entries.arrangement
+        now = self._table.arrangement
         self._table.arrange(
             replace(now, text=self._filter.text(), starred=self._starred.isChecked())
         )
@@ -187,7 +187,7 @@ class RunsPane(PaneFrame):
         shown = menu.addAction("Show archived runs")
         shown.setObjectName("show_archived")
         shown.setCheckable(True)
-        shown.setChecked(self._table.entries.arrangement.archived)
+        shown.setChecked(self._table.arrangement.archived)
         shown.toggled.connect(self._show_archived)
         binned = self._runs.binned
         if binned:
@@ -270,7 +270,7 @@ class RunsPane(PaneFrame):
             self._runs.set_archived(run.name, on)
 
     def _show_archived(self, on: bool) -> None:
-        self._table.arrange(replace(self._table.entries.arrangement, archived=on))
+        self._table.arrange(replace(self._table.arrangement, archived=on))
         self.refresh()
 
     def _edit_name(self) -> None:

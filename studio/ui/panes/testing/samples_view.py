@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QPersistentModelIndex,
-    QRect,
-    QRectF,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QImage, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
     QStyle,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
 )
 
-from studio.ui.kit import binding, contexts, icons, numbers, theme
+from studio.ui.kit import binding, icons, numbers, theme
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import Index, RecordModel
+from studio.ui.kit.record_table.views import CellPainter, RecordList
 from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.evaluation_form import default_names
 from studio.ui.models.evaluation_measures import Classification, Regression
 from studio.ui.models.evaluation_results import Results
 from studio.ui.panes.testing.pictures import sample_image, scaled
-
-SAMPLE_ROLE = Qt.ItemDataRole.UserRole + 1
 
 _SIDE = 64
 _CARD = QSize(84, 104)
@@ -40,58 +30,8 @@ _ROW = QSize(188, 62)
 _KEPT = 2000
 _FEATURES = 4
 
-Index = QModelIndex | QPersistentModelIndex
 
-
-class SampleListModel(QAbstractListModel):
-    """The samples looked at, in order.
-
-    Args:
-        evaluation: what was measured.
-    """
-
-    def __init__(self, evaluation: EvaluationModel) -> None:
-        super().__init__()
-        self._evaluation = evaluation
-        self._indices: tuple[int, ...] = ()
-        self._results: Results | None = None
-
-    def refresh(self) -> None:
-        """Show the samples chosen now."""
-        self.beginResetModel()
-        found = self._evaluation.samples
-        self._indices = () if found is None else tuple(found.tolist())
-        self._results = self._evaluation.results
-        self.endResetModel()
-
-    @property
-    def results(self) -> Results | None:
-        """The measurement they are of."""
-        return self._results
-
-    def sample(self, row: int) -> int:
-        """Number of the sample in a row."""
-        return self._indices[row]
-
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - as Qt declares it
-        return 0 if parent.isValid() else len(self._indices)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or self._results is None:
-            return None
-        sample = self._indices[index.row()]
-        if role == SAMPLE_ROLE:
-            return sample
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return sentence(self._results, sample)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(
-                [sentence(self._results, sample), *features(self._results, sample, 24)]
-            )
-        return None
-
-
-class SamplesView(QListView):
+class SamplesView(RecordList):
     """Cards of samples.
 
     Attributes:
@@ -105,43 +45,55 @@ class SamplesView(QListView):
     asked = Signal(int)
 
     def __init__(self, evaluation: EvaluationModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("test_samples")
-        self.setAccessibleName("Samples")
-        self.samples = SampleListModel(evaluation)
-        self.setModel(self.samples)
-        self.setItemDelegate(_CardDelegate(self))
+        self._evaluation = evaluation
+        self.results: Results | None = None
+        entries: RecordModel[int] = RecordModel((self._column(),))
+        super().__init__(entries, "test_samples", "Samples", parent)
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.setMovement(QListView.Movement.Static)
-        self.setUniformItemSizes(True)
         self.setSpacing(2)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setFont(theme.font("small"))
-        contexts.register("table", self)
         self.clicked.connect(self._asked)
         self.activated.connect(self._asked)
         binding.connect(self, theme.changed, self.viewport().update)
 
     def refresh(self) -> None:
         """Show the samples chosen now."""
-        self.samples.refresh()
+        found = self._evaluation.samples
+        self.results = self._evaluation.results
+        self.entries.take(() if found is None else found.tolist())
+
+    def _column(self) -> Column[int]:
+        def text(sample: int) -> str:
+            return "" if self.results is None else sentence(self.results, sample)
+
+        def tooltip(sample: int) -> str:
+            lines = [] if self.results is None else features(self.results, sample, 24)
+            return "\n".join([text(sample), *lines])
+
+        return Column("sample", "Samples", text, tooltip=tooltip, painter=_CardPainter)
 
     def _asked(self, index: QModelIndex) -> None:
-        if index.isValid():
-            self.asked.emit(self.samples.sample(index.row()))
+        sample = self.entries.record(index.row())
+        if sample is not None:
+            self.asked.emit(sample)
 
 
-class _CardDelegate(QStyledItemDelegate):
+class _CardPainter(CellPainter[int]):
     """Paints a sample with what is said of it."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, view: QAbstractItemView, column: Column[int]) -> None:
+        super().__init__(view, column)
+        self._view = view
         self._images: OrderedDict[tuple[int, int], QImage] = OrderedDict()
 
+    @property
+    def _results(self) -> Results | None:
+        return self._view.results if isinstance(self._view, SamplesView) else None
+
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        results = _results_of(index)
+        results = self._results
         if results is None or is_pictured(results):
             return _CARD
         shown = min(_FEATURES, results.inputs[0].size)
@@ -149,8 +101,8 @@ class _CardDelegate(QStyledItemDelegate):
         return QSize(_ROW.width(), round(high) + 18)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        results, sample = _results_of(index), index.data(SAMPLE_ROLE)
-        if results is None or not isinstance(sample, int):
+        results, sample = self._results, self.record(index)
+        if results is None or sample is None:
             return
         rect: QRect = option.rect
         painter.save()
@@ -266,8 +218,3 @@ def sentence(results: Results, sample: int) -> str:
     share = numbers.share(float(outcome.confidence[sample]))
     how = f"recognised as {said}" if said == truth else f"{truth} taken for {said}"
     return f"Sample {sample}: {how} with {share}, loss {loss}"
-
-
-def _results_of(index: Index) -> Results | None:
-    model = index.model()
-    return model.results if isinstance(model, SampleListModel) else None

@@ -31,8 +31,7 @@ def pane(studio: Studio, stage: Stage) -> LogPane:
 
 
 def shown(pane: LogPane) -> list[str]:
-    model = pane.view.model()
-    return [model.line_at(place).text for place in range(model.rowCount())]
+    return [line.text for line in pane.view.entries.rows]
 
 
 def fill(studio: Studio, pane: LogPane, qtbot: QtBot) -> None:
@@ -129,7 +128,7 @@ def test_in_a_narrow_pane_the_sentence_stays_in_sight(
 
     def picture(sentence: str) -> QImage:
         """The line of a sentence that was said twice."""
-        pane.view.model().set_lines([LogLine(1, 0.0, "info", "compiler", sentence, times=2)])
+        pane.view.entries.take([LogLine(1, 0.0, "info", "compiler", sentence, times=2)])
         return pane.view.viewport().grab().toImage()
 
     assert picture("Compiled digits") == picture("Compiled digits")

@@ -103,9 +103,9 @@ def test_a_click_on_a_sample_asks_about_it(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
     view = tested.samples.samples
-    spot = view.visualRect(view.samples.index(1)).center()
+    spot = view.visualRect(view.entries.at(1)).center()
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
-    sample = view.samples.sample(1)
+    sample = view.entries.rows[1]
     digits.until(lambda: (a := digits.studio.evaluation.answer) is not None
                  and a.names == (f"test sample {sample}",))  # fmt: skip
     outcome = outcome_of(digits)
@@ -125,8 +125,8 @@ def test_what_is_said_of_a_clicked_sample_is_in_sight(
     if tab:
         tabs.setCurrentIndex(titles.index(tab))
     view = tested.samples.samples
-    qtbot.waitUntil(lambda: view.isVisible() and view.samples.rowCount() > 0)
-    spot = view.visualRect(view.samples.index(0)).center()
+    qtbot.waitUntil(lambda: view.isVisible() and view.entries.rowCount() > 0)
+    spot = view.visualRect(view.entries.at(0)).center()
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
     qtbot.waitUntil(tested.ask.answer.isVisible)
     if tab:

@@ -23,7 +23,6 @@ from studio.ui.models.studio import Studio
 from studio.ui.panes.testing.evidence_view import CellFilter
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
-from studio.ui.panes.testing.samples_view import SAMPLE_ROLE
 from tests.ui.panes.testing.page_hands import outcome_of
 from tests.ui.panes.trainings import Trainings
 
@@ -73,10 +72,10 @@ def test_a_click_on_a_cell_shows_its_samples_and_another_click_all(
     truth, said = (int(n) for n in np.unravel_index(off.argmax(), off.shape))
     area = matrix.cell_rect((truth, said))
     qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=area.center().toPoint())
-    model = tested.samples.samples.samples
+    model = tested.samples.samples.entries
     digits.until(lambda: model.rowCount() == off[truth, said])
     for row in range(model.rowCount()):
-        sample = model.index(row).data(SAMPLE_ROLE)
+        sample = model.rows[row]
         assert (outcome.truth[sample], outcome.predicted[sample]) == (truth, said)
     chip = tested.findChild(CellFilter)
     assert isinstance(chip, CellFilter)
@@ -111,8 +110,8 @@ def test_the_matrix_is_walked_with_the_keyboard(
 def test_samples_are_ordered_and_filtered(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
-    outcome, model = outcome_of(digits), tested.samples.samples.samples
-    first = model.index(0).data(SAMPLE_ROLE)
+    outcome, model = outcome_of(digits), tested.samples.samples.entries
+    first = model.rows[0]
     assert outcome.losses[first] == outcome.losses.max()
     wrong = tested.findChild(QCheckBox, "wrong_only")
     assert isinstance(wrong, QCheckBox)
@@ -124,8 +123,8 @@ def test_samples_are_ordered_and_filtered(
     tested.activateWindow()
     order.setFocus()
     qtbot.keyClick(order, Qt.Key.Key_Down)
-    digits.until(lambda: outcome.losses[model.index(0).data(SAMPLE_ROLE)] == outcome.losses.min())
-    text = model.index(0).data()
+    digits.until(lambda: outcome.losses[model.rows[0]] == outcome.losses.min())
+    text = model.at(0).data()
     assert text.startswith("Sample ")
     assert "recognised as" in text
 
