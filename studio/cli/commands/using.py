@@ -89,7 +89,7 @@ def predict(
         read = read_inputs(inputs, trained.input_spec())
         outputs = trained.predict(read.values)
         classes = trained.task.class_names
-        logits = any(getattr(loss, "from_logits", False) for loss in trained.task.losses)
+        logits = any(loss.takes_logits for loss in trained.task.losses)
     if output is not None:
         _save(output, outputs, read.names, classes)
     if as_json:

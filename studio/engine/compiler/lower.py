@@ -172,7 +172,7 @@ class _Lowering:
             return False
         loss = self.objective.losses[self.graph.outputs.index(Port(node.id))]
         rank = len(self.shapes[node.id]) + 1
-        return loss.joins_softmax and node.layer.ends_in_softmax(rank)
+        return loss.joins_softmax and node.layer.ending(rank) == "softmax"
 
     def _emit_objective(
         self, context: LayerContext, objective: Objective, predictions: list[Ref]

@@ -84,9 +84,9 @@ class Softmax(Layer):
         del shapes
         return "axis"
 
-    def ends_in_softmax(self, rank: int) -> bool:
-        """Unless another dimension than the last sums to 1."""
-        return self.axis % rank == rank - 1
+    def ending(self, rank: int) -> str:
+        """Softmax, unless another dimension than the last sums to 1."""
+        return "softmax" if self.axis % rank == rank - 1 else "linear"
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """SOFTMAX; between two TRANSPOSE where the dimension is not the last."""

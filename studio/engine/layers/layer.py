@@ -197,10 +197,13 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         """Emit the layer's instructions and return its output; inputs have been checked."""
         raise TypeError(f"{type(self).__name__} defines no lowering")
 
-    def ends_in_softmax(self, rank: int) -> bool:
-        """Whether the last thing done is a softmax over the last of ``rank`` dimensions."""
+    def ending(self, rank: int) -> str:
+        """The activation applied last to an output of ``rank`` dimensions, ``linear`` for none.
+
+        ``softmax`` means the last dimension.
+        """
         del rank
-        return self.option_values.get("activation") == "softmax"
+        return str(self.option_values.get("activation", "linear"))
 
     def broken_rule(self, *shapes: Shape) -> str:
         """Which rule inputs break that `output_shape` refuses; repairs are chosen by it.

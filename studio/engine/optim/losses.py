@@ -1,41 +1,96 @@
-"""Losses with Keras' names, options and numerics, as loss instructions."""
+"""Losses with Keras' names, options and numerics, as instructions."""
 
 from __future__ import annotations
 
-import re
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.options import Option, flag, number
-from studio.engine.core.tensor import ABSENT, Ref
+from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.ops import arithmetic, loss
+from studio.engine.isa.ops import arithmetic, loss, reduce
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a network ends in, for the choice of a loss that suits it.
+
+    Attributes:
+        shape: of the output, without the batch.
+        function: the activation it ends in; ``softmax`` only over the last dimension.
+        classes: whether the targets are classes; otherwise they are numbers.
+    """
+
+    shape: Shape
+    function: str
+    classes: bool
 
 
 class Loss(Configured, family="loss", package="studio.engine.optim"):
     """Compares predictions with targets; the value is the mean over the batch.
 
+    A subclass has an ``instruction``, or writes several in `emit` (see `PointwiseLoss`).
+
     Attributes:
         instruction: the loss instruction.
         indices: whether targets are class indices; otherwise they have the shape of predictions.
-        cross_entropy: whether it takes shares that softmax makes.
+        needs_classes: whether it only compares classes.
+        function: the activation that turns logits into the probabilities it compares, ``softmax``
+            or ``sigmoid``; empty where predictions may be any numbers.
     """
 
     positional: ClassVar[tuple[str, ...] | None] = ()
     instruction: ClassVar[type[Instruction]]
     indices: ClassVar[bool] = False
-    cross_entropy: ClassVar[bool] = False
+    needs_classes: ClassVar[bool] = False
+    function: ClassVar[str] = ""
+
+    @classmethod
+    def suited(cls, ending: Ending) -> Loss | None:
+        """The loss to use by default behind an ending; None where another one suits better."""
+        del ending
+        return None
 
     @property
-    def label(self) -> str:
-        """Snake-case form of the class name, for logs."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+    def takes_logits(self) -> bool:
+        """Whether predictions are logits, to which the loss applies ``function`` itself."""
+        return False
 
     @property
     def joins_softmax(self) -> bool:
         """Whether a softmax right before it may leave its gradient to the loss (SOFTMAX_CE)."""
-        return self.cross_entropy
+        return self.function == "softmax" and not self.takes_logits
+
+    def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
+        """Loss of each sample of numbers, both [samples, numbers], without weights.
+
+        None where only its instructions say it. Unless a subclass says otherwise it is the squared
+        error, which is what a network that predicts numbers is judged by.
+        """
+        found: Floats = np.square(predicted - truth).mean(axis=1)
+        return found
+
+    def constant_loss(self, rows: Floats, weights: Floats) -> float | None:
+        """Mean loss of the best constant prediction; None where it is not known.
+
+        Args:
+            rows: targets [rows, numbers]; classes are rows of shares.
+            weights: weight of each row, [rows], not all 0.
+        """
+        del rows, weights
+        return None
+
+    def step_factor(self, numbers: float) -> float:
+        """What the mean is multiplied by in a step of so many predicted numbers."""
+        del numbers
+        return 1.0
 
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """Attributes of the instruction; ``joined`` when a SOFTMAX_CE stands before it."""
@@ -89,20 +144,32 @@ def _smooth(builder: ProgramBuilder, section: str, t: Ref, smoothing: float, sha
 class CrossEntropy(Loss, abstract=True):
     """What both cross-entropies over classes share."""
 
-    cross_entropy = True
+    needs_classes = True
+    function = "softmax"
 
     from_logits = flag("Predictions are logits; otherwise shares that sum to 1.")
     sum_gradient = flag("Dylann's gradient: p - t, not divided by the batch length.")
 
     @property
-    def joins_softmax(self) -> bool:
-        """Unless predictions are logits."""
-        return not self.from_logits
+    def takes_logits(self) -> bool:
+        """The option."""
+        return self.from_logits
 
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """What the predictions are."""
         source = "softmax" if joined else "logits" if self.from_logits else "probs"
         return {"source": source, "dylann_sum": self.sum_gradient}
+
+    def constant_loss(self, rows: Floats, weights: Floats) -> float | None:
+        """Of predicting the shares of the classes."""
+        shares = self.smoothed(weights @ rows / weights.sum())
+        if shares.sum() <= 0:
+            return None
+        return _mean_weight(weights) * _cross_entropy(shares, shares / shares.sum())
+
+    def smoothed(self, shares: Floats) -> Floats:
+        """Shares of classes after label smoothing."""
+        return shares
 
 
 class CategoricalCrossentropy(
@@ -119,6 +186,10 @@ class CategoricalCrossentropy(
         share = self.label_smoothing / classes
         return _smooth(builder, section, t, self.label_smoothing, share)
 
+    def smoothed(self, shares: Floats) -> Floats:
+        """As `targets` does it."""
+        return shares * (1 - self.label_smoothing) + self.label_smoothing / len(shares)
+
 
 class SparseCategoricalCrossentropy(
     CrossEntropy, aliases=("sparse_categorical_crossentropy", "sparse_categorical_cross_entropy")
@@ -128,14 +199,42 @@ class SparseCategoricalCrossentropy(
     instruction = loss.LossSparseCE
     indices = True
 
+    @classmethod
+    def suited(cls, ending: Ending) -> Loss | None:
+        """For classes with an output each; on logits unless the network ends in softmax."""
+        if not ending.classes or ending.shape == (1,):
+            return None
+        return cls(from_logits=ending.function != "softmax")
+
 
 class BinaryCrossentropy(Loss, aliases=("binary_crossentropy", "binary_cross_entropy")):
     """-(t·ln p + (1 - t)·ln(1 - p)), averaged over the outputs."""
 
     instruction = loss.LossBCE
+    function = "sigmoid"
 
     from_logits = flag("Predictions are logits; otherwise shares between 0 and 1.")
     label_smoothing = _label_smoothing("Share taken towards one half.")
+
+    @classmethod
+    def suited(cls, ending: Ending) -> Loss | None:
+        """For two classes with one output; on logits unless the network ends in sigmoid."""
+        if not ending.classes or ending.shape != (1,):
+            return None
+        return cls(from_logits=ending.function != "sigmoid")
+
+    @property
+    def takes_logits(self) -> bool:
+        """The option."""
+        return self.from_logits
+
+    def constant_loss(self, rows: Floats, weights: Floats) -> float | None:
+        """Of predicting the share of each output."""
+        share = weights @ rows / weights.sum()
+        share = share * (1 - self.label_smoothing) + self.label_smoothing / 2
+        share = np.clip(share, 0.0, 1.0)
+        both = _cross_entropy(share, share) + _cross_entropy(1 - share, 1 - share)
+        return _mean_weight(weights) * both / len(share)
 
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """What the predictions are."""
@@ -160,8 +259,102 @@ class MeanSquaredError(Loss, aliases=("mse", "mean_squared_error")):
         del joined
         return {"dylann_sum": self.sum_halves}
 
+    @classmethod
+    def suited(cls, ending: Ending) -> Loss | None:
+        """For numbers."""
+        return None if ending.classes else cls()
+
+    def constant_loss(self, rows: Floats, weights: Floats) -> float | None:
+        """Of predicting the mean."""
+        share = weights / weights.sum()
+        mean = share @ rows
+        return _mean_weight(weights) * float((share @ np.square(rows - mean)).mean())
+
+    def step_factor(self, numbers: float) -> float:
+        """Half the numbers where the value is the sum of halves."""
+        return numbers / 2 if self.sum_halves else 1.0
+
 
 class MeanAbsoluteError(Loss, aliases=("mae", "mean_absolute_error")):
     """Mean of the absolute differences."""
 
     instruction = loss.LossMAE
+
+    def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
+        """Mean absolute error of each sample."""
+        found: Floats = np.abs(predicted - truth).mean(axis=1)
+        return found
+
+    def constant_loss(self, rows: Floats, weights: Floats) -> float | None:
+        """Of predicting the median."""
+        middle = np.median(rows, axis=0)
+        mean = weights @ np.abs(rows - middle) / weights.sum()
+        return _mean_weight(weights) * float(mean.mean())
+
+
+class Emit(Protocol):
+    """Appends an instruction and returns what it writes."""
+
+    def __call__(self, instruction: type[Instruction], /, **fields: Any) -> Ref:
+        """Append it; ``fields`` are its operands and attributes."""
+        ...
+
+
+class PointwiseLoss(Loss, abstract=True):
+    """A loss that compares every predicted number with its target, such as Huber's.
+
+    A subclass says in `terms` which instructions compare two numbers. From these follow the mean,
+    weights of classes and samples, the gradient and what the studio measures.
+    """
+
+    def terms(self, emit: Emit, p: Ref, t: Ref) -> Ref:
+        """Append element-wise instructions and return the loss of every number, shaped as ``p``."""
+        raise TypeError(f"{type(self).__name__} states no terms")
+
+    def emit(
+        self,
+        builder: ProgramBuilder,
+        p: Ref,
+        t: Ref,
+        *,
+        weights: Ref = ABSENT,
+        joined: bool = False,
+        section: str = "loss",
+        name: str = "loss/value",
+    ) -> Ref:
+        """Append the terms and their mean; see `Loss.emit`."""
+        del joined
+        each = self.emit_samples(builder, p, t, section)
+        if weights.present:
+            each = builder.emit(
+                section, arithmetic.Mul, name="loss/weighted", port="samples", a=each, b=weights
+            )[0]
+        return builder.emit(section, reduce.ReduceMean, name=name, port="value", x=each)[0]
+
+    def emit_samples(self, builder: ProgramBuilder, p: Ref, t: Ref, section: str = "loss") -> Ref:
+        """Append the loss of every entry, [N]: the mean of its terms."""
+
+        def emit(instruction: type[Instruction], /, **fields: Any) -> Ref:
+            name = f"loss/{instruction.mnemonic.lower()}"
+            return builder.emit(section, instruction, name=name, port="terms", **fields)[0]
+
+        terms = self.terms(emit, p, t)
+        axes = tuple(range(1, len(builder.type_of(p).shape)))
+        return builder.emit(
+            section, reduce.ReduceMean, name="loss/samples", port="samples", x=terms, axes=axes
+        )[0]
+
+    def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
+        """None: its instructions say it."""
+        del predicted, truth
+        return None
+
+
+def _mean_weight(weights: Floats) -> float:
+    return float(weights.sum()) / len(weights)
+
+
+def _cross_entropy(targets: Floats, shares: Floats) -> float:
+    """-Σ t·ln p over those there are any of."""
+    there = targets > 0
+    return float(-(targets[there] * np.log(shares[there])).sum())

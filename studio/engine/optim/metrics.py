@@ -15,18 +15,47 @@ from studio.engine.isa.ops import loss
 
 
 class Metric(Configured, family="metric", package="studio.engine.optim"):
-    """A number per batch; the host averages it over an epoch, each batch by its length."""
+    """A number per batch; the host averages it over an epoch, each batch by its length.
+
+    Attributes:
+        more_is_better: whether a larger value is the better one.
+        is_share: whether it is a part of the whole, read in per cent.
+    """
 
     positional: ClassVar[tuple[str, ...] | None] = ()
+    more_is_better: ClassVar[bool] = False
+    is_share: ClassVar[bool] = False
+
+    @classmethod
+    def logged_as(cls) -> str:
+        """Snake-case form of the class name, as logs show it."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
     @property
     def label(self) -> str:
-        """Snake-case form of the class name, as logs show it."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+        """As logs show it."""
+        return self.logged_as()
+
+    def fits(self, p: Shape, t: Shape) -> bool:
+        """Whether it compares predictions and targets of these shapes, the batch included.
+
+        Targets of lower rank than the predictions are class indices.
+        """
+        return p == t
 
     def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
         """Append the metric of predictions against targets; returns the scalar."""
         raise TypeError(f"{type(self).__name__} defines no instruction")
+
+
+def metric_logged_as(name: str) -> type[Metric] | None:
+    """The metric a log's name stands for, also behind ``val_`` or an output's name."""
+    fitting = [
+        cls
+        for cls in Metric.members.values()
+        if issubclass(cls, Metric) and f"_{name}".endswith(f"_{cls.logged_as()}")
+    ]
+    return max(fitting, key=lambda cls: len(cls.logged_as()), default=None)
 
 
 def accuracy_kind(p: Shape, t: Shape) -> str:
@@ -43,11 +72,17 @@ def accuracy_kind(p: Shape, t: Shape) -> str:
 class AccuracyMetric(Metric, abstract=True):
     """What all accuracies share."""
 
+    more_is_better = True
+    is_share = True
     threshold_default: ClassVar[float] = 0.5
 
     def kind(self, p: Shape, t: Shape) -> str:
         """How predictions and targets of these shapes are compared."""
         raise TypeError(f"{type(self).__name__} states no kind for {p} and {t}")
+
+    def fits(self, p: Shape, t: Shape) -> bool:
+        """Indices where those are compared, rows otherwise."""
+        return (self.kind(p, t) == "sparse") == (len(t) < len(p))
 
     def threshold_value(self) -> float:
         """Where a binary prediction becomes 1."""
@@ -57,7 +92,7 @@ class AccuracyMetric(Metric, abstract=True):
         """ACCURACY of the kind."""
         shapes = builder.type_of(p).shape, builder.type_of(t).shape
         kind = self.kind(*shapes)
-        if (kind == "sparse") != (len(shapes[1]) < len(shapes[0])):
+        if not self.fits(*shapes):
             raise ParameterError(
                 f"{self.label} does not fit the loss's targets: expected "
                 f"{'class indices' if kind == 'sparse' else 'rows of shares'}, got the other",
@@ -120,7 +155,7 @@ class Difference(Metric, abstract=True):
 
     def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
         """The loss instruction, in the metrics section."""
-        if builder.type_of(t).shape != builder.type_of(p).shape:
+        if not self.fits(builder.type_of(p).shape, builder.type_of(t).shape):
             raise ParameterError(
                 f"{self.label} does not fit the loss's targets: expected rows, got class indices",
                 who="metrics",

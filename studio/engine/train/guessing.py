@@ -9,14 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.tensor import Shape
-from studio.engine.optim.losses import (
-    BinaryCrossentropy,
-    CategoricalCrossentropy,
-    CrossEntropy,
-    Loss,
-    MeanAbsoluteError,
-    MeanSquaredError,
-)
 from studio.engine.train.samples import Array
 from studio.engine.train.task import Task
 
@@ -46,13 +38,11 @@ def guessing_loss(task: Task) -> float | None:
             return None
         own = None if samples.weights is None else samples.weights[chosen]
         weights = _weights(rows, len(targets[chosen]), task.spec.class_weights, own)
-        value = _constant_loss(loss, rows, weights)
+        value = loss.constant_loss(rows, weights) if weights.sum() > 0 else 0.0
         if value is None:
             return None
-        if isinstance(loss, MeanSquaredError) and loss.sum_halves:
-            batch = min(task.settings.batch_size, len(samples))
-            value *= rows.size / len(targets[chosen]) * batch / 2
-        total += factor * value
+        numbers = rows.size / len(targets[chosen]) * task.batch_rows
+        total += factor * value * loss.step_factor(numbers)
     return total
 
 
@@ -98,31 +88,3 @@ def _weights(
     if own is not None:
         found *= np.repeat(own.astype(np.float64), len(rows) // samples)
     return found
-
-
-def _constant_loss(loss: Loss, rows: Floats, weights: Floats) -> float | None:
-    """The mean loss over the rows of the constant that is best for it."""
-    total = float(weights.sum())
-    if total <= 0:
-        return 0.0
-    mean, scale = weights @ rows / total, total / len(rows)
-    if isinstance(loss, CrossEntropy):
-        if isinstance(loss, CategoricalCrossentropy):
-            share = loss.label_smoothing
-            mean = mean * (1 - share) + share / len(mean)
-        return scale * _cross_entropy(mean, mean / mean.sum()) if mean.sum() > 0 else None
-    if isinstance(loss, BinaryCrossentropy):
-        mean = np.clip(mean * (1 - loss.label_smoothing) + loss.label_smoothing / 2, 0.0, 1.0)
-        both = _cross_entropy(mean, mean) + _cross_entropy(1 - mean, 1 - mean)
-        return scale * both / len(mean)
-    if isinstance(loss, MeanSquaredError):
-        return scale * float((weights @ (rows - mean) ** 2 / total).mean())
-    if isinstance(loss, MeanAbsoluteError):
-        return scale * float((weights @ abs(rows - np.median(rows, axis=0)) / total).mean())
-    return None
-
-
-def _cross_entropy(targets: Floats, shares: Floats) -> float:
-    """-Σ t·ln p over those there are any of."""
-    there = targets > 0
-    return float(-(targets[there] * np.log(shares[there])).sum())

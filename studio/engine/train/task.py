@@ -15,12 +15,7 @@ from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import Layer
-from studio.engine.optim.losses import (
-    BinaryCrossentropy,
-    Loss,
-    MeanSquaredError,
-    SparseCategoricalCrossentropy,
-)
+from studio.engine.optim.losses import Ending, Loss
 from studio.engine.optim.metrics import Accuracy
 from studio.engine.train.data.batches import class_weights
 from studio.engine.train.data.dataset import Dataset
@@ -202,18 +197,14 @@ def default_loss(graph: LayerGraph, classification: bool) -> Loss:
 
 
 def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
-    """The loss for a last layer whose output has a shape.
+    """The loss for a last layer whose output has a shape: the first that suits.
 
     Squared error for numbers. For classes cross-entropy: binary where there is one output, and on
     logits where the last layer does not make shares of its own.
     """
-    if not classification:
-        return MeanSquaredError()
-    ending = layer.option_values.get("activation", "linear")
-    if shape == (1,):
-        return BinaryCrossentropy(from_logits=ending != "sigmoid")
-    shares = layer.ends_in_softmax(len(shape) + 1)
-    return SparseCategoricalCrossentropy(from_logits=not shares)
+    ending = Ending(shape, layer.ending(len(shape) + 1), classification)
+    suited = (cls.suited(ending) for cls in Loss.members.values() if issubclass(cls, Loss))
+    return next(loss for loss in suited if loss is not None)
 
 
 def _objective(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import Layer, shape_text
-from studio.engine.optim.losses import BinaryCrossentropy, CrossEntropy, Loss
-from studio.engine.optim.metrics import AccuracyMetric, Metric
+from studio.engine.optim.losses import Loss
+from studio.engine.optim.metrics import Metric
 from studio.engine.train.settings import TrainingSettings
 from studio.engine.train.task import fitting_loss
 from studio.graph_editor.model.edits.sections import training_of
@@ -37,14 +37,9 @@ class _Ending:
         return self.shape[-1] if self.shape else 1
 
     @property
-    def is_softmax(self) -> bool:
-        """Whether it ends in a softmax over the last dimension."""
-        return self.layer.ends_in_softmax(len(self.shape) + 1)
-
-    @property
-    def is_sigmoid(self) -> bool:
-        """Whether it ends in a sigmoid."""
-        return self.layer.option_values.get("activation") == "sigmoid"
+    def function(self) -> str:
+        """The activation it ends in."""
+        return self.layer.ending(len(self.shape) + 1)
 
 
 def input_problems(
@@ -150,30 +145,29 @@ def _target_sizes(end: _Ending) -> Iterator[Problem]:
 
 
 def _loss_problems(end: _Ending) -> Iterator[Problem]:
-    if end.is_softmax and end.width == 1:
+    if end.function == "softmax" and end.width == 1:
         yield Problem(
             "output.softmax_of_one", "warning", end.node,
             "the softmax of a single number is always 1", "use sigmoid, or one output per class",
         )  # fmt: skip
         return
-    if isinstance(end.loss, CrossEntropy) and not end.facts.classes:
+    if end.loss.needs_classes and not end.facts.classes:
         yield Problem(
             "loss.needs_classes", "error", end.node,
             f"{type(end.loss).__name__} needs classes, the data has numbers as targets",
             "use a loss for numbers, such as MeanSquaredError",
         )  # fmt: skip
         return
-    if isinstance(end.loss, CrossEntropy):
-        yield from _logits(end, end.is_softmax, "softmax", end.loss.from_logits)
-    elif isinstance(end.loss, BinaryCrossentropy):
-        yield from _logits(end, end.is_sigmoid, "sigmoid", end.loss.from_logits)
+    if end.chosen and end.loss.function:
+        yield from _logits(end, end.loss.function)
 
 
-def _logits(end: _Ending, ends_so: bool, function: str, from_logits: bool) -> Iterator[Problem]:
-    if not end.chosen or ends_so != from_logits:
+def _logits(end: _Ending, function: str) -> Iterator[Problem]:
+    """Whether the loss expects what the layer gives: logits, or what ``function`` makes of them."""
+    name, takes_logits = type(end.loss).__name__, end.loss.takes_logits
+    if (end.function == function) != takes_logits:
         return
-    name = type(end.loss).__name__
-    if from_logits:
+    if takes_logits:
         yield Problem(
             f"loss.{function}_twice", "warning", end.node,
             f"{name} with from_logits applies {function} itself, and the layer has done so",
@@ -191,7 +185,8 @@ def _metric_problems(end: _Ending) -> Iterator[Problem]:
     """Metrics compare predictions with targets in the form the loss takes them."""
     indices = end.loss.indices
     for metric in end.settings.metrics or _default_metrics(end):
-        if not _metric_fits(metric, end.shape, indices):
+        predictions = (1, *end.shape)
+        if not metric.fits(predictions, predictions[:-1] if indices else predictions):
             wanted = "rows" if indices else "class indices"
             came = "class indices" if indices else "rows"
             yield Problem(
@@ -203,11 +198,3 @@ def _metric_problems(end: _Ending) -> Iterator[Problem]:
 
 def _default_metrics(end: _Ending) -> tuple[Metric, ...]:
     return (Metric.resolve("accuracy"),) if end.facts.classes else ()
-
-
-def _metric_fits(metric: Metric, shape: Shape, indices: bool) -> bool:
-    predictions = (1, *shape)
-    targets = predictions[:-1] if indices else predictions
-    if isinstance(metric, AccuracyMetric):
-        return (metric.kind(predictions, targets) == "sparse") == indices
-    return not indices

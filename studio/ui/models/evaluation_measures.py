@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.optim.losses import Loss, MeanAbsoluteError
+from studio.engine.optim.losses import Loss
+from studio.engine.train.sample_losses import sample_losses
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -63,7 +64,7 @@ class Regression:
     Attributes:
         predicted: [samples, numbers].
         truth: [samples, numbers].
-        losses: error of each sample, squared or absolute as the loss has it.
+        losses: loss of each sample; the squared error where a loss for classes is used.
     """
 
     predicted: Floats
@@ -112,7 +113,7 @@ def names_of(classes: tuple[str, ...], outputs: int) -> tuple[str, ...]:
 
 def has_logits(losses: Sequence[Loss]) -> bool:
     """Whether the outputs a loss takes are logits."""
-    return any(bool(getattr(loss, "from_logits", False)) for loss in losses)
+    return any(loss.takes_logits for loss in losses)
 
 
 def classify(
@@ -134,7 +135,4 @@ def regress(outputs: Array, truth: Array, losses: Sequence[Loss]) -> Regression:
     """Measure a network that predicts numbers."""
     predicted = outputs.reshape(len(outputs), -1).astype(np.float64)
     right = truth.reshape(len(truth), -1).astype(np.float64)
-    error = predicted - right
-    absolute = any(isinstance(loss, MeanAbsoluteError) for loss in losses)
-    each = np.abs(error) if absolute else np.square(error)
-    return Regression(predicted, right, each.mean(axis=1))
+    return Regression(predicted, right, sample_losses(losses[0], predicted, right))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from studio.engine.optim.metrics import metric_logged_as
 from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs_records import RunRecord
 
@@ -124,6 +125,9 @@ def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
 
 def is_share(metric: str) -> bool:
     """Whether a metric is a part of the whole, read in per cent."""
+    found = metric_logged_as(metric)
+    if found is not None:
+        return found.is_share
     return any(mark in metric for mark in ("accuracy", "precision", "recall"))
 
 

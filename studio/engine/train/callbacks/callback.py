@@ -11,6 +11,7 @@ import numpy.typing as npt
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Plain
+from studio.engine.optim.metrics import metric_logged_as
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = dict[str, Array]
@@ -119,9 +120,15 @@ MODES = ("auto", "min", "max")
 
 
 def higher_is_better(monitor: str, mode: str) -> bool:
-    """Whether more of ``monitor`` is better; by ``auto`` for names with acc, auc or precision."""
+    """Whether more of ``monitor`` is better; by ``auto`` as the metric of that name says.
+
+    Of a name that is no metric's it goes by usual words, such as auc and precision.
+    """
     if mode != "auto":
         return mode == "max"
+    metric = metric_logged_as(monitor)
+    if metric is not None:
+        return metric.more_is_better
     return any(mark in monitor for mark in ("acc", "auc", "precision", "recall", "r2"))
 
 

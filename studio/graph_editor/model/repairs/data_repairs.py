@@ -113,8 +113,7 @@ def no_shares_repairs(broken: Broken) -> Iterator[Candidate]:
     """The loss expects shares and gets raw numbers."""
     yield _loss_option({"from_logits": True})
     settings = training_of(broken.state)
-    classes = settings.loss is not None and settings.loss.cross_entropy
-    function = "softmax" if classes else "sigmoid"
+    function = "" if settings.loss is None else settings.loss.function
     if "activation" in broken.layer.option_values:
         yield set_option(broken.node, {"activation": function})
     yield append(broken.node, [NewLayer("Activation", {"activation": function})])
