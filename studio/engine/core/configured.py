@@ -45,6 +45,7 @@ class Configured:
                 if isinstance(value, Option):
                     found.setdefault(name, value)
         cls.options = tuple(found.values())
+        cls._check_names()
         if family:
             cls.family_name, cls.members = family, Registry(package)
         elif not abstract:
@@ -63,6 +64,17 @@ class Configured:
         if twice:
             raise ParameterError(f"{min(twice)} is given twice", who=self.who)
         self.option_values = self.check_options({**named, **given})
+
+    @classmethod
+    def _check_names(cls) -> None:
+        """TypeError for an option that would hide a method or attribute of a base."""
+        for option in cls.options:
+            for base in cls.__mro__[1:]:
+                if not isinstance(vars(base).get(option.name, option), Option):
+                    raise TypeError(
+                        f"{cls.__name__}.{option.name} would hide {base.__name__}.{option.name}: "
+                        "give the option another name"
+                    )
 
     @classmethod
     def listed_at(cls) -> tuple[int, ...]:

@@ -115,3 +115,10 @@ def test_too_many_or_doubled_values_are_refused() -> None:
         Cat(1, 2.0, True)
     with pytest.raises(ParameterError, match="given twice"):
         Cat(1, name_length=2)
+
+
+@pytest.mark.parametrize("name", ["replace", "members", "order"])
+def test_an_option_hides_nothing_of_its_base(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"Dog\.{name} would hide Configured\.{name}"):
+        type("Dog", (Pet,), {name: options.number("Hidden.", 1.0)})
+    assert "Dog" not in Pet.members
