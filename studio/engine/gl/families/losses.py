@@ -9,6 +9,8 @@ from studio.engine.gl.dispatch import groups_for
 from studio.engine.gl.families.softmax import row_lanes
 from studio.engine.gl.specs import Case, Pass, Variant
 from studio.engine.gl.totals import TOTAL_LOCAL, reduced, total
+from studio.engine.isa.instruction import all_instructions
+from studio.engine.isa.ops.loss import ROW_LOSSES, Loss
 
 _MEAN = "((sum) / float(LAUNCH_1))"
 _LOCAL = 64
@@ -107,20 +109,22 @@ def _accuracy(case: Case) -> tuple[Pass, ...]:
     return reduced(case, "accuracy", count, defines, _MEAN)
 
 
+def _of_losses() -> dict[str, tuple[Variant, ...]]:
+    """Every loss of a batch with a gradient: its kernels are named as its mnemonic is."""
+    found: dict[str, tuple[Variant, ...]] = {}
+    for cls in all_instructions():
+        if issubclass(cls, Loss) and cls.twin is not None:
+            kernel, twin = cls.mnemonic.lower(), cls.twin.mnemonic
+            found[cls.mnemonic] = _row_loss(kernel) if cls.by_row else _element_loss(kernel)
+            gradient = _row_gradient if cls.by_row else _element_gradient
+            found[twin] = gradient(twin.lower())
+    return found
+
+
 VARIANTS: dict[str, tuple[Variant, ...]] = {
-    "LOSS_CE": _row_loss("loss_ce"),
-    "GRADS_LOSS_CE": _row_gradient("grads_loss_ce"),
-    "LOSS_SPARSE_CE": _row_loss("loss_sparse_ce"),
-    "GRADS_LOSS_SPARSE_CE": _row_gradient("grads_loss_sparse_ce"),
-    "ROW_CE": _each_row("loss_ce"),
-    "ROW_SPARSE_CE": _each_row("loss_sparse_ce"),
+    **_of_losses(),
+    **{row.mnemonic: _each_row(whole.mnemonic.lower()) for whole, row in ROW_LOSSES.items()},
     "LOSS_MEAN": (Variant("simple", _mean),),
-    "LOSS_BCE": _element_loss("loss_bce"),
-    "GRADS_LOSS_BCE": _element_gradient("grads_loss_bce"),
-    "LOSS_MSE": _element_loss("loss_mse"),
-    "GRADS_LOSS_MSE": _element_gradient("grads_loss_mse"),
-    "LOSS_MAE": _element_loss("loss_mae"),
-    "GRADS_LOSS_MAE": _element_gradient("grads_loss_mae"),
     "LOSS_L1L2": (Variant("simple", _penalty),),
     "GRADS_LOSS_L1L2": _element_gradient("grads_loss_l1l2", "w"),
     "ACCURACY": (Variant("simple", _accuracy),),

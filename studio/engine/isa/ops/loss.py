@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, TensorType
@@ -17,7 +18,12 @@ class Loss(Instruction, category="loss"):
     The value is Σ_n weight_n·loss_n / N where loss_n is the mean over the entry's own positions
     (all dimensions between batch and last; and the last one too for binary cross-entropy, MSE and
     MAE). Without ``weights`` every weight is 1.
+
+    Attributes:
+        by_row: whether all numbers of a row make one term; otherwise each has a term of its own.
     """
+
+    by_row: ClassVar[bool] = False
 
     p = reads("Predictions [N,…,K].")
     t = reads("Targets.", differentiable=False)
@@ -60,6 +66,7 @@ class LossCE(Loss, code=300, mnemonic="LOSS_CE", twin=("p", "t")):
     """
 
     synopsis = "{y} = cross_entropy({p}, {t})"
+    by_row = True
     source = choice("What the predictions are.", "probs", "logits", "softmax")
     dylann_sum = flag("Leave the division by N out of the gradient.")
 
@@ -72,6 +79,7 @@ class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", twin=("p", "t")):
     """
 
     synopsis = "{y} = sparse_cross_entropy({p}, {t})"
+    by_row = True
     source = choice("What the predictions are.", "probs", "logits", "softmax")
     dylann_sum = flag("Leave the division by N out of the gradient.")
 
