@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
+from studio.engine.core.discovery import import_modules
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.fields import Access, Attr, Operand, names
 
 GRADIENT_OFFSET = 1000
 """A gradient instruction's opcode is its forward instruction's plus this."""
+
+HOMES = ("studio.engine.isa.ops", "studio.engine.layers", "studio.engine.optim")
+"""Packages whose modules declare instructions: a layer or loss may bring one of its own."""
 
 TypeOf = Callable[[Ref], TensorType]
 
@@ -373,14 +378,25 @@ def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
 
 def by_code(code: int) -> type[Instruction] | None:
     """The instruction class of an opcode, or ``None``."""
+    if code not in _BY_CODE:
+        _import_homes()
     return _BY_CODE.get(code)
 
 
 def by_mnemonic(mnemonic: str) -> type[Instruction] | None:
     """The instruction class of a mnemonic, or ``None``."""
+    if mnemonic not in _BY_MNEMONIC:
+        _import_homes()
     return _BY_MNEMONIC.get(mnemonic)
+
+
+@cache
+def _import_homes() -> None:
+    for package in HOMES:
+        import_modules(package)
 
 
 def all_instructions() -> tuple[type[Instruction], ...]:
     """Every declared instruction class by opcode, twins included."""
+    _import_homes()
     return tuple(_BY_CODE[c] for c in sorted(_BY_CODE))

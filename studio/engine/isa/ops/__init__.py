@@ -1,37 +1,5 @@
-"""Every instruction, imported in opcode order of their families."""
+"""Every instruction: each module of this folder is a family, imported with the folder."""
 
-from studio.engine.isa.ops import (
-    activation,
-    arithmetic,
-    conv,
-    data,
-    function,
-    group,
-    linear,
-    loss,
-    move,
-    norm,
-    pool,
-    random,
-    reduce,
-    softmax,
-    update,
-)
+from studio.engine.core.discovery import import_modules
 
-__all__ = [
-    "activation",
-    "arithmetic",
-    "conv",
-    "data",
-    "function",
-    "group",
-    "linear",
-    "loss",
-    "move",
-    "norm",
-    "pool",
-    "random",
-    "reduce",
-    "softmax",
-    "update",
-]
+__all__ = [name.rpartition(".")[2] for name in import_modules(__name__)]
