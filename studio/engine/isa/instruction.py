@@ -11,6 +11,7 @@ from studio.engine.core.discovery import import_modules
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.fields import Access, Attr, Operand, names
+from studio.engine.isa.meaning import Meaning, read_meaning
 
 GRADIENT_OFFSET = 1000
 """A gradient instruction's opcode is its forward instruction's plus this."""
@@ -40,12 +41,22 @@ class Instruction:
     formula, then behaviour at the edges. ``twin`` names the operands whose *data* the gradient
     instruction reads; a class without ``twin`` has no gradient of its own. ``since`` is the version
     of the file forms that has it.
+
+    An element-wise instruction states ``formula``, how an element of its one result follows from
+    those of its operands, and ``slopes``, what each operand's gradient gets (of ``dy``, ``y``,
+    operands and attributes); these stand in place of ``twin``. An update states ``rule`` instead,
+    which may read ``lr`` and ``t``. `studio.engine.formula` describes the language; ``meaning`` is
+    what was read.
     """
 
     code: ClassVar[int] = -1
     mnemonic: ClassVar[str] = ""
     category: ClassVar[str] = ""
     synopsis: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    slopes: ClassVar[Mapping[str, str]] = {}
+    rule: ClassVar[str] = ""
+    meaning: ClassVar[Meaning | None] = None
     elementwise: ClassVar[bool] = False
     random: ClassVar[bool] = False
     since: ClassVar[int] = 1
@@ -86,6 +97,13 @@ class Instruction:
             raise TypeError(f"{mnemonic}: operands newer than their class must be optional")
         if sum(f.variadic for f in cls.operand_fields) > 1:
             raise TypeError(f"{mnemonic}: at most one operand list")
+        cls.meaning = read_meaning(mnemonic, fields, cls.formula, cls.slopes, cls.rule)
+        if cls.meaning is not None and cls.meaning.slopes:
+            if twin is not None:
+                raise TypeError(f"{mnemonic}: slopes say what its gradient reads")
+            twin = cls.meaning.saves
+        if cls.meaning is not None and not _states(cls, "elementwise"):
+            cls.elementwise = True
         _register(cls)
         if twin is not None:
             cls.twin = _make_twin(cls, twin)
@@ -330,6 +348,12 @@ def _fields_of(cls: type) -> list[Operand | Attr[Any]]:
         if isinstance(value, Operand | Attr)
     }
     return sorted(fields.values(), key=lambda f: f.tail)
+
+
+def _states(cls: type[Instruction], name: str) -> bool:
+    """Whether a class or one it is made from sets what `Instruction` leaves at its default."""
+    bases = cls.__mro__[: cls.__mro__.index(Instruction)]
+    return any(name in vars(base) for base in bases)
 
 
 def _register(cls: type[Instruction]) -> None:

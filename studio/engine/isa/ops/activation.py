@@ -5,146 +5,195 @@ from __future__ import annotations
 from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
 
+_SCALE, _ALPHA = "1.0507009873554805", "1.6732632423543772"
+"""Of `Selu`, as its paper gives them."""
 
-class Relu(Unary, code=100, mnemonic="RELU", category="activation", twin=("y",)):
+
+class Relu(Unary, code=100, mnemonic="RELU", category="activation"):
     """Rectified linear unit.
 
     y = max(0, x). NaN stays NaN; the derivative at 0 is 0.
     """
 
     synopsis = "{y} = max(0, {x})"
+    formula = "max(x, 0)"
+    slopes = {"x": "dy if y > 0 else 0"}
 
 
-class Sigmoid(Unary, code=101, mnemonic="SIGMOID", category="activation", twin=("y",)):
+class Sigmoid(Unary, code=101, mnemonic="SIGMOID", category="activation"):
     """Logistic function.
 
     y = 1/(1 + e^-x), computed without overflow on either side.
     """
 
     synopsis = "{y} = sigmoid({x})"
+    formula = "sigmoid(x)"
+    slopes = {"x": "dy * (y * (1 - y))"}
 
 
-class Tanh(Unary, code=102, mnemonic="TANH", category="activation", twin=("y",)):
+class Tanh(Unary, code=102, mnemonic="TANH", category="activation"):
     """Hyperbolic tangent.
 
     y = tanh x. NaN stays NaN.
     """
 
     synopsis = "{y} = tanh({x})"
+    formula = "tanh(x)"
+    slopes = {"x": "dy * (1 - y**2)"}
 
 
-class Elu(Unary, code=103, mnemonic="ELU", category="activation", twin=("x",)):
+class Elu(Unary, code=103, mnemonic="ELU", category="activation"):
     """Exponential linear unit.
 
     y = x for x > 0, else alpha·(e^x - 1).
     """
 
     synopsis = "{y} = elu({x}, {alpha})"
+    formula = "x if x > 0 else alpha * expm1(x)"
+    slopes = {"x": "dy if x > 0 else dy * (alpha * exp(x))"}
     alpha = number("Scale of the negative side.", 1.0)
 
 
-class Swish(Unary, code=104, mnemonic="SWISH", category="activation", twin=("x",)):
+class Swish(Unary, code=104, mnemonic="SWISH", category="activation"):
     """Sigmoid-weighted linear unit (SiLU).
 
     y = x·sigmoid(beta·x).
     """
 
     synopsis = "{y} = {x}·sigmoid({beta}·{x})"
+    formula = "x * sigmoid(beta * x)"
+    slopes = {
+        "x": """
+            z = beta * x
+            s = sigmoid(z)
+            dy * (s * (1 + z * (1 - s)))
+        """
+    }
     beta = number("Slope inside the sigmoid.", 1.0)
 
 
-class ClippedRelu(Unary, code=105, mnemonic="CLIPPED_RELU", category="activation", twin=("x",)):
+class ClippedRelu(Unary, code=105, mnemonic="CLIPPED_RELU", category="activation"):
     """Rectified linear unit with a ceiling.
 
     y = min(max(0, x), ceiling). NaN stays NaN; the derivative is 1 strictly between 0 and ceiling.
     """
 
     synopsis = "{y} = min(max(0, {x}), {ceiling})"
+    formula = "clip(x, 0, ceiling)"
+    slopes = {"x": "dy if x > 0 and x < ceiling else 0"}
     ceiling = number("Upper limit.", 6.0, low=0.0)
 
 
-class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation", twin=("x",)):
+class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation"):
     """Rectified linear unit that leaks.
 
     y = x for x > 0, else alpha·x; the derivative at 0 is alpha.
     """
 
     synopsis = "{y} = leaky_relu({x}, {alpha})"
+    formula = "x if x > 0 else alpha * x"
+    slopes = {"x": "dy if x > 0 else alpha * dy"}
     alpha = number("Slope of the negative side.", 0.2)
 
 
-class ThresholdedRelu(
-    Unary, code=231, mnemonic="THRESHOLDED_RELU", category="activation", twin=("x",)
-):
+class ThresholdedRelu(Unary, code=231, mnemonic="THRESHOLDED_RELU", category="activation"):
     """Rectified linear unit with every option Keras has.
 
     y = ceiling for x >= ceiling; x for threshold <= x < ceiling; else slope·(x - threshold).
     """
 
     synopsis = "{y} = relu({x}, slope {slope}, threshold {threshold}, ceiling {ceiling})"
+    formula = "ceiling if x >= ceiling else x if x >= threshold else slope * (x - threshold)"
+    slopes = {"x": "0 if x >= ceiling else dy if x >= threshold else slope * dy"}
     slope = number("Slope below the threshold.", 0.0)
     threshold = number("Where the linear part begins.", 0.0)
     ceiling = number("Upper limit; infinite for none.", float("inf"), low=0.0)
 
 
-class Selu(Unary, code=232, mnemonic="SELU", category="activation", twin=("x",)):
+class Selu(Unary, code=232, mnemonic="SELU", category="activation"):
     """Scaled exponential linear unit (Klambauer et al. 2017).
 
     y = 1.0507009873554805·x for x > 0, else 1.0507009873554805·1.6732632423543772·(e^x - 1).
     """
 
     synopsis = "{y} = selu({x})"
+    formula = f"{_SCALE} * x if x > 0 else {_SCALE} * {_ALPHA} * expm1(x)"
+    slopes = {"x": f"dy * ({_SCALE} if x > 0 else {_SCALE} * {_ALPHA} * exp(x))"}
 
 
-class Softplus(Unary, code=233, mnemonic="SOFTPLUS", category="activation", twin=("x",)):
+class Softplus(Unary, code=233, mnemonic="SOFTPLUS", category="activation"):
     """Smooth rectifier.
 
     y = ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|).
     """
 
     synopsis = "{y} = softplus({x})"
+    formula = "softplus(x)"
+    slopes = {"x": "dy * sigmoid(x)"}
 
 
-class Softsign(Unary, code=234, mnemonic="SOFTSIGN", category="activation", twin=("x",)):
+class Softsign(Unary, code=234, mnemonic="SOFTSIGN", category="activation"):
     """Softsign.
 
     y = x/(1 + |x|).
     """
 
     synopsis = "{y} = softsign({x})"
+    formula = "x / (1 + abs(x))"
+    slopes = {"x": "dy / (1 + abs(x))**2"}
 
 
-class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation", twin=("x",)):
+class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation"):
     """Piecewise linear sigmoid, as Keras 3 defines it.
 
     y = min(max(x/6 + 1/2, 0), 1); the derivative is 1/6 strictly between -3 and 3.
     """
 
     synopsis = "{y} = hard_sigmoid({x})"
+    formula = "clip(x / 6 + 0.5, 0, 1)"
+    slopes = {"x": "dy / 6 if abs(x) < 3 else 0"}
 
 
-class Gelu(Unary, code=236, mnemonic="GELU", category="activation", twin=("x",)):
+class Gelu(Unary, code=236, mnemonic="GELU", category="activation"):
     """Gaussian error linear unit, tanh form (Hendrycks and Gimpel 2016).
 
     y = x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
     """
 
     synopsis = "{y} = gelu({x})"
+    formula = "0.5 * x * (1 + tanh(sqrt(2 / pi) * (x * (1 + 0.044715 * x**2))))"
+    slopes = {
+        "x": """
+            root = sqrt(2 / pi)
+            t = tanh(root * (x * (1 + 0.044715 * x**2)))
+            inner = root * (1 + 3 * 0.044715 * x**2) * x
+            dy * (0.5 * (1 + (t + inner * (1 - t**2))))
+        """
+    }
 
 
-class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation", twin=("x",)):
+class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation"):
     """Gaussian error linear unit by the normal distribution (Hendrycks and Gimpel 2016).
 
     y = x/2·(1 + erf(x/√2)); relative error at most 6e-7 from -4 up, 3e-6 down to -9; -∞ gives NaN.
     """
 
     synopsis = "{y} = gelu({x}), exact"
+    formula = "x * normal_cdf(x)"
+    slopes = {"x": "dy * (normal_cdf(x) + x * (exp(-0.5 * x**2) * (1 / sqrt(2 * pi))))"}
 
 
-class Mish(Unary, code=237, mnemonic="MISH", category="activation", twin=("x",)):
+class Mish(Unary, code=237, mnemonic="MISH", category="activation"):
     """Mish (Misra 2019).
 
     y = x·tanh(ln(1 + e^x)).
     """
 
     synopsis = "{y} = mish({x})"
+    formula = "x * tanh(softplus(x))"
+    slopes = {
+        "x": """
+            t = tanh(softplus(x))
+            dy * (t + x * sigmoid(x) * (1 - t**2))
+        """
+    }

@@ -9,13 +9,15 @@ from studio.engine.isa.fields import number, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
 
-class Add(Instruction, code=0, mnemonic="ADD", category="arithmetic", twin=()):
+class Add(Instruction, code=0, mnemonic="ADD", category="arithmetic"):
     """Add two tensors with coefficients.
 
     y = alpha·x1 + beta·x2, broadcasting.
     """
 
     synopsis = "{y} = {alpha}·{x1} + {beta}·{x2}"
+    formula = "alpha * x1 + beta * x2"
+    slopes = {"x1": "alpha * dy", "x2": "beta * dy"}
     elementwise = True
 
     x1 = reads("First operand.")
@@ -34,53 +36,63 @@ class Add(Instruction, code=0, mnemonic="ADD", category="arithmetic", twin=()):
         return 3 * of(self.y).numel
 
 
-class Scale(Unary, code=1, mnemonic="SCALE", category="arithmetic", twin=()):
+class Scale(Unary, code=1, mnemonic="SCALE", category="arithmetic"):
     """Multiply a tensor by a number.
 
     y = alpha·x.
     """
 
     synopsis = "{y} = {alpha}·{x}"
+    formula = "alpha * x"
+    slopes = {"x": "alpha * dy"}
     alpha = number("Factor.", 1.0)
 
 
-class Mul(Binary, code=200, mnemonic="MUL", twin=("a", "b")):
+class Mul(Binary, code=200, mnemonic="MUL"):
     """Multiply element by element.
 
     y = a·b, broadcasting.
     """
 
     synopsis = "{y} = {a}·{b}"
+    formula = "a * b"
+    slopes = {"a": "dy * b", "b": "dy * a"}
 
 
-class Div(Binary, code=201, mnemonic="DIV", twin=("a", "b")):
+class Div(Binary, code=201, mnemonic="DIV"):
     """Divide element by element.
 
     y = a/b, broadcasting. x/0 is ±Inf and 0/0 is NaN, as in IEEE 754.
     """
 
     synopsis = "{y} = {a}/{b}"
+    formula = "a / b"
+    slopes = {"a": "dy / b", "b": "-dy * a / b**2"}
 
 
-class Maximum(Binary, code=202, mnemonic="MAXIMUM", twin=("a", "b")):
+class Maximum(Binary, code=202, mnemonic="MAXIMUM"):
     """Take the larger of two elements.
 
     y = max(a, b), broadcasting. NaN in either operand gives NaN; at a tie the gradient goes to a.
     """
 
     synopsis = "{y} = max({a}, {b})"
+    formula = "max(a, b)"
+    slopes = {"a": "dy if a >= b else 0", "b": "0 if a >= b else dy"}
 
 
-class Minimum(Binary, code=203, mnemonic="MINIMUM", twin=("a", "b")):
+class Minimum(Binary, code=203, mnemonic="MINIMUM"):
     """Take the smaller of two elements.
 
     y = min(a, b), broadcasting. NaN in either operand gives NaN; at a tie the gradient goes to a.
     """
 
     synopsis = "{y} = min({a}, {b})"
+    formula = "min(a, b)"
+    slopes = {"a": "dy if a <= b else 0", "b": "0 if a <= b else dy"}
 
 
-class Pow(Binary, code=204, mnemonic="POW", twin=("a", "b", "y")):
+class Pow(Binary, code=204, mnemonic="POW"):
     """Raise to a power element by element.
 
     y = a^b, broadcasting. Defined for a > 0, and for a = 0 with b > 0; NaN for negative a with a
@@ -88,15 +100,22 @@ class Pow(Binary, code=204, mnemonic="POW", twin=("a", "b", "y")):
     """
 
     synopsis = "{y} = {a}^{b}"
+    formula = "pow(a, b)"
+    slopes = {
+        "a": "0 if b == 0 else dy * (b * pow(a, b - 1))",
+        "b": "0 if a == 0 else dy * (y * log(a))",
+    }
 
 
-class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic", twin=()):
+class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic"):
     """Add a number to every element.
 
     y = x + beta.
     """
 
     synopsis = "{y} = {x} + {beta}"
+    formula = "x + beta"
+    slopes = {"x": "dy"}
     beta = number("Number added.", 0.0)
 
 
@@ -107,6 +126,7 @@ class Equal(Binary, code=206, mnemonic="EQUAL", category="comparison"):
     """
 
     synopsis = "{y} = {a} == {b}"
+    formula = "a == b"
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The broadcast shape, as bool."""
@@ -120,19 +140,22 @@ class Greater(Binary, code=207, mnemonic="GREATER", category="comparison"):
     """
 
     synopsis = "{y} = {a} > {b}"
+    formula = "a > b"
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The broadcast shape, as bool."""
         return (TensorType(super().infer(of)[0].shape, DType.bool),)
 
 
-class Select(Instruction, code=208, mnemonic="SELECT", category="comparison", twin=("c",)):
+class Select(Instruction, code=208, mnemonic="SELECT", category="comparison"):
     """Choose between two tensors element by element.
 
     y = c ? a : b; all three of one shape. The gradient goes to the chosen side.
     """
 
     synopsis = "{y} = {c} ? {a} : {b}"
+    formula = "a if c else b"
+    slopes = {"a": "dy if c else 0", "b": "0 if c else dy"}
     elementwise = True
 
     c = reads("Condition, bool.", differentiable=False)

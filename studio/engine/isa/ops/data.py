@@ -95,6 +95,8 @@ class Normalize(Instruction, code=322, mnemonic="NORMALIZE", category="data"):
     """
 
     synopsis = "{y} = {x}·{scale} + {shift}"
+    elementwise = False  # It reads raw input of any dtype: it joins no group.
+    formula = "float(x) * scale + shift"
     x = reads("Raw input, any dtype.", differentiable=False)
     scale = reads("Factor, float32.", differentiable=False)
     shift = reads("Offset, float32.", differentiable=False)

@@ -6,76 +6,92 @@ from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
 
 
-class Neg(Unary, code=210, mnemonic="NEG", twin=()):
+class Neg(Unary, code=210, mnemonic="NEG"):
     """Change the sign.
 
     y = -x.
     """
 
     synopsis = "{y} = -{x}"
+    formula = "-x"
+    slopes = {"x": "-dy"}
 
 
-class Abs(Unary, code=211, mnemonic="ABS", twin=("x",)):
+class Abs(Unary, code=211, mnemonic="ABS"):
     """Take the absolute value.
 
     y = |x|. The derivative at 0 is 0.
     """
 
     synopsis = "{y} = |{x}|"
+    formula = "abs(x)"
+    slopes = {"x": "dy * sign(x)"}
 
 
-class Exp(Unary, code=212, mnemonic="EXP", twin=("y",)):
+class Exp(Unary, code=212, mnemonic="EXP"):
     """Exponential function.
 
     y = e^x.
     """
 
     synopsis = "{y} = exp({x})"
+    formula = "exp(x)"
+    slopes = {"x": "dy * y"}
 
 
-class Log(Unary, code=213, mnemonic="LOG", twin=("x",)):
+class Log(Unary, code=213, mnemonic="LOG"):
     """Natural logarithm.
 
     y = ln x. -Inf at 0, NaN below.
     """
 
     synopsis = "{y} = ln({x})"
+    formula = "log(x)"
+    slopes = {"x": "dy / x"}
 
 
-class Sqrt(Unary, code=214, mnemonic="SQRT", twin=("y",)):
+class Sqrt(Unary, code=214, mnemonic="SQRT"):
     """Square root.
 
     y = √x. NaN below 0; the derivative at 0 is infinite.
     """
 
     synopsis = "{y} = sqrt({x})"
+    formula = "sqrt(x)"
+    slopes = {"x": "0.5 * dy / y"}
 
 
-class Rsqrt(Unary, code=215, mnemonic="RSQRT", twin=("y",)):
+class Rsqrt(Unary, code=215, mnemonic="RSQRT"):
     """Reciprocal square root.
 
     y = 1/√x. Inf at 0, NaN below.
     """
 
     synopsis = "{y} = 1/sqrt({x})"
+    formula = "rsqrt(x)"
+    slopes = {"x": "-0.5 * dy * y * y * y"}
 
 
-class Square(Unary, code=216, mnemonic="SQUARE", twin=("x",)):
+class Square(Unary, code=216, mnemonic="SQUARE"):
     """Square.
 
     y = x².
     """
 
     synopsis = "{y} = {x}²"
+    formula = "x**2"
+    slopes = {"x": "2 * dy * x"}
 
 
-class Reciprocal(Unary, code=217, mnemonic="RECIPROCAL", twin=("y",)):
+class Reciprocal(Unary, code=217, mnemonic="RECIPROCAL"):
     """Reciprocal.
 
     y = 1/x. ±Inf at 0.
     """
 
     synopsis = "{y} = 1/{x}"
+    formula = "1 / x"
+    slopes = {"x": "-dy * y * y"}
 
 
 class Sign(Unary, code=218, mnemonic="SIGN"):
@@ -85,6 +101,7 @@ class Sign(Unary, code=218, mnemonic="SIGN"):
     """
 
     synopsis = "{y} = sign({x})"
+    formula = "sign(x)"
 
 
 class Floor(Unary, code=219, mnemonic="FLOOR"):
@@ -94,32 +111,39 @@ class Floor(Unary, code=219, mnemonic="FLOOR"):
     """
 
     synopsis = "{y} = floor({x})"
+    formula = "floor(x)"
 
 
-class Sin(Unary, code=220, mnemonic="SIN", twin=("x",)):
+class Sin(Unary, code=220, mnemonic="SIN"):
     """Sine.
 
     y = sin x, x in radians.
     """
 
     synopsis = "{y} = sin({x})"
+    formula = "sin(x)"
+    slopes = {"x": "dy * cos(x)"}
 
 
-class Cos(Unary, code=221, mnemonic="COS", twin=("x",)):
+class Cos(Unary, code=221, mnemonic="COS"):
     """Cosine.
 
     y = cos x, x in radians.
     """
 
     synopsis = "{y} = cos({x})"
+    formula = "cos(x)"
+    slopes = {"x": "-dy * sin(x)"}
 
 
-class Clip(Unary, code=222, mnemonic="CLIP", twin=("x",)):
+class Clip(Unary, code=222, mnemonic="CLIP"):
     """Limit to an interval.
 
     y = min(max(x, low), high); NaN stays NaN. The gradient passes where low <= x <= high.
     """
 
     synopsis = "{y} = clip({x}, {low}, {high})"
+    formula = "clip(x, low, high)"
+    slopes = {"x": "dy if x >= low and x <= high else 0"}
     low = number("Lower limit.", 0.0)
     high = number("Upper limit.", 1.0)

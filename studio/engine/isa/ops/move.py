@@ -189,13 +189,16 @@ class Pad(Move, code=254, mnemonic="PAD", twin=()):
         return (TensorType(tuple(d + g for d, g in zip(x.shape, grow, strict=True)), x.dtype),)
 
 
-class Broadcast(Move, code=255, mnemonic="BROADCAST", twin=()):
+class Broadcast(Move, code=255, mnemonic="BROADCAST"):
     """Repeat a tensor along dimensions of length 1.
 
     y = x broadcast to ``shape`` (-1 in front is the batch); the gradient sums over the repeats.
     """
 
     synopsis = "{y} = broadcast({x})"
+    elementwise = False  # Its operand and its result have different shapes: it starts no group.
+    formula = "x"
+    slopes = {"x": "dy"}
     x = reads("Input.")
     y = writes("Output of the given shape.")
     shape = integers("The shape broadcast to.")
@@ -210,13 +213,15 @@ class Broadcast(Move, code=255, mnemonic="BROADCAST", twin=()):
         return (TensorType(self.shape, x.dtype),)
 
 
-class Copy(Unary, Move, code=256, mnemonic="COPY", twin=()):
+class Copy(Unary, Move, code=256, mnemonic="COPY"):
     """Copy a tensor.
 
     y = x.
     """
 
     synopsis = "{y} = {x}"
+    formula = "x"
+    slopes = {"x": "dy"}
 
 
 class Cast(Unary, Move, code=257, mnemonic="CAST"):
@@ -226,6 +231,7 @@ class Cast(Unary, Move, code=257, mnemonic="CAST"):
     """
 
     synopsis = "{y} = {dtype}({x})"
+    formula = "x"
     dtype = choice("Element type of the result.", "float32", "float16", "int32", "uint8", "bool")
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:

@@ -180,6 +180,7 @@ class ClipValue(Instruction, code=360, mnemonic="CLIP_VALUE", category="update")
     """
 
     synopsis = "{g} = clip({g}, ±{limit})"
+    formula = "clip(g, -limit, limit)"
     elementwise = True
     g = updates("Gradient.")
     limit = number("Largest magnitude.", 1.0, low=0.0)
@@ -215,6 +216,7 @@ class ClipNorm(Instruction, code=362, mnemonic="CLIP_NORM", category="update"):
     """
 
     synopsis = "{g} = {g}·{limit}/max({norm}, {limit})"
+    formula = "g * (limit / max(norm, limit))"
     elementwise = True
     g = updates("Gradient.")
     norm = reads("Its norm, or the norm of all gradients, a scalar.", differentiable=False)

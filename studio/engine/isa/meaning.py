@@ -1,0 +1,138 @@
+"""What an element-wise instruction computes, read from the text in its class and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.options import OptionKind
+from studio.engine.formula.kinds import Kind, check_statements, kind_of
+from studio.engine.formula.parse import parse_formula, parse_rule
+from studio.engine.formula.tree import Assign, Formula, Rule, Statement, When, free_names
+from studio.engine.isa.fields import Access, Attr, Operand
+
+GRADIENT = "dy"
+"""What slopes call the gradient of the result."""
+
+RATE, COUNT = "lr", "t"
+"""What rules call this step's learning rate and the number of updates begun."""
+
+_KINDS = {
+    OptionKind.NUMBER: Kind.FLOAT,
+    OptionKind.INTEGER: Kind.INT,
+    OptionKind.FLAG: Kind.BOOL,
+    OptionKind.CHOICE: Kind.TEXT,
+}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an instruction computes for each element.
+
+    Attributes:
+        target: the operand it writes, or changes in place; empty for a rule.
+        value: the new element of ``target``; ``None`` for a rule.
+        slopes: by operand, what is added to the operand's gradient.
+        saves: the operands whose data the slopes read, in operand order.
+        rule: how operands change in place, for an update.
+    """
+
+    target: str = ""
+    value: Formula | None = None
+    slopes: Mapping[str, Formula] = field(default_factory=dict)
+    saves: tuple[str, ...] = ()
+    rule: Rule | None = None
+
+
+def read_meaning(
+    who: str,
+    fields: Sequence[Operand | Attr[Any]],
+    formula: str,
+    slopes: Mapping[str, str],
+    rule: str,
+) -> Meaning | None:
+    """The meaning a class states; ``None`` if it states none.
+
+    Args:
+        who: its mnemonic, for errors.
+        fields: its operands and attributes.
+        formula: the text of the value.
+        slopes: the text of each slope, by operand.
+        rule: the text of the statements of an update.
+
+    Raises:
+        ParameterError: a text cannot be read, uses unknown names, or mixes kinds.
+    """
+    if bool(formula) + bool(rule) > 1 or (slopes and not formula):
+        raise ParameterError("state a formula, perhaps with slopes, or a rule", who=who)
+    operands = [f for f in fields if isinstance(f, Operand)]
+    kinds = {a.name: _KINDS[a.kind] for a in fields if isinstance(a, Attr) and a.kind in _KINDS}
+    if rule:
+        return Meaning(rule=_read_rule(who, operands, kinds, rule))
+    if not formula:
+        return None
+    targets = [f.name for f in operands if f.access is not Access.READ]
+    if len(targets) != 1 or any(f.variadic for f in operands):
+        raise ParameterError("a formula needs single operands and one result", who=who)
+    given = {f.name: Kind.ANY for f in operands if f.access is not Access.WRITE}
+    value = parse_formula(formula, who)
+    _check(value, {**kinds, **given}, who)
+    found = {name: parse_formula(text, f"{who} {name}") for name, text in slopes.items()}
+    wanted = {f.name for f in operands if f.access is Access.READ and f.differentiable}
+    if found and found.keys() != wanted:
+        raise ParameterError(
+            f"expected slopes of {', '.join(sorted(wanted))}, got {', '.join(found)}", who=who
+        )
+    seen = {**kinds, **dict.fromkeys((f.name for f in operands), Kind.ANY), GRADIENT: Kind.FLOAT}
+    for name, slope in found.items():
+        _check(slope, seen, f"{who} {name}")
+    named = frozenset[str]().union(*(slope.names for slope in found.values()))
+    saves = tuple(f.name for f in operands if f.name in named)
+    return Meaning(targets[0], value, found, saves)
+
+
+def _check(formula: Formula, kinds: Mapping[str, Kind], who: str) -> None:
+    for line in formula.lines:
+        _check_new(line.name, kinds, who)
+    kind_of(formula, kinds, who)
+
+
+def _read_rule(who: str, operands: Sequence[Operand], kinds: Mapping[str, Kind], text: str) -> Rule:
+    rule = parse_rule(text, who)
+    given = {f.name: Kind.FLOAT for f in operands if not f.variadic}
+    # What a rule may change: operands declared so, and optional slots.
+    changed = {f.name for f in operands if f.access is Access.UPDATE or f.optional}
+    fixed = {**kinds, **dict.fromkeys(given.keys() - changed, Kind.FLOAT)}
+    fixed |= {RATE: Kind.FLOAT, COUNT: Kind.FLOAT}
+    for name in _assigned(rule.statements):
+        _check_new(name, fixed, who)
+    _check_conditions(rule.statements, frozenset(kinds) | given.keys(), who)
+    check_statements(rule.statements, {**kinds, **given, **fixed}, who)
+    return rule
+
+
+def _check_new(name: str, taken: Mapping[str, Kind], who: str) -> None:
+    if name in taken:
+        raise ParameterError(f"{quoted(name)} cannot be assigned", who=who)
+
+
+def _assigned(statements: Sequence[Statement]) -> list[str]:
+    found: list[str] = []
+    for step in statements:
+        if isinstance(step, Assign):
+            found.append(step.name)
+        else:
+            found += [*_assigned(step.then), *_assigned(step.otherwise)]
+    return found
+
+
+def _check_conditions(statements: Sequence[Statement], allowed: frozenset[str], who: str) -> None:
+    for step in statements:
+        if not isinstance(step, When):
+            continue
+        if not free_names((Assign("", step.condition),)) <= allowed:
+            raise ParameterError("an 'if' line is decided by attributes alone", who=who)
+        _check_conditions(step.then, allowed, who)
+        _check_conditions(step.otherwise, allowed, who)
