@@ -163,10 +163,10 @@ def _truth(node: Expression, kinds: Kinds, who: str) -> Kind:
 
 def _meet(a: Kind, b: Kind, who: str) -> Kind:
     """The kind of two values that must be alike."""
-    if a is b or b is Kind.ANY:
+    if a is b:
         return a
-    if a is Kind.ANY:
-        return b
+    if Kind.TEXT not in (a, b) and Kind.ANY in (a, b):
+        return b if a is Kind.ANY else a
     numbers = (Kind.FLOAT, Kind.INT)
     if a is Kind.NUMBER and b in numbers:
         return b

@@ -8,9 +8,20 @@ from typing import Any
 
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import OptionKind
+from studio.engine.formula.functions import HAS
 from studio.engine.formula.kinds import Kind, check_statements, kind_of
 from studio.engine.formula.parse import parse_formula, parse_rule
-from studio.engine.formula.tree import Assign, Formula, Rule, Statement, When, free_names
+from studio.engine.formula.tree import (
+    Assign,
+    Call,
+    Expression,
+    Formula,
+    Name,
+    Rule,
+    Statement,
+    When,
+    parts,
+)
 from studio.engine.isa.fields import Access, Attr, Operand
 
 GRADIENT = "dy"
@@ -108,7 +119,7 @@ def _read_rule(who: str, operands: Sequence[Operand], kinds: Mapping[str, Kind],
     fixed |= {RATE: Kind.FLOAT, COUNT: Kind.FLOAT}
     for name in _assigned(rule.statements):
         _check_new(name, fixed, who)
-    _check_conditions(rule.statements, frozenset(kinds) | given.keys(), who)
+    _check_conditions(rule.statements, frozenset(kinds), who)
     check_statements(rule.statements, {**kinds, **given, **fixed}, who)
     return rule
 
@@ -128,11 +139,22 @@ def _assigned(statements: Sequence[Statement]) -> list[str]:
     return found
 
 
-def _check_conditions(statements: Sequence[Statement], allowed: frozenset[str], who: str) -> None:
+def _check_conditions(
+    statements: Sequence[Statement], attributes: frozenset[str], who: str
+) -> None:
     for step in statements:
         if not isinstance(step, When):
             continue
-        if not free_names((Assign("", step.condition),)) <= allowed:
+        if not _asks(step.condition) <= attributes:
             raise ParameterError("an 'if' line is decided by attributes alone", who=who)
-        _check_conditions(step.then, allowed, who)
-        _check_conditions(step.otherwise, allowed, who)
+        _check_conditions(step.then, attributes, who)
+        _check_conditions(step.otherwise, attributes, who)
+
+
+def _asks(node: Expression) -> set[str]:
+    """The names whose values an expression depends on."""
+    if isinstance(node, Name):
+        return {node.name}
+    if isinstance(node, Call) and node.function == HAS:
+        return set()
+    return set().union(*(_asks(part) for part in parts(node)))
