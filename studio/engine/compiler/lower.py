@@ -212,9 +212,10 @@ class _Lowering:
         parts = list(zip(terms, factors, strict=True))
         for penalty in context.penalties:
             with self.builder.owned_by(penalty.owner, layer=penalty.owner):
+                l1, l2 = penalty.penalty.factors
                 value = self.builder.emit(
                     "loss", loss_ops.LossL1L2, name=penalty.name, port="penalty",
-                    w=penalty.weight, l1=penalty.penalty.l1, l2=penalty.penalty.l2,
+                    w=penalty.weight, l1=l1, l2=l2,
                 )[0]  # fmt: skip
             parts.append((value, 1.0))
         total, factor = parts[0]

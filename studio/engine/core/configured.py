@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -10,6 +11,15 @@ from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain
 
+_BORDERS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def _spaced(name: str) -> str:
+    """``CosineDecayRestarts`` as ``Cosine decay restarts``; initials stay together."""
+    words = _BORDERS.sub(" ", name).split()
+    later = (word if word.isupper() else word.lower() for word in words[1:])
+    return " ".join((*words[:1], *later))
+
 
 class Configured:
     """Something whose whole state is its declared options.
@@ -17,7 +27,8 @@ class Configured:
     A subclass with ``family="layer"`` on its class line begins a family; the subclasses behind it
     are its members, found by class name or one of their ``aliases``. With ``package`` every module
     of that package is searched for members, so that a new one needs no entry anywhere. ``order``
-    says where a member stands in lists, the smallest first. Instances compare by kind and options,
+    says where a member stands in lists, the smallest first; ``title`` is its name for people, made
+    from the class name unless given. Instances compare by kind and options,
     and go to JSON as ``{"type": …, "config": {…}}``. The options named in ``positional`` (all of
     them where it is ``None``) may be given without a name.
     """
@@ -27,6 +38,7 @@ class Configured:
     members: ClassVar[Registry[Configured]] = Registry()
     family_name: ClassVar[str] = ""
     order: ClassVar[int] = 100
+    title: ClassVar[str] = ""
 
     option_values: dict[str, object]
 
@@ -46,6 +58,8 @@ class Configured:
                     found.setdefault(name, value)
         cls.options = tuple(found.values())
         cls._check_names()
+        if "title" not in vars(cls):
+            cls.title = _spaced(cls.__name__)
         if family:
             cls.family_name, cls.members = family, Registry(package)
         elif not abstract:
@@ -101,6 +115,17 @@ class Configured:
             else:
                 values[option.name] = option.default
         return values
+
+    @classmethod
+    def form_options(cls) -> tuple[Option[Any], ...]:
+        """The options in the order of a form."""
+        return cls.options
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first paragraph of the class's documentation, on one line."""
+        text = (cls.__doc__ or "").split("\n\n")[0].replace("``", "")
+        return " ".join(text.split())
 
     @classmethod
     def option(cls, name: str) -> Option[Any]:

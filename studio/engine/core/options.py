@@ -25,6 +25,7 @@ from studio.engine.core.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from studio.engine.core.configured import Configured
+    from studio.engine.core.kinds import Kinds
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ class OptionKind(Enum):
 
 
 Editor: TypeAlias = Literal[
-    "integer", "number", "flag", "choice", "pair", "integers", "numbers", "variants", "list",
+    "integer", "number", "flag", "choice", "pair", "integers", "numbers", "kinds", "list",
     "border", "weights", "text",
 ]  # fmt: skip
 """What a form edits an option with."""
@@ -66,6 +67,8 @@ class Words(TypedDict, total=False):
     start: Plain
     steps: Steps
     editor: Editor
+    kinds: Kinds
+    group: str
 
 
 class _Required:
@@ -96,6 +99,8 @@ class Option(Generic[T]):
         start: value that something new begins with where one must be given.
         steps: how a form changes the number.
         editor: what a form edits it with; follows from the kind unless given.
+        kinds: the kinds its values may be of, where each has options of its own.
+        group: heading it stands under in a form.
     """
 
     finite: ClassVar[bool] = True
@@ -118,6 +123,8 @@ class Option(Generic[T]):
     start: Plain = None
     steps: Steps = "linear"
     editor: Editor | None = None
+    kinds: Kinds | None = None
+    group: str = ""
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -150,9 +157,33 @@ class Option(Generic[T]):
         """What a form edits it with."""
         if self.editor is not None:
             return self.editor
+        if self.kinds is not None:
+            return "kinds"
         if self.kind is OptionKind.SPEC:
             return "choice" if self.choices else "text"
         return cast("Editor", self.kind.value)
+
+    @property
+    def plain_default(self) -> Plain:
+        """The default as JSON data; None also where a value must be given."""
+        return None if isinstance(self.default, _Required) else self.plain(self.default)
+
+    @property
+    def first_value(self) -> Plain:
+        """What something new begins with: ``start``, the default, or the least that is allowed."""
+        if self.start is not None or not self.required:
+            return self.plain_default if self.start is None else self.start
+        if self.kind is OptionKind.FLAG:
+            return False
+        if self.choices:
+            return self.choices[0]
+        least = max(self.low, 1)
+        number = float(least) if self.kind in _FRACTIONS else int(least)
+        return number if self.kind in _SINGLE else [number]
+
+    def is_default(self, value: object) -> bool:
+        """Whether plain data is the default; never where a value must be given."""
+        return not self.required and value == self.plain_default
 
     def check(self, value: object, who: str) -> T:
         """The value in stored form; ParameterError naming ``who`` when kind or range is wrong."""
@@ -166,6 +197,13 @@ class Option(Generic[T]):
         if value is None or self.write is None:
             return _plain(value)
         return self.write(value)
+
+
+AnyOption: TypeAlias = Option[Any]
+"""An option of whatever kind of value."""
+
+_SINGLE = (OptionKind.INTEGER, OptionKind.NUMBER, OptionKind.PAIR)
+_FRACTIONS = (OptionKind.NUMBER, OptionKind.NUMBERS)
 
 
 def _plain(value: object) -> Plain:
@@ -362,12 +400,13 @@ def spec(
     read: Callable[[object, str], T],
     write: Callable[[T], Plain],
     *,
+    low: float = -math.inf,
     optional: bool = False,
     choices: tuple[str, ...] = (),
     **words: Unpack[Words],
 ) -> Option[T]:
     """An option with a reader and writer of its own, such as an initialiser in text form."""
     return Option(
-        OptionKind.SPEC, doc, default, optional=optional, choices=choices, read=read, write=write,
-        **words,
+        OptionKind.SPEC, doc, default, low, optional=optional, choices=choices, read=read,
+        write=write,         **words,
     )  # fmt: skip

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, Unpack
 
@@ -12,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core import philox
-from studio.engine.core.errors import ParameterError, quoted
-from studio.engine.core.near_names import did_you_mean
-from studio.engine.core.options import Option, Plain, Words, spec
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.options import Option, Plain, Words, choice, number, spec
 from studio.engine.core.tensor import Shape, Tensor, shape_text
+from studio.engine.layers.text_form import TextForm, TextKinds
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -28,34 +26,7 @@ TRUNCATED_DEVIATION = 0.87962566103423978
 MAX_ELEMENTS = 2**31 - 1
 """Largest number of elements of one tensor."""
 
-_TEXT = re.compile(r"([a-z][a-z0-9_]*)(?:\(([^()]*)\))?\Z")
-
-_SCALINGS: dict[str, tuple[float, str, str]] = {
-    "glorot_uniform": (1.0, "fan_avg", "uniform"),
-    "glorot_normal": (1.0, "fan_avg", "truncated_normal"),
-    "he_uniform": (2.0, "fan_in", "uniform"),
-    "he_normal": (2.0, "fan_in", "truncated_normal"),
-    "lecun_uniform": (1.0, "fan_in", "uniform"),
-    "lecun_normal": (1.0, "fan_in", "truncated_normal"),
-}
-
-_NUMBERS: dict[str, tuple[float, ...]] = {
-    "zeros": (),
-    "ones": (),
-    "constant": (0.0,),
-    "random_uniform": (-0.05, 0.05),
-    "random_normal": (0.0, 0.05),
-    "truncated_normal": (0.0, 0.05),
-    "orthogonal": (1.0,),
-    "identity": (1.0,),
-    "dylann_linear": (),
-    "dylann_conv": (),
-    **dict.fromkeys(_SCALINGS, ()),
-}
-"""Default arguments of each kind, all numbers; variance_scaling also takes two words."""
-
-KINDS = (*_NUMBERS, "variance_scaling")
-"""Names of all initialisers, as Keras writes them; the dylann_ ones are that framework's rules."""
+_LEAST_SCALE = 1e-30
 
 
 @dataclass(frozen=True)
@@ -73,25 +44,14 @@ class Source:
         return drawn.reshape(self.shape)
 
 
-@dataclass(frozen=True)
-class Initializer:
-    """A kind, its numbers, and for ``variance_scaling`` the fan mode and distribution."""
+class Initializer(TextForm, family="initialiser"):
+    """How a tensor begins; a subclass declares its numbers as options and implements `draw`."""
 
-    kind: str
-    numbers: tuple[float, ...] = ()
-    mode: str = ""
-    distribution: str = ""
+    example = "constant(0.5)"
 
-    @property
-    def text(self) -> str:
-        """Text form, such as ``glorot_uniform`` or ``constant(0.5)``; reads back as the same."""
-        if self.kind == "variance_scaling":
-            return (
-                f"variance_scaling({_number_text(self.numbers[0])},{self.mode},{self.distribution})"
-            )
-        if self.numbers == _NUMBERS[self.kind]:
-            return self.kind
-        return f"{self.kind}({','.join(_number_text(n) for n in self.numbers)})"
+    def draw(self, source: Source) -> Floats:
+        """The values, in Keras' layout."""
+        raise TypeError(f"{type(self).__name__} draws nothing for {source}")
 
     def values(self, shape: Shape, seed: int, stream: int, who: str = "initializer") -> Floats:
         """Values of a tensor stored with ``shape``, float32; the same for the same arguments.
@@ -103,7 +63,7 @@ class Initializer:
             raise _too_large(shape, who)
         public = shape[::-1] if len(shape) == 2 else shape
         try:
-            drawn = _draw(self, Source(public, seed, stream))
+            drawn = self.draw(Source(public, seed, stream))
             return np.ascontiguousarray(drawn.T) if len(shape) == 2 else drawn
         except MemoryError:
             raise _too_large(shape, who) from None
@@ -118,65 +78,225 @@ def _too_large(shape: Shape, who: str) -> ParameterError:
     )
 
 
+def fans(shape: Shape) -> tuple[float, float]:
+    """Inputs and outputs of one unit for a kernel in Keras' layout; a vector is both."""
+    if len(shape) < 2:
+        size = float(shape[0]) if shape else 1.0
+        return size, size
+    field = math.prod(shape[:-2])
+    return float(shape[-2] * field), float(shape[-1] * field)
+
+
+def uniform(source: Source, low: float, high: float) -> Floats:
+    """Even between two numbers."""
+    drawn = philox.uniform(source.seed, source.stream, 0, math.prod(source.shape))
+    return source.affine(drawn, high - low, low)
+
+
+def normal(source: Source, mean: float, deviation: float) -> Floats:
+    """Normal numbers."""
+    drawn = philox.normal(source.seed, source.stream, 0, math.prod(source.shape))
+    return source.affine(drawn, deviation, mean)
+
+
+def truncated_normal(source: Source, mean: float, deviation: float) -> Floats:
+    """Normal numbers, those beyond two deviations drawn again."""
+    drawn = philox.truncated_normal(source.seed, source.stream, 0, math.prod(source.shape))
+    return source.affine(drawn, deviation, mean)
+
+
+def scaled(source: Source, scale: float, mode: str, distribution: str) -> Floats:
+    """Variance ``scale``/fan (Glorot and Bengio 2010, He et al. 2015), as Keras draws it."""
+    fan_in, fan_out = fans(source.shape)
+    fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]
+    variance = scale / max(1.0, fan)
+    if distribution == "uniform":
+        limit = math.sqrt(3.0 * variance)
+        return uniform(source, -limit, limit)
+    if distribution == "untruncated_normal":
+        return normal(source, 0.0, math.sqrt(variance))
+    return truncated_normal(source, 0.0, math.sqrt(variance) / TRUNCATED_DEVIATION)
+
+
+class Zeros(Initializer, word="zeros"):
+    """All 0."""
+
+    def draw(self, source: Source) -> Floats:
+        """Zeros."""
+        return np.zeros(source.shape, np.float32)
+
+
+class Ones(Initializer, word="ones"):
+    """All 1."""
+
+    def draw(self, source: Source) -> Floats:
+        """Ones."""
+        return np.ones(source.shape, np.float32)
+
+
+class Constant(Initializer, word="constant"):
+    """All the same number."""
+
+    value = number("Every element.", 0.0)
+
+    def draw(self, source: Source) -> Floats:
+        """The number."""
+        return np.full(source.shape, self.value, np.float32)
+
+
+class RandomUniform(Initializer, word="random_uniform"):
+    """Even between two numbers."""
+
+    low = number("Smallest value.", -0.05)
+    high = number("Largest value.", 0.05)
+
+    def draw(self, source: Source) -> Floats:
+        """Uniform numbers."""
+        return uniform(source, self.low, self.high)
+
+
+class RandomNormal(Initializer, word="random_normal"):
+    """Normal numbers."""
+
+    mean = number("Mean.", 0.0)
+    deviation = number("Standard deviation.", 0.05, low=0.0)
+
+    def draw(self, source: Source) -> Floats:
+        """Normal numbers."""
+        return normal(source, self.mean, self.deviation)
+
+
+class TruncatedNormal(Initializer, word="truncated_normal"):
+    """Normal numbers, those beyond two deviations drawn again."""
+
+    mean = number("Mean.", 0.0)
+    deviation = number("Standard deviation.", 0.05, low=0.0)
+
+    def draw(self, source: Source) -> Floats:
+        """Normal numbers within two deviations."""
+        return truncated_normal(source, self.mean, self.deviation)
+
+
+class Orthogonal(Initializer, word="orthogonal"):
+    """Orthonormal rows or columns (Saxe et al. 2014)."""
+
+    gain = number("Factor of the orthonormal matrix.", 1.0)
+
+    def draw(self, source: Source) -> Floats:
+        """As a matrix by the last dimension."""
+        shape = source.shape
+        if len(shape) < 2:
+            raise ParameterError("orthogonal needs at least two dimensions", who="initializer")
+        rows, cols = math.prod(shape[:-1]), shape[-1]
+        drawn = philox.normal(source.seed, source.stream, 0, rows * cols).astype(np.float64)
+        q, r = np.linalg.qr(drawn.reshape(max(rows, cols), min(rows, cols)))
+        q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
+        q = q.T if rows < cols else q
+        return (self.gain * q).reshape(shape).astype(np.float32)
+
+
+class Identity(Initializer, word="identity"):
+    """The identity matrix."""
+
+    gain = number("Value on the diagonal.", 1.0)
+
+    def draw(self, source: Source) -> Floats:
+        """The matrix; ParameterError for another shape."""
+        if len(source.shape) != 2:
+            raise ParameterError("identity needs a matrix", who="initializer")
+        return (self.gain * np.eye(*source.shape)).astype(np.float32)
+
+
+class DylannLinear(Initializer, word="dylann_linear"):
+    """The rule of the framework Dylann for dense layers."""
+
+    def draw(self, source: Source) -> Floats:
+        """Uniform in 1/√w, w the last dimension as stored: inputs of a matrix, length of a bias."""
+        limit = 1.0 / math.sqrt(source.shape[0])
+        return uniform(source, -limit, limit)
+
+
+class DylannConv(Initializer, word="dylann_conv"):
+    """The rule of the framework Dylann for convolutions."""
+
+    def draw(self, source: Source) -> Floats:
+        """Normal with deviation 2/√(h·w·c), c the input channels; for a bias its own length."""
+        return normal(source, 0.0, 2.0 / math.sqrt(fans(source.shape)[0]))
+
+
+class GlorotUniform(Initializer, word="glorot_uniform"):
+    """Even, by inputs and outputs (Glorot and Bengio 2010)."""
+
+    def draw(self, source: Source) -> Floats:
+        """Uniform with variance 2/(inputs + outputs)."""
+        return scaled(source, 1.0, "fan_avg", "uniform")
+
+
+class GlorotNormal(Initializer, word="glorot_normal"):
+    """Normal, by inputs and outputs (Glorot and Bengio 2010)."""
+
+    def draw(self, source: Source) -> Floats:
+        """Normal with variance 2/(inputs + outputs)."""
+        return scaled(source, 1.0, "fan_avg", "truncated_normal")
+
+
+class HeUniform(Initializer, word="he_uniform"):
+    """Even, by inputs; for relu (He et al. 2015)."""
+
+    def draw(self, source: Source) -> Floats:
+        """Uniform with variance 2/inputs."""
+        return scaled(source, 2.0, "fan_in", "uniform")
+
+
+class HeNormal(Initializer, word="he_normal"):
+    """Normal, by inputs; for relu (He et al. 2015)."""
+
+    def draw(self, source: Source) -> Floats:
+        """Normal with variance 2/inputs."""
+        return scaled(source, 2.0, "fan_in", "truncated_normal")
+
+
+class LecunUniform(Initializer, word="lecun_uniform"):
+    """Even, by inputs; for selu (LeCun et al. 1998)."""
+
+    def draw(self, source: Source) -> Floats:
+        """Uniform with variance 1/inputs."""
+        return scaled(source, 1.0, "fan_in", "uniform")
+
+
+class LecunNormal(Initializer, word="lecun_normal"):
+    """Normal, by inputs; for selu (LeCun et al. 1998)."""
+
+    def draw(self, source: Source) -> Floats:
+        """Normal with variance 1/inputs."""
+        return scaled(source, 1.0, "fan_in", "truncated_normal")
+
+
+class VarianceScaling(Initializer, word="variance_scaling"):
+    """The general rule: scale, fan and distribution chosen freely."""
+
+    is_short = False
+
+    scale = number("Variance times the fan.", 1.0, low=_LEAST_SCALE)
+    mode = choice("Which connections the fan counts.", "fan_in", "fan_out", "fan_avg")
+    distribution = choice(
+        "How numbers are drawn.", "truncated_normal", "untruncated_normal", "uniform"
+    )
+
+    def draw(self, source: Source) -> Floats:
+        """By the rule."""
+        return scaled(source, self.scale, self.mode, self.distribution)
+
+
 def parse_initializer(given: object, who: str = "initializer") -> Initializer:
-    """The initialiser a text form stands for; ParameterError when it is none.
-
-    Arguments left out take their defaults; negative deviations and scales are refused.
-    """
-    if isinstance(given, Initializer):
-        return given
-    match = _TEXT.match(given.replace(" ", "")) if isinstance(given, str) else None
-    if match is None or match[1] not in KINDS:
-        raise ParameterError(
-            f"expected an initialiser, got {quoted(given)}",
-            who=who,
-            hint=did_you_mean(
-                given, KINDS, f"known: {', '.join(KINDS)}; with numbers as in constant(0.5)"
-            ),
-        )
-    kind, words = match[1], match[2].split(",") if match[2] else []
-    if kind == "variance_scaling":
-        return _parse_scaling(words, who)
-    defaults = _NUMBERS[kind]
-    if len(words) > len(defaults):
-        raise ParameterError(f"{kind} takes {len(defaults)} numbers: got {len(words)}", who=who)
-    found = tuple(_parse_number(w, kind, who) for w in words)
-    numbers = (*found, *defaults[len(found) :])
-    if kind in ("random_normal", "truncated_normal") and numbers[1] < 0:
-        raise ParameterError(f"{kind}: a deviation is not negative: got {numbers[1]:g}", who=who)
-    return Initializer(kind, numbers)
-
-
-def _parse_scaling(words: list[str], who: str) -> Initializer:
-    scale, mode, distribution = [*words, *("1", MODES[0], DISTRIBUTIONS[0])[len(words) :]][:3]
-    number = _parse_number(scale, "variance_scaling", who)
-    if len(words) > 3 or mode not in MODES or distribution not in DISTRIBUTIONS or number <= 0:
-        raise ParameterError(
-            f"expected variance_scaling(scale above 0, {'|'.join(MODES)}, "
-            f"{'|'.join(DISTRIBUTIONS)}), got ({','.join(words)[:60]})",
-            who=who,
-        )
-    return Initializer("variance_scaling", (number,), mode, distribution)
-
-
-def _parse_number(word: str, kind: str, who: str) -> float:
-    try:
-        number = float(word)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ParameterError(f"{kind}: a number is expected, got {quoted(word)}", who=who)
-    return number
-
-
-def _number_text(number: float) -> str:
-    text = repr(number)
-    return text[:-2] if text.endswith(".0") else text
+    """The initialiser a text form stands for; ParameterError when it is none."""
+    return Initializer.parse(given, who)
 
 
 def initializer(doc: str, default: str, **words: Unpack[Words]) -> Option[Initializer]:
     """An option that takes an initialiser in its text form."""
-    return spec(doc, parse_initializer(default), parse_initializer, _write, choices=KINDS, **words)
+    given: Words = {"kinds": TextKinds(Initializer), "group": "Initial values", **words}
+    return spec(doc, parse_initializer(default), parse_initializer, _write, **given)
 
 
 def kernel_initializer(doc: str) -> Option[Initializer]:
@@ -199,94 +319,4 @@ def initial_values(tensor: Tensor, seed: int) -> Floats:
 
 def starts_at_zero(tensor: Tensor) -> bool:
     """Whether every element of a tensor is zero before training."""
-    return parse_initializer(tensor.init or "zeros", tensor.name).kind == "zeros"
-
-
-def fans(shape: Shape) -> tuple[float, float]:
-    """Inputs and outputs of one unit for a kernel in Keras' layout; a vector is both."""
-    if len(shape) < 2:
-        size = float(shape[0]) if shape else 1.0
-        return size, size
-    field = math.prod(shape[:-2])
-    return float(shape[-2] * field), float(shape[-1] * field)
-
-
-def _draw(init: Initializer, source: Source) -> Floats:
-    if init.kind in _SCALINGS:
-        return _scaled(source, *_SCALINGS[init.kind])
-    if init.kind == "variance_scaling":
-        return _scaled(source, init.numbers[0], init.mode, init.distribution)
-    return _DRAWERS[init.kind](init.numbers, source)
-
-
-def _scaled(source: Source, scale: float, mode: str, distribution: str) -> Floats:
-    """Variance ``scale``/fan (Glorot and Bengio 2010, He et al. 2015), as Keras draws it."""
-    fan_in, fan_out = fans(source.shape)
-    fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]
-    variance = scale / max(1.0, fan)
-    if distribution == "uniform":
-        limit = math.sqrt(3.0 * variance)
-        return _uniform((-limit, limit), source)
-    if distribution == "untruncated_normal":
-        return _normal((0.0, math.sqrt(variance)), source)
-    return _truncated((0.0, math.sqrt(variance) / TRUNCATED_DEVIATION), source)
-
-
-def _uniform(limits: tuple[float, ...], source: Source) -> Floats:
-    low, high = limits
-    drawn = philox.uniform(source.seed, source.stream, 0, math.prod(source.shape))
-    return source.affine(drawn, high - low, low)
-
-
-def _normal(moments: tuple[float, ...], source: Source) -> Floats:
-    drawn = philox.normal(source.seed, source.stream, 0, math.prod(source.shape))
-    return source.affine(drawn, moments[1], moments[0])
-
-
-def _truncated(moments: tuple[float, ...], source: Source) -> Floats:
-    drawn = philox.truncated_normal(source.seed, source.stream, 0, math.prod(source.shape))
-    return source.affine(drawn, moments[1], moments[0])
-
-
-def _orthogonal(numbers: tuple[float, ...], source: Source) -> Floats:
-    """Orthonormal rows or columns as a matrix by its last dimension (Saxe et al. 2014)."""
-    shape = source.shape
-    if len(shape) < 2:
-        raise ParameterError("orthogonal needs at least two dimensions", who="initializer")
-    rows, cols = math.prod(shape[:-1]), shape[-1]
-    drawn = philox.normal(source.seed, source.stream, 0, rows * cols).astype(np.float64)
-    q, r = np.linalg.qr(drawn.reshape(max(rows, cols), min(rows, cols)))
-    q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
-    q = q.T if rows < cols else q
-    return (numbers[0] * q).reshape(shape).astype(np.float32)
-
-
-def _identity(numbers: tuple[float, ...], source: Source) -> Floats:
-    if len(source.shape) != 2:
-        raise ParameterError("identity needs a matrix", who="initializer")
-    return (numbers[0] * np.eye(*source.shape)).astype(np.float32)
-
-
-def _dylann_linear(_: tuple[float, ...], source: Source) -> Floats:
-    """Uniform within 1/√w, w the last dimension as stored: inputs of a matrix, length of a bias."""
-    limit = 1.0 / math.sqrt(source.shape[0])
-    return _uniform((-limit, limit), source)
-
-
-def _dylann_conv(_: tuple[float, ...], source: Source) -> Floats:
-    """Normal with deviation 2/√(h·w·c), c the input channels; for a bias its own length."""
-    return _normal((0.0, 2.0 / math.sqrt(fans(source.shape)[0])), source)
-
-
-_DRAWERS: dict[str, Callable[[tuple[float, ...], Source], Floats]] = {
-    "zeros": lambda _, source: np.zeros(source.shape, np.float32),
-    "ones": lambda _, source: np.ones(source.shape, np.float32),
-    "constant": lambda numbers, source: np.full(source.shape, numbers[0], np.float32),
-    "random_uniform": _uniform,
-    "random_normal": _normal,
-    "truncated_normal": _truncated,
-    "orthogonal": _orthogonal,
-    "identity": _identity,
-    "dylann_linear": _dylann_linear,
-    "dylann_conv": _dylann_conv,
-}
+    return isinstance(parse_initializer(tensor.init or "zeros", tensor.name), Zeros)

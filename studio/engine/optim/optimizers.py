@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError
@@ -88,6 +88,13 @@ class Optimizer(Configured, family="optimizer", package="studio.engine.optim"):
         """Learning rate of a step, counted from 0."""
         return rate_at(self.learning_rate, step)
 
+    @classmethod
+    def form_options(cls) -> tuple[Option[Any], ...]:
+        """What is usually given first, the learning rate before all."""
+        usual = cls.positional or ()
+        places = {name: place for place, name in enumerate(usual)}
+        return tuple(sorted(cls.options, key=lambda o: places.get(o.name, len(places))))
+
     def rule(self) -> Rule:
         """The update instruction, its slots and attributes."""
         raise TypeError(f"{type(self).__name__} defines no rule")
@@ -121,6 +128,7 @@ class RMSprop(Optimizer, aliases=("rmsprop",)):
     """Divides by a running root mean square of the gradient (Tieleman and Hinton 2012)."""
 
     positional = ("learning_rate", "rho", "momentum", "epsilon", "centered")
+    title = "RMSprop"
     shrinks_all = True
 
     rho = number("Decay of the mean square.", 0.9, low=0.0, high=1.0)
@@ -182,6 +190,7 @@ class Adam(Optimizer, aliases=("adam",)):
 class AdamW(Adam, aliases=("adamw",)):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
 
+    title = "AdamW"
     positional = ("learning_rate", "weight_decay", "beta_1", "beta_2", "epsilon", "amsgrad")
 
     weight_decay = number("Decoupled weight decay.", 0.004, low=0.0, steps="decades", effect=_DECAY)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError
+from studio.engine.core.kinds import Kind, Kinds, kind_of
 from studio.engine.core.options import (
     Option,
     Plain,
@@ -190,6 +192,8 @@ class PiecewiseConstantDecay(Schedule, aliases=("piecewise",)):
 
 Rate: TypeAlias = float | Schedule
 
+_FIXED = "constant"
+
 
 def read_rate(value: object, who: str) -> Rate:
     """A rate given as number, schedule, or the JSON form of a schedule."""
@@ -209,18 +213,53 @@ def write_rate(value: Rate) -> Plain:
     return value.to_json() if isinstance(value, Schedule) else value
 
 
+class RateKinds(Kinds):
+    """A fixed learning rate, or one of the schedules.
+
+    Args:
+        usual: the fixed rate that is the default.
+    """
+
+    def __init__(self, usual: float) -> None:
+        self._usual = usual
+        doc = "The same rate at every step."
+        rate = number(doc, usual, low=0.0, label="Rate", steps="decades").named(_FIXED)
+        self._fixed = Kind(_FIXED, "fixed", doc, (rate,))
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The fixed rate, then every schedule."""
+        schedules = (m for m in Schedule.members.values() if m is not Constant)
+        return (self._fixed, *(kind_of(member) for member in schedules))
+
+    def split(self, value: Plain) -> tuple[str, dict[str, Plain]]:
+        """The number, or class name and options."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _FIXED, {_FIXED: float(value)}
+        found = Schedule.from_json(value)
+        return type(found).__name__, found.config()
+
+    def join(self, key: str, values: Mapping[str, Plain]) -> Plain:
+        """The number, or the JSON form of the schedule."""
+        if key == _FIXED:
+            return values.get(_FIXED, self._usual)
+        return {"type": key, "config": dict(values)}
+
+
 def rate_option(default: float) -> Option[Rate]:
     """The learning rate of an optimiser: a number or a schedule."""
     return spec(
         "Learning rate, a number or a schedule.", default, read_rate, write_rate,
-        effect=RATE_EFFECT,
+        effect=RATE_EFFECT, kinds=RateKinds(default),
     )  # fmt: skip
 
 
 class WarmUp(Schedule, aliases=("warmup",)):
     """Rises in a straight line to the rate that another schedule begins with, then follows it."""
 
-    after: Option[Rate] = spec("Rate or schedule that follows.", 0.001, read_rate, write_rate)
+    after: Option[Rate] = spec(
+        "Rate or schedule that follows.", 0.001, read_rate, write_rate, low=0.0, editor="number"
+    )
     warmup_steps = integer("Steps of the rise.", low=1, start=100, label="Rise steps")
     start = number("Rate of the first step.", 0.0, low=0.0)
 

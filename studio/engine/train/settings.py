@@ -7,6 +7,7 @@ from typing import TypeAlias, cast
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.kinds import FamilyKinds, SettingsKinds
 from studio.engine.core.options import Option, Plain, choice, flag, integer, number, spec
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
@@ -129,60 +130,74 @@ class TrainingSettings(Configured, family="training settings"):
 
     epochs = integer(
         "Passes over the training part.", 10, low=1, high=MAX_EPOCHS,
-        effect="More learn longer; the plots show when it stops paying.",
+        effect="More learn longer; the plots show when it stops paying.", group="Training",
     )  # fmt: skip
     batch_size = integer(
         "Samples per step.", 32, low=1, high=MAX_BATCH, steps="powers",
-        effect="More use the device better and make steadier, rarer steps.",
+        effect="More use the device better and make steadier, rarer steps.", group="Training",
     )  # fmt: skip
     seed = integer(
         "Seed of weights, order, dropout and augmentation.", 0, low=0,
-        effect="The same seed gives the same training.",
+        effect="The same seed gives the same training.", group="Training",
     )  # fmt: skip
     shuffle = flag(
         "Visit the samples of each epoch in another order.", True,
-        effect="Turn it off only for data whose order is meant.",
+        effect="Turn it off only for data whose order is meant.", group="Training",
     )  # fmt: skip
     optimizer: Option[Optimizer] = spec(
         "Optimiser with its learning rate.", DEFAULT_OPTIMIZER, _read_optimizer, _short,
-        label="Optimiser",
+        label="Optimiser", kinds=FamilyKinds(Optimizer), group="Optimiser",
     )  # fmt: skip
-    loss = spec("Loss; by the data when not given.", None, _read_loss, _write_loss, optional=True)
+    loss = spec(
+        "Loss; by the data when not given.", None, _read_loss, _write_loss, optional=True,
+        kinds=FamilyKinds(Loss, none="by the data"), group="Loss and metrics",
+    )  # fmt: skip
     metrics = spec(
-        "Metrics; by the data when not given.", None, _read_metrics, _write_metrics, optional=True
-    )
+        "Metrics; by the data when not given.", None, _read_metrics, _write_metrics, optional=True,
+        editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
+    )  # fmt: skip
     validation = choice(
         "What each epoch is measured on: the held-out part, the last or a random share of the "
         "training part, or nothing.",
         "held-out", "tail", "random", "none", effect="It is what overfitting is seen by.",
+        group="Validation",
     )  # fmt: skip
     validation_fraction = number(
-        "Share for tail and random.", 0.1, low=1e-6, high=0.999999, label="Validation share"
-    )
+        "Share for tail and random.", 0.1, low=1e-6, high=0.999999, label="Validation share",
+        group="Validation",
+    )  # fmt: skip
     class_weights = spec(
         "Weights of classes: balanced, or by name.", None, _read_class_weights,
         _write_class_weights, optional=True, editor="weights",
+        group="Loss and metrics",
     )  # fmt: skip
     early_stopping = spec(
         "Options of EarlyStopping, or null.", None, _read_early_stopping, _write_early_stopping,
-        optional=True,
+        optional=True, kinds=SettingsKinds(EarlyStopping, none="off"), group="Stopping",
     )  # fmt: skip
-    callbacks = spec("Further callbacks.", NO_CALLBACKS, _read_callbacks, _write_callbacks)
+    stop_on_nan = flag(
+        "End at a loss that is no number, and say where it came from.", True, label="Stop on NaN",
+        group="Stopping",
+    )  # fmt: skip
+    callbacks = spec(
+        "Further callbacks.", NO_CALLBACKS, _read_callbacks, _write_callbacks, editor="list",
+        kinds=FamilyKinds(ProjectCallback), group="Stopping",
+    )  # fmt: skip
     checkpoints = spec(
-        "Options of ModelCheckpoint.", ModelCheckpoint(), _read_checkpoints, _write_checkpoints
-    )
+        "Options of ModelCheckpoint.", ModelCheckpoint(), _read_checkpoints, _write_checkpoints,
+        kinds=SettingsKinds(ModelCheckpoint), group="Checkpoints",
+    )  # fmt: skip
     level = integer(
         "How much the compiler optimises, 0 to 2.", 2, low=0, high=2, label="Optimisation",
         effect="Level 0 runs every instruction as lowered, to look at; level 2 is fastest.",
+        group="Program",
     )  # fmt: skip
     data_budget = integer(
         "Device memory for the training data, MiB; more than that streams in shards.", 1024, low=1,
         label="Data memory", steps="powers",
         effect="Less leaves more of the device to the network.",
+        group="Program",
     )  # fmt: skip
-    stop_on_nan = flag(
-        "End at a loss that is no number, and say where it came from.", True, label="Stop on NaN"
-    )
 
     def plain(self) -> dict[str, Plain]:
         """The settings for a file: those that are not default, and always the first few."""

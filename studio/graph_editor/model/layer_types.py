@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from studio.engine.core.options import Option, OptionKind, Plain
+from studio.engine.core.options import Option
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import Layer
@@ -64,23 +64,8 @@ def starting_config(type_name: str, given: Mapping[str, object] | None = None) -
     made: dict[str, object] = {}
     for option in layer_class(type_name).options:
         if option.required:
-            made[option.name] = starting_value(option)
+            made[option.name] = option.first_value
     return {**made, **(given or {})}
-
-
-def starting_value(option: Option[Any]) -> Plain:
-    """A value for an option without a default."""
-    if option.start is not None:
-        return option.start
-    number = max(option.low, 1)
-    whole = int(number) if option.kind is not OptionKind.NUMBER else float(number)
-    if option.kind in (OptionKind.INTEGER, OptionKind.PAIR, OptionKind.NUMBER):
-        return whole
-    if option.kind is OptionKind.FLAG:
-        return False
-    if option.choices:
-        return option.choices[0]
-    return [whole]
 
 
 def option_of(type_name: str, name: str) -> Option[Any]:

@@ -12,7 +12,7 @@ from studio.engine.core.options import Option, OptionKind, Plain
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.layer_names import function_of_word, type_of_word, words_for
-from studio.graph_editor.model.layer_types import checked_config, starting_value
+from studio.graph_editor.model.layer_types import checked_config
 
 MAX_LAYERS = 200
 MAX_LENGTH = 4000
@@ -179,7 +179,7 @@ class _Reader:
         """The values, and starting values for what is required and was not given."""
         for option in self.options.values():
             if option.required and option.name not in self.values:
-                self.values[option.name] = starting_value(option)
+                self.values[option.name] = option.first_value
         return self.values
 
     def _option(self, word: str) -> Option[Any] | None:
@@ -217,7 +217,8 @@ class _Reader:
                         return
         if not _looks_like_value(word.text):
             for option in self.options.values():
-                if option.choices and option.name not in self.values and _takes(option, word.text):
+                is_word = option.choices or option.kinds is not None
+                if is_word and option.name not in self.values and _takes(option, word.text):
                     self.values[option.name] = word.text
                     return
         raise self._unknown(word)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from studio.engine.compiler.lower_augment import Augmentation
-from studio.engine.core.options import Option, Plain, choice, integer, number
+from studio.engine.core.kinds import FamilyKinds
+from studio.engine.core.options import Option, Plain, choice, integer, number, spec
 from studio.engine.train.data.normalization import KINDS
 from studio.ui.models.data_sources import SourceForm
-from studio.ui.models.option_fields import Field, Row, field_of, row_of
-from studio.ui.models.option_specs import members
+from studio.ui.models.option_rows import Row, row_of
 
 NORMALIZATIONS = {
     "none": "values as they are",
@@ -22,71 +21,54 @@ NORMALIZATIONS = {
 """What each normalisation brings raw values to."""
 
 
+TEST_FRACTION = number(
+    "Share of the samples held out for testing, the same of every class.", 0.2, low=0.01, high=0.9,
+    label="Test share", effect="More make a surer measurement and leave less to learn from.",
+).named("test_fraction")  # fmt: skip
+
+SPLIT_SEED = integer(
+    "Seed of that split; the training's seed does not move it.", 0, low=0,
+    effect="Another seed holds out other samples.",
+).named("split_seed")  # fmt: skip
+
+NORMALIZATION = choice(
+    "How raw values become the network's input, measured on the training part: "
+    + ", ".join(f"{name} ({what})" for name, what in NORMALIZATIONS.items()) + ".", *KINDS,
+    label="Normalisation", effect="Inputs of about the same size are learned from faster.",
+).named("normalization")  # fmt: skip
+
+_NONE: list[Plain] = []
+AUGMENT = spec(
+    "Changes of training pictures, drawn anew for every sample and epoch.", _NONE,
+    lambda value, _: cast("list[Plain]", value), list, label="Changes", editor="list",
+    kinds=FamilyKinds(Augmentation), effect="They make more out of little data.",
+).named("augment")  # fmt: skip
+
+
 def source_rows(form: SourceForm, reference: Mapping[str, object]) -> tuple[Row, ...]:
     """The options of a source that are plain values."""
-    rows = []
-    for field, option in _source_fields(form):
-        value: Plain = option.plain(form.value(reference, option.name))
-        rows.append(row_of(field, value))
-    return tuple(rows)
-
-
-def _source_fields(form: SourceForm) -> list[tuple[Field, Option[Any]]]:
-    known = _KNOWN.get(form.source)
-    if known is None:
-        known = [(field_of(option, form.source), option) for option in form.options]
-        _KNOWN[form.source] = known
-    return known
-
-
-_KNOWN: dict[str, list[tuple[Field, Option[Any]]]] = {}
+    return tuple(
+        row_of(option, option.plain(form.value(reference, option.name))) for option in form.options
+    )
 
 
 def split_rows(data: Mapping[str, Plain], *, has_test_part: bool) -> tuple[Row, ...]:
     """How the data is divided; nothing where the source brings its own test part."""
     if has_test_part:
         return ()
-    share, seed, _, _ = _fields()
-    return (
-        row_of(share, data.get("test_fraction", 0.2)),
-        row_of(seed, data.get("split_seed", 0)),
-    )
+    return _row_in(data, TEST_FRACTION), _row_in(data, SPLIT_SEED)
 
 
 def normalization_row(data: Mapping[str, Plain]) -> Row:
     """What turns raw values into the network's input."""
-    return row_of(_fields()[2], data.get("normalization", "none"))
+    return _row_in(data, NORMALIZATION)
 
 
 def augmentation_row(data: Mapping[str, Plain]) -> Row:
     """Changes made to training pictures."""
     found = data.get("augment")
-    return row_of(_fields()[3], found if isinstance(found, list) else [])
+    return row_of(AUGMENT, found if isinstance(found, list) else [])
 
 
-@lru_cache(maxsize=1)
-def _fields() -> tuple[Field, Field, Field, Field]:
-    share = _named("test_fraction", number(
-        "Share of the samples held out for testing, the same of every class.", 0.2,
-        low=0.01, high=0.9, label="Test share",
-        effect="More make a surer measurement and leave less to learn from.",
-    ))  # fmt: skip
-    seed = _named("split_seed", integer(
-        "Seed of that split; the training's seed does not move it.", 0, low=0,
-        effect="Another seed holds out other samples.",
-    ))  # fmt: skip
-    norm = _named("normalization", choice(
-        "How raw values become the network's input, measured on the training part: "
-        + ", ".join(f"{name} ({what})" for name, what in NORMALIZATIONS.items()) + ".", *KINDS,
-        label="Normalisation", effect="Inputs of about the same size are learned from faster.",
-    ))  # fmt: skip
-    changes = Field(
-        "augment", "Changes", "list",
-        "Changes of training pictures, drawn anew for every sample and epoch.", [],
-        variants=members(Augmentation), effect="They make more out of little data.",
-    )  # fmt: skip
-    return share, seed, norm, changes
-
-
-def _named(name: str, option: Option[Any]) -> Field:
-    return field_of(option.named(name), "data")
+def _row_in(data: Mapping[str, Plain], option: Option[Any]) -> Row:
+    return row_of(option, data.get(option.name, option.plain_default))

@@ -9,7 +9,7 @@ from studio.engine.layers.graph import LayerGraph, Node
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.project import Project
 from studio.ui.models.data_sources import FORMS
-from studio.ui.models.option_fields import plain_text
+from studio.ui.models.option_rows import plain_text
 
 _ARROW = "→"
 _MOST_NAMES = 4

@@ -23,8 +23,7 @@ from studio.graph_editor.model.state import CanvasNode, DocumentState, PreviewMo
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.entities import Entity
 from studio.ui.models.inspector_facts import GraphFacts, NodeFacts, graph_facts, node_facts
-from studio.ui.models.option_fields import Field, Row, joined_rows, row_of
-from studio.ui.models.option_specs import fields_of
+from studio.ui.models.option_rows import Row, joined_rows, row_of
 from studio.ui.models.selection import Selection, SelectionBus
 
 
@@ -168,21 +167,22 @@ class InspectorModel:
         """The training settings."""
         settings = training_of(self.document.state)
         return tuple(
-            row_of(field, _plain(settings, field)) for field in fields_of(TrainingSettings)
+            row_of(option, option.plain(settings.option_values[option.name]))
+            for option in TrainingSettings.form_options()
         )
 
     def set_training(self, name: str, value: Plain, merge_key: str = "") -> None:
         """Change a training setting; one undo step. StudioError where it is refused."""
-        field = next(f for f in fields_of(TrainingSettings) if f.name == name)
-        chosen = field.default if value is None and not field.optional else value
+        option = TrainingSettings.option(name)
+        chosen = option.plain_default if value is None and not option.optional else value
         state = set_training(self.document.state, {name: chosen})
-        self._apply(f"Change {field.label.lower()}", state, merge_key)
+        self._apply(f"Change {option.label.lower()}", state, merge_key)
 
     def reset_training(self, name: str) -> None:
         """Take the default of a training setting again."""
-        field = next(f for f in fields_of(TrainingSettings) if f.name == name)
-        state = set_training(self.document.state, {name: field.default})
-        self._apply(f"Reset {field.label.lower()}", state)
+        option = TrainingSettings.option(name)
+        state = set_training(self.document.state, {name: option.plain_default})
+        self._apply(f"Reset {option.label.lower()}", state)
 
     def set_notes(self, text: str) -> None:
         """Change the notes of the project; what is typed without a pause is one step."""
@@ -199,17 +199,12 @@ class InspectorModel:
 def _rows_of(node: CanvasNode) -> tuple[Row, ...]:
     layer = layer_at(node)
     return tuple(
-        row_of(field, option.plain(layer.option_values[field.name]))
-        for field, option in zip(fields_of(layer_class(node.type_name)), layer.options, strict=True)
+        row_of(option, option.plain(layer.option_values[option.name]))
+        for option in layer.form_options()
     )
-
-
-def _plain(settings: TrainingSettings, field: Field) -> Plain:
-    option = next(o for o in settings.options if o.name == field.name)
-    return option.plain(settings.option_values[field.name])
 
 
 def _without(state: DocumentState, node: CanvasNode, name: str) -> DocumentState:
     """The layer with the default of an option; one without a default keeps what it has."""
-    field = next(f for f in fields_of(layer_class(node.type_name)) if f.name == name)
-    return state if field.required else set_option(state, node.id, name, field.default)
+    option = layer_class(node.type_name).option(name)
+    return state if option.required else set_option(state, node.id, name, option.plain_default)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from studio.ui.models.option_fields import Row
+from studio.ui.models.option_rows import Row
 
 
 @dataclass(frozen=True)
@@ -25,57 +25,37 @@ class OptionSection:
     @property
     def changed(self) -> int:
         """How many are not default and could be."""
-        return sum(not row.is_default and not row.field.required for row in self.rows)
+        return sum(not row.is_default and not row.option.required for row in self.rows)
+
+
+_LAYER_GROUPS = ("Options", "Initial values", "Penalties", "Fixed")
 
 
 def layer_sections(rows: Sequence[Row]) -> tuple[OptionSection, ...]:
     """Options of layers: those of its own, how weights begin, penalties, and what is fixed."""
-    groups: dict[str, list[Row]] = {name: [] for name in _LAYER_TITLES}
+    own, *_, fixed = _LAYER_GROUPS
+    groups: dict[str, list[Row]] = {title: [] for title in _LAYER_GROUPS}
     for row in rows:
-        groups[_layer_group(row)].append(row)
+        option = row.option
+        is_fixed = option.low == option.high or len(option.choices) == 1
+        title = option.group or (fixed if is_fixed else own)
+        groups.setdefault(title, []).append(row)
     return tuple(
-        OptionSection(title, tuple(groups[title]), is_open)
-        for title, is_open in _LAYER_TITLES.items()
-        if groups[title]
+        OptionSection(title, tuple(found), title == own) for title, found in groups.items() if found
     )
 
 
-_LAYER_TITLES: Mapping[str, bool] = {
-    "Options": True,
-    "Initial values": False,
-    "Penalties": False,
-    "Fixed": False,
-}
-
-
-def _layer_group(row: Row) -> str:
-    name, field = row.field.name, row.field
-    if name.endswith("_initializer"):
-        return "Initial values"
-    if name.endswith("_regularizer"):
-        return "Penalties"
-    fixed = field.low == field.high or len(field.choices) == 1
-    return "Fixed" if fixed else "Options"
-
-
-_TRAINING: Mapping[str, tuple[str, ...]] = {
-    "Training": ("epochs", "batch_size", "seed", "shuffle"),
-    "Optimiser": ("optimizer",),
-    "Loss and metrics": ("loss", "metrics", "class_weights"),
-    "Validation": ("validation", "validation_fraction"),
-    "Stopping": ("early_stopping", "stop_on_nan", "callbacks"),
-    "Checkpoints": ("checkpoints",),
-    "Program": ("level", "data_budget"),
-}
 _OPEN = ("Training", "Optimiser")
+_APART = ("tail", "random")
 
 
 def training_sections(rows: Sequence[Row]) -> tuple[OptionSection, ...]:
     """The training settings under their headings."""
-    by_name = {row.field.name: row for row in rows}
-    apart = by_name["validation"].value in ("tail", "random")
-    found = []
-    for title, names in _TRAINING.items():
-        shown = [by_name[n] for n in names if n != "validation_fraction" or apart]
-        found.append(OptionSection(title, tuple(shown), title in _OPEN))
-    return tuple(found)
+    validation = next(row.value for row in rows if row.option.name == "validation")
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.option.name != "validation_fraction" or validation in _APART:
+            groups.setdefault(row.option.group, []).append(row)
+    return tuple(
+        OptionSection(title, tuple(found), title in _OPEN) for title, found in groups.items()
+    )

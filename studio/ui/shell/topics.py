@@ -8,7 +8,7 @@ from typing import NamedTuple
 from studio.engine.isa.manual import entry, markdown
 from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.layer_types import is_known
-from studio.ui.models.option_specs import fields_of
+from studio.ui.models.option_rows import tip
 from studio.ui.models.studio import Studio
 
 PAGES = {
@@ -72,7 +72,7 @@ def _layer(studio: Studio, node_id: str) -> Topic | None:
         "| option | meaning |",
         "|---|---|",
     ]
-    for field in fields_of(layer):
-        meaning = field.tip().replace("\n", " ").replace("|", "\\|")
-        lines.append(f"| {field.label} | {meaning} |")
+    for option in layer.form_options():
+        meaning = tip(option).replace("\n", " ").replace("|", "\\|")
+        lines.append(f"| {option.label} | {meaning} |")
     return Topic(node.type_name, "\n".join(lines))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from studio.engine.core.errors import ParameterError
 from studio.engine.core.philox import stream_of
 from studio.engine.core.tensor import Tensor
 from studio.engine.layers.initializers import initial_values, parse_initializer
-from studio.engine.layers.regularizers import Regularizer, parse_regularizer
+from studio.engine.layers.regularizers import L1, L1L2, L2, parse_regularizer
 
 SEED, STREAM = 7, stream_of("dense/kernel")
 
@@ -106,14 +108,22 @@ def test_wrong_text_is_refused(text: object) -> None:
 
 def test_penalties_read_back_and_wrong_ones_are_refused() -> None:
     for text, wanted in (
-        ("l2(0.1)", Regularizer(l2=0.1)),
-        ("l1", Regularizer(l1=0.01)),
-        ("l1_l2(0.1, 0.2)", Regularizer(0.1, 0.2)),
+        ("l2(0.1)", L2(0.1)),
+        ("l1", L1(0.01)),
+        ("l1_l2(0.1, 0.2)", L1L2(0.1, 0.2)),
     ):
         assert parse_regularizer(text) == wanted
         assert parse_regularizer(wanted.text) == wanted
-    for wrong in ("l3(1)", "l2(-1)", "l1(a)", "l2(1,2)", "l1_l2(1,2,3)", "l2(inf)", 0.1):
-        with pytest.raises(ParameterError, match="weight penalty"):
+    for wrong, why in (
+        ("l3(1)", "expected a weight penalty, got 'l3"),
+        (0.1, "expected a weight penalty, got 0.1"),
+        ("l2(-1)", "l2: expected a number of at least 0, got -1"),
+        ("l1(a)", "l1: expected a number of at least 0, got 'a'"),
+        ("l2(inf)", "l2: expected a number of at least 0, got inf"),
+        ("l2(1,2)", "l2 takes 1 value, got 2"),
+        ("l1_l2(1,2,3)", "l1_l2 takes 2 values, got 3"),
+    ):
+        with pytest.raises(ParameterError, match=re.escape(why)):
             parse_regularizer(wrong)
 
 

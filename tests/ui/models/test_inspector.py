@@ -38,7 +38,7 @@ class InspectorDesk(Desk):
         self.bus.select(entities.node(ids[name]) for name in names)
 
     def row(self, name: str) -> object:
-        return next(row.value for row in self.inspector.rows() if row.field.name == name)
+        return next(row.value for row in self.inspector.rows() if row.option.name == name)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_every_declared_option_is_there_with_its_value(desk: InspectorDesk) -> N
     conv = names(desk, "Conv2D")[0]
     desk.select(conv)
     node = desk.inspector.nodes[0]
-    rows = {row.field.name: row for row in desk.inspector.rows()}
+    rows = {row.option.name: row for row in desk.inspector.rows()}
     assert rows["filters"].value == node.config["filters"]
     assert rows["strides"].value == [1, 1]
     assert rows["strides"].is_default
@@ -87,7 +87,7 @@ def test_a_wrong_value_is_refused_in_the_layers_own_words(desk: InspectorDesk) -
 def test_several_layers_are_changed_together_or_not_at_all(desk: InspectorDesk) -> None:
     convs, denses = names(desk, "Conv2D"), names(desk, "Dense")
     desk.select(*convs, *denses)
-    rows = {row.field.name: row for row in desk.inspector.rows()}
+    rows = {row.option.name: row for row in desk.inspector.rows()}
     assert "filters" not in rows
     assert rows["activation"].is_mixed
     desk.inspector.set_value("activation", "tanh")
@@ -165,7 +165,7 @@ def test_instructions_and_tensors_show_their_layer_and_a_pin_keeps_it(desk: Insp
 
 
 def test_training_settings_are_rows_too(desk: InspectorDesk) -> None:
-    rows = {row.field.name: row for row in desk.inspector.training_rows()}
+    rows = {row.option.name: row for row in desk.inspector.training_rows()}
     assert set(rows) == {
         "epochs", "batch_size", "seed", "shuffle", "optimizer", "loss", "metrics", "validation",
         "validation_fraction", "class_weights", "early_stopping", "callbacks", "checkpoints",

@@ -27,7 +27,6 @@ from studio.graph_editor.model.layer_types import (
     checked_config,
     option_of,
     starting_config,
-    starting_value,
 )
 from studio.graph_editor.model.naming import check_free_name, new_name
 from studio.graph_editor.model.state import CanvasNode, DocumentState, PreviewMode
@@ -75,7 +74,7 @@ def set_option(state: DocumentState, node_id: str, name: str, value: object) -> 
     if value is None and not option.optional:
         config.pop(name, None)
         if option.required:
-            config[name] = starting_value(option)
+            config[name] = option.first_value
         return with_config(state, node_id, config)
     return with_config(state, node_id, {**config, name: value})
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
-from studio.engine.core.options import Plain
+from studio.engine.core.options import AnyOption, Plain
 from studio.ui.kit.forms.editor import MIXED, Editor, choice_box
 from studio.ui.kit.forms.reverting_line import RevertingLine
-from studio.ui.models.option_fields import Field
 
 
 class FlagEditor(Editor):
     """Yes or no."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
         self.box = QCheckBox(self)
         self.prepare(self.box)
         row = QHBoxLayout(self)
@@ -40,18 +39,18 @@ class FlagEditor(Editor):
 class ChoiceEditor(Editor):
     """One word out of a few."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
         self.box = choice_box(self)
         self.prepare(self.box)
-        for choice in field.choices:
+        for choice in option.choices:
             self.box.addItem(choice.replace("_", " "), choice)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.box)
         self.setFocusProxy(self.box)
         # One choice is no choice, but it is said which.
-        self.box.setEnabled(len(field.choices) > 1)
+        self.box.setEnabled(len(option.choices) > 1)
         self.box.activated.connect(self._chosen)
 
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
@@ -70,8 +69,8 @@ class ChoiceEditor(Editor):
 class TextEditor(Editor):
     """A line of text."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
         self.line = RevertingLine(self)
         self.prepare(self.line)
         row = QHBoxLayout(self)

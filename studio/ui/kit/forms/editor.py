@@ -1,4 +1,4 @@
-"""What all editors have in common: a field, a value, and somebody who takes another value."""
+"""What all editors have in common: an option, a value, and a taker of another value."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QWidget
 
-from studio.engine.core.options import Plain
-from studio.ui.models.option_fields import Field
+from studio.engine.core.options import AnyOption, Plain
+from studio.ui.models.option_rows import tip
 
 Take: TypeAlias = Callable[[Plain, str], None]
 """Takes a value and a merge key; raises StudioError where the value is refused."""
@@ -22,9 +22,9 @@ MIXED = "several values"
 _numbers = count(1)
 
 
-def merge_key(field: Field) -> str:
-    """A key for one gesture at a field: all its values become one undo step."""
-    return f"{field.name}#{next(_numbers)}"
+def merge_key(option: AnyOption) -> str:
+    """A key for one gesture at an option: all its values become one undo step."""
+    return f"{option.name}#{next(_numbers)}"
 
 
 class Editor(QWidget):
@@ -34,7 +34,7 @@ class Editor(QWidget):
     their values to ``submit``, which raises where the value is refused.
 
     Args:
-        field: what is edited.
+        option: what is edited.
         parent: the widget it stands in.
         nesting: how many forms it stands in.
 
@@ -45,16 +45,16 @@ class Editor(QWidget):
 
     edited = Signal(object, str)
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
         super().__init__(parent)
-        self.field = field
+        self.option = option
         self.nesting = nesting
         self.below: QWidget | None = None
         self.is_bare = False
         self.submit: Take = self._nobody
-        self.setObjectName(f"editor_{field.name}")
-        self.setAccessibleName(field.label)
-        self.setAccessibleDescription(field.tip())
+        self.setObjectName(f"editor_{option.name}")
+        self.setAccessibleName(option.label)
+        self.setAccessibleDescription(tip(option))
 
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
         """Show a value somebody else decided on; nothing is emitted."""
@@ -66,10 +66,10 @@ class Editor(QWidget):
 
     def prepare(self, widget: QWidget, name: str = "") -> None:
         """Give a widget of the editor its tip and the names that people and tests need."""
-        widget.setObjectName(name or f"field_{self.field.name}")
+        widget.setObjectName(name or f"field_{self.option.name}")
         if not widget.accessibleName():
-            widget.setAccessibleName(self.field.label)
-        widget.setToolTip(self.field.tip())
+            widget.setAccessibleName(self.option.label)
+        widget.setToolTip(tip(self.option))
 
     @property
     def has_focus_inside(self) -> bool:

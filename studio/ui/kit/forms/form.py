@@ -14,7 +14,7 @@ from studio.ui.kit import icons, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.kit.forms.editor import MIXED, Editor, is_escape
 from studio.ui.kit.forms.making import make_editor
-from studio.ui.models.option_fields import Row
+from studio.ui.models.option_rows import Row, default_text, tip
 
 LABEL_WIDTH = 98
 """Width of the labels, the same in all forms of a pane, so that editors stand in one line."""
@@ -53,27 +53,27 @@ class FormRow(QObject):
         self._is_told = False
         self._take = take
         self._reset = reset
-        field = row.field
+        option = row.option
         self.label = ElidedLabel(parent)
-        self.label.set_text(field.label)
-        self.label.setObjectName(f"label_{field.name}")
+        self.label.set_text(option.label)
+        self.label.setObjectName(f"label_{option.name}")
         self.label.setFixedSize(LABEL_WIDTH - INDENT * nesting, theme.ROW)
-        self.editor: Editor = make_editor(field, parent, nesting)
+        self.editor: Editor = make_editor(option, parent, nesting)
         self.editor.submit = self._submit
         self.editor.edited.connect(self._edited)
         self.label.setBuddy(self.editor)
         self.label.setVisible(not self.editor.is_bare)
         self.button = QToolButton(parent)
-        self.button.setObjectName(f"reset_{field.name}")
-        self.button.setAccessibleName(f"Reset {field.label.lower()}")
-        self.button.setToolTip(f"Take the default again. {field.default_text()}")
+        self.button.setObjectName(f"reset_{option.name}")
+        self.button.setAccessibleName(f"Reset {option.label.lower()}")
+        self.button.setToolTip(f"Take the default again. {default_text(option)}")
         self.button.setFixedSize(QSize(_RESET, theme.HIT))
         self.button.setIconSize(QSize(14, 14))
         self.button.setStyleSheet("padding: 0; border-width: 1px;")
         icons.keep(self.button, "revert", "accent")
         self.button.clicked.connect(self._reset_clicked)
         self.refusal = QLabel(parent)
-        self.refusal.setObjectName(f"refusal_{field.name}")
+        self.refusal.setObjectName(f"refusal_{option.name}")
         self.refusal.setProperty("role", "error")
         self.refusal.setWordWrap(True)
         self.refusal.setFont(theme.font("small"))
@@ -92,18 +92,18 @@ class FormRow(QObject):
         """Show another value of the same option."""
         self.row = row
         self.is_touched = False
-        can_reset = self._reset is not None and not row.is_default and not row.field.required
+        can_reset = self._reset is not None and not row.is_default and not row.option.required
         self.button.setEnabled(can_reset)
         self.button.setVisible(not self.editor.is_bare)
         self.editor.setVisible(not self.editor.is_bare)
         self.button.setIconSize(QSize(14, 14) if can_reset else QSize(0, 0))
-        is_changed = not row.is_default and not row.field.required
+        is_changed = not row.is_default and not row.option.required
         mark = "strong" if is_changed else "soft"
         if self.label.property("role") != mark:
             self.label.setProperty("role", mark)
             self.label.style().unpolish(self.label)
             self.label.style().polish(self.label)
-        self.label.setToolTip(row.field.tip())
+        self.label.setToolTip(tip(row.option))
         self.editor.show_value(row.value, is_mixed=row.is_mixed)
 
     def take_refusal(self) -> str:
@@ -114,9 +114,9 @@ class FormRow(QObject):
         if self.refusal.isHidden() or (self._is_told and not self.editor.has_focus_inside):
             return ""
         self._is_told = True
-        why, field = self.refusal.text().partition("\n")[0], self.row.field
+        why, option = self.refusal.text().partition("\n")[0], self.row.option
         value = MIXED if self.row.is_mixed else _plain_text(self.row.value)
-        return f"{field.label} stays {value}: {why}"
+        return f"{option.label} stays {value}: {why}"
 
     def forgive(self) -> None:
         """Say no more what was refused."""
@@ -128,7 +128,7 @@ class FormRow(QObject):
         """Hand a value on; raises what refuses it."""
         # The document may be back where it was before this is shown anew.
         self.is_touched = True
-        self._take(self.row.field.name, value, key)
+        self._take(self.row.option.name, value, key)
         self.forgive()
 
     def _edited(self, value: Plain, key: str) -> None:
@@ -141,7 +141,7 @@ class FormRow(QObject):
         if self._reset is None:
             return
         try:
-            self._reset(self.row.field.name)
+            self._reset(self.row.option.name)
             self.forgive()
         except StudioError as error:
             self._refuse(error)
@@ -219,12 +219,12 @@ class Form(QWidget):
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Show these options; where they are the same as before only values change."""
-        fields = [row.field for row in rows]
-        if [each.row.field for each in self._rows.values()] != fields:
+        options = [row.option for row in rows]
+        if [each.row.option for each in self._rows.values()] != options:
             self._rebuild(rows)
             return
         for row in rows:
-            held = self._rows[row.field.name]
+            held = self._rows[row.option.name]
             if row != held.row or held.is_touched:
                 held.show_row(row)
 
@@ -243,7 +243,7 @@ class Form(QWidget):
         self._rows = {}
         for place, row in enumerate(rows):
             made = FormRow(row, self._take, self._reset, self, self._nesting)
-            self._rows[row.field.name] = made
+            self._rows[row.option.name] = made
             top = Qt.AlignmentFlag.AlignTop
             line = 3 * place
             self._grid.addWidget(made.label, line, 0, top)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
+from studio.engine.core.options import AnyOption
 from studio.engine.core.options import Editor as EditorName
 from studio.ui.kit.forms.choice_editors import ChoiceEditor, FlagEditor, TextEditor
 from studio.ui.kit.forms.editor import Editor
@@ -15,9 +16,8 @@ from studio.ui.kit.forms.number_editors import (
     border_editor,
     pair_editor,
 )
-from studio.ui.models.option_fields import Field
 
-_PLAIN: dict[EditorName, Callable[[Field, QWidget | None, int], Editor]] = {
+_PLAIN: dict[EditorName, Callable[[AnyOption, QWidget | None, int], Editor]] = {
     "integer": NumberEditor,
     "number": NumberEditor,
     "flag": FlagEditor,
@@ -30,17 +30,17 @@ _PLAIN: dict[EditorName, Callable[[Field, QWidget | None, int], Editor]] = {
 }
 
 
-def make_editor(field: Field, parent: QWidget | None = None, nesting: int = 0) -> Editor:
+def make_editor(option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> Editor:
     """The editor of an option, for a form that stands in ``nesting`` others."""
-    make = _PLAIN.get(field.editor)
+    make = _PLAIN.get(option.form_editor)
     if make is not None:
-        return make(field, parent, nesting)
+        return make(option, parent, nesting)
     # Editors with options of their own hold forms, and forms make editors.
-    from studio.ui.kit.forms.variant_editors import ListEditor, VariantsEditor, WeightsEditor
+    from studio.ui.kit.forms.kind_editors import KindsEditor, ListEditor, WeightsEditor
 
-    nested: dict[EditorName, Callable[[Field, QWidget | None, int], Editor]] = {
-        "variants": VariantsEditor,
+    nested: dict[EditorName, Callable[[AnyOption, QWidget | None, int], Editor]] = {
+        "kinds": KindsEditor,
         "list": ListEditor,
         "weights": WeightsEditor,
     }
-    return nested[field.editor](field, parent, nesting)
+    return nested[option.form_editor](option, parent, nesting)

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QWidget
 
-from studio.engine.core.options import Plain
+from studio.engine.core.options import AnyOption, Plain
 from studio.ui.kit import numbers
 from studio.ui.kit.forms.editor import MIXED, Editor, merge_key
 from studio.ui.kit.forms.reverting_line import RevertingLine
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
-from studio.ui.models.option_fields import Field
+from studio.ui.models.option_rows import tip
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -22,13 +22,13 @@ _SEPARATORS = re.compile(rf"[\s,;x{TIMES}*]+")
 _WIDEST = 1e12
 
 
-def stepping_of(field: Field) -> Stepping:
+def stepping_of(option: AnyOption) -> Stepping:
     """How a number field walks the values of an option."""
-    whole = field.editor in ("integer", "pair", "integers", "border")
-    low = field.low if field.low > -_WIDEST else -math.inf
-    high = field.high if field.high < _WIDEST else math.inf
-    if field.steps != "linear":
-        return Stepping(field.steps, low, high, whole)
+    whole = option.form_editor in ("integer", "pair", "integers", "border")
+    low = option.low if option.low > -_WIDEST else -math.inf
+    high = option.high if option.high < _WIDEST else math.inf
+    if option.steps != "linear":
+        return Stepping(option.steps, low, high, whole)
     if whole:
         return Stepping("linear", low, high, integer=True)
     span = high - low
@@ -40,17 +40,17 @@ class NumberField(ScrubField):
     """A number field of a form; dragging tells values with one merge key."""
 
     def __init__(self, owner: Editor, name: str = "", label: str = "") -> None:
-        super().__init__(stepping_of(owner.field), parent=owner)
+        super().__init__(stepping_of(owner.option), parent=owner)
         self.fits_typing = False
-        self.setAccessibleName(label or owner.field.label)
+        self.setAccessibleName(label or owner.option.label)
         owner.prepare(self, name)
-        self.set_hint(owner.field.tip())
+        self.set_hint(tip(owner.option))
         self.key = ""
-        self._field = owner.field
+        self._option = owner.option
         self.scrub_started.connect(self._begin)
 
     def _begin(self) -> None:
-        self.key = merge_key(self._field)
+        self.key = merge_key(self._option)
 
     def show_number(self, value: object) -> None:
         """Show a number, whatever was typed before."""
@@ -67,18 +67,18 @@ class NumberField(ScrubField):
 class NumberEditor(Editor):
     """One number, or none where that is allowed."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
-        self._whole = field.editor == "integer"
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
+        self._whole = option.form_editor == "integer"
         self.number = NumberField(self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         self.given: QCheckBox | None = None
-        if field.optional:
+        if option.optional:
             self.given = QCheckBox(self)
-            self.given.setAccessibleName(f"Use {field.label.lower()}")
-            self.prepare(self.given, f"given_{field.name}")
+            self.given.setAccessibleName(f"Use {option.label.lower()}")
+            self.prepare(self.given, f"given_{option.name}")
             self.given.clicked.connect(self._toggled)
             row.addWidget(self.given)
         row.addWidget(self.number, 1)
@@ -113,8 +113,8 @@ class NumberEditor(Editor):
             self.edited.emit(None, "")
             return
         self.number.setEnabled(True)
-        start = self.field.start
-        self._emit(_sensible(self.field) if start is None else float(str(start)), "")
+        start = self.option.start
+        self._emit(_sensible(self.option) if start is None else float(str(start)), "")
 
     def _emit(self, value: float, key: str) -> None:
         self.edited.emit(plain_number(value, whole=self._whole), key)
@@ -125,28 +125,28 @@ class TupleEditor(Editor):
 
     def __init__(
         self,
-        field: Field,
+        option: AnyOption,
         names: Sequence[str],
         columns: int,
         parent: QWidget | None = None,
         nesting: int = 0,
     ) -> None:
-        super().__init__(field, parent, nesting)
+        super().__init__(option, parent, nesting)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(2)
         self.given: QCheckBox | None = None
         offset = 0
-        if field.optional:
+        if option.optional:
             self.given = QCheckBox(self)
-            self.given.setAccessibleName(f"Use {field.label.lower()}")
-            self.prepare(self.given, f"given_{field.name}")
+            self.given.setAccessibleName(f"Use {option.label.lower()}")
+            self.prepare(self.given, f"given_{option.name}")
             self.given.clicked.connect(self._toggled)
             grid.addWidget(self.given, 0, 0)
             offset = 1
         self.numbers: list[NumberField] = []
         for index, name in enumerate(names):
-            made = NumberField(self, f"field_{field.name}_{index}", f"{field.label}, {name}")
+            made = NumberField(self, f"field_{option.name}_{index}", f"{option.label}, {name}")
             made.setPlaceholderText(name)
             made.setMinimumWidth(36)
             made.scrubbed.connect(lambda _, made=made: self._emit(made.key))
@@ -183,7 +183,7 @@ class TupleEditor(Editor):
         if on:
             for made in self.numbers:
                 made.setEnabled(True)
-                made.set_value(max(1.0, self.field.low))
+                made.set_value(max(1.0, self.option.low))
             self._emit("")
         else:
             self.edited.emit(None, "")
@@ -196,22 +196,24 @@ class TupleEditor(Editor):
             self.edited.emit(found, key)
 
 
-def pair_editor(field: Field, parent: QWidget | None = None, nesting: int = 0) -> TupleEditor:
+def pair_editor(option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> TupleEditor:
     """Rows and columns."""
-    return TupleEditor(field, ("rows", "columns"), 2, parent, nesting)
+    return TupleEditor(option, ("rows", "columns"), 2, parent, nesting)
 
 
-def border_editor(field: Field, parent: QWidget | None = None, nesting: int = 0) -> TupleEditor:
+def border_editor(
+    option: AnyOption, parent: QWidget | None = None, nesting: int = 0
+) -> TupleEditor:
     """Top and bottom, left and right."""
-    return TupleEditor(field, ("top", "bottom", "left", "right"), 2, parent, nesting)
+    return TupleEditor(option, ("top", "bottom", "left", "right"), 2, parent, nesting)
 
 
 class NumbersEditor(Editor):
     """A list of numbers in one line, sizes with a cross between them, others with a comma."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
-        self._whole = field.editor == "integers"
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
+        self._whole = option.form_editor == "integers"
         self.line = RevertingLine(self)
         self.prepare(self.line)
         row = QHBoxLayout(self)
@@ -260,8 +262,8 @@ def _flat(value: Plain) -> Sequence[Plain]:
     return [each for item in value for each in (item if isinstance(item, list) else [item])]
 
 
-def _sensible(field: Field) -> float:
+def _sensible(option: AnyOption) -> float:
     """A number to begin with where none was set."""
-    if field.low > 0:
-        return field.low
-    return 1.0 if field.editor == "integer" or field.high >= 1.0 else field.high / 2
+    if option.low > 0:
+        return option.low
+    return 1.0 if option.form_editor == "integer" or option.high >= 1.0 else option.high / 2

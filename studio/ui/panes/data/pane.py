@@ -245,9 +245,9 @@ class DataPane(PaneFrame):
     def _reset_field(self, name: str) -> None:
         row = next(
             row.row for form in (self.split_form, self.norm_form) for row in form.rows
-            if row.row.field.name == name
+            if row.row.option.name == name
         )  # fmt: skip
-        self._data.set_field(name, row.field.default)
+        self._data.set_field(name, row.option.plain_default)
 
     def _reset_option(self, name: str) -> None:
         form = self._data.form

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 from studio.engine.core.errors import StudioError
 from studio.ui.kit import numbers, theme
 from studio.ui.kit.forms.facts import Fact, Facts
+from studio.ui.kit.forms.kind_editors import WeightsEditor
 from studio.ui.kit.forms.reverting_line import RevertingLine
 from studio.ui.kit.forms.section import Section
-from studio.ui.kit.forms.variant_editors import WeightsEditor
 from studio.ui.models.inspector import InspectorModel
 from studio.ui.models.inspector_facts import GraphFacts
 from studio.ui.models.inspector_sections import training_sections

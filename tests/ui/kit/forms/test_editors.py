@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -12,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QVBoxLayout, Q
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.options import (
-    Option,
+    AnyOption,
     Plain,
     choice,
     flag,
@@ -26,15 +25,13 @@ from studio.engine.layers.catalog import layer_class
 from studio.engine.train.settings import TrainingSettings
 from studio.ui.kit.forms.form import Form
 from studio.ui.kit.forms.number_editors import NumberField
-from studio.ui.models.option_fields import Field, Row, field_of, row_of
-from studio.ui.models.option_specs import fields_of
+from studio.ui.models.option_rows import Row, row_of
 
 LEFT = Qt.MouseButton.LeftButton
 
 
-def named(name: str, option: Option[Any]) -> Field:
-    option.name = name
-    return field_of(option, "test")
+def named(name: str, option: AnyOption) -> AnyOption:
+    return option.named(name)
 
 
 class Bench(QWidget):
@@ -42,7 +39,7 @@ class Bench(QWidget):
 
     def __init__(self, *rows: Row) -> None:
         super().__init__()
-        self.rows = {row.field.name: row for row in rows}
+        self.rows = {row.option.name: row for row in rows}
         self.taken: list[tuple[str, Plain, str]] = []
         self.form = Form(self.take, self.reset, self)
         column = QVBoxLayout(self)
@@ -50,17 +47,17 @@ class Bench(QWidget):
         self.form.show_rows(list(self.rows.values()))
 
     def take(self, name: str, value: Plain, key: str) -> None:
-        field = self.rows[name].field
+        field = self.rows[name].option
         if value is None and not field.optional:
-            value = field.default
+            value = field.plain_default
         if value is not None:
-            field.check(value)
+            field.check(value, "it")
         self.taken.append((name, value, key))
         self.rows[name] = row_of(field, value)
         self.form.show_rows(list(self.rows.values()))
 
     def reset(self, name: str) -> None:
-        self.take(name, self.rows[name].field.default, "")
+        self.take(name, self.rows[name].option.default, "")
 
     def value(self, name: str) -> Plain:
         return self.rows[name].value
@@ -83,8 +80,8 @@ def typed(qtbot: QtBot, line: QLineEdit, text: str) -> None:
     qtbot.keyClick(line, Qt.Key.Key_Return)
 
 
-def setting(name: str) -> Field:
-    return next(f for f in fields_of(TrainingSettings) if f.name == name)
+def setting(name: str) -> AnyOption:
+    return TrainingSettings.option(name)
 
 
 def tick(qtbot: QtBot, box: QWidget) -> None:
@@ -140,8 +137,8 @@ def test_lists_of_numbers_are_typed_in_one_line(qtbot: QtBot) -> None:
 
 
 def test_the_four_sides_of_a_border(qtbot: QtBot) -> None:
-    field = fields_of(layer_class("ZeroPadding2D"))[0]
-    made = bench(qtbot, row_of(field, field.default))
+    field = layer_class("ZeroPadding2D").option("padding")
+    made = bench(qtbot, row_of(field, field.plain_default))
     editor = made.form.row("padding").editor
     assert [n.text() for n in editor.numbers] == ["1", "1", "1", "1"]
     typed(qtbot, editor.numbers[2], "4")
@@ -196,11 +193,11 @@ def test_weights_of_classes_are_balanced_or_one_by_one(qtbot: QtBot) -> None:
 
 
 def test_a_nested_refusal_is_said_where_it_was_typed(qtbot: QtBot) -> None:
-    field = next(f for f in fields_of(layer_class("Dense")) if f.name == "kernel_initializer")
+    field = layer_class("Dense").option("kernel_initializer")
     made = bench(qtbot, row_of(field, "random_normal"))
     form = made.form.row("kernel_initializer").editor.form
     typed(qtbot, made.findChild(NumberField, "field_deviation"), "-1")
-    assert "not negative" in form.row("deviation").refusal.text()
+    assert "of at least 0, got -1" in form.row("deviation").refusal.text()
     assert made.form.row("kernel_initializer").refusal.isHidden()
     assert made.value("kernel_initializer") == "random_normal"
 

@@ -178,7 +178,7 @@ def test_an_initialiser_and_its_numbers_are_chosen(
 
 
 def names(form: object) -> list[str]:
-    return [row.row.field.name for row in form.rows]  # type: ignore[attr-defined]
+    return [row.row.option.name for row in form.rows]  # type: ignore[attr-defined]
 
 
 def test_several_layers_share_what_they_have_in_common(

@@ -8,34 +8,35 @@ from functools import lru_cache
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.engine.core.options import Plain, number
+from studio.engine.core.kinds import Kinds
+from studio.engine.core.options import AnyOption, Option, Plain, number
 from studio.ui.kit.forms.editor import MIXED, Editor, choice_box
 from studio.ui.kit.forms.form import INDENT, Form
 from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.option_fields import Field, Row, Variants, field_of, row_of
+from studio.ui.models.option_rows import Row, row_of
 
 _TIP = Qt.ItemDataRole.ToolTipRole
 
 
-def kinds_of(field: Field) -> Variants:
-    """The kinds of a field that has some; TypeError for another."""
-    if field.variants is None:
-        raise TypeError(f"{field.name} has no kinds")
-    return field.variants
+def kinds_of(option: AnyOption) -> Kinds:
+    """The kinds of an option that has some; TypeError for another."""
+    if option.kinds is None:
+        raise TypeError(f"{option.name} has no kinds")
+    return option.kinds
 
 
-def rows_of(kinds: Variants, value: Plain) -> list[Row]:
+def rows_of(kinds: Kinds, value: Plain) -> list[Row]:
     """The options of the kind a value is of."""
     key, values = kinds.split(value)
-    return [row_of(f, values.get(f.name, f.default)) for f in kinds.kind(key).fields]
+    return [row_of(o, values.get(o.name, o.plain_default)) for o in kinds.kind(key).options]
 
 
-class VariantsEditor(Editor):
+class KindsEditor(Editor):
     """A box of kinds, and below it the options of the kind chosen."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
-        self._kinds = kinds_of(field)
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
+        self._kinds = kinds_of(option)
         self._value: Plain = None
         self.box = choice_box(self)
         self.prepare(self.box)
@@ -72,29 +73,29 @@ class VariantsEditor(Editor):
 
     def _reset(self, name: str) -> None:
         key, _ = self._kinds.split(self._value)
-        found = next(f for f in self._kinds.kind(key).fields if f.name == name)
-        self._take(name, found.default, "")
+        found = next(o for o in self._kinds.kind(key).options if o.name == name)
+        self._take(name, found.plain_default, "")
 
 
 class ListEditor(Editor):
     """Several values of some kinds, one below the other, and a box that adds one."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
-        self._kinds = kinds_of(field)
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
+        self._kinds = kinds_of(option)
         self._items: list[Plain] = []
         self._shown: list[str] = []
         self._parts: list[_ListItem] = []
         self.adder = choice_box(self)
         self.adder.setPlaceholderText("Add…")
-        self.prepare(self.adder, f"add_{field.name}")
-        self.adder.setAccessibleName(f"Add to {field.label.lower()}")
+        self.prepare(self.adder, f"add_{option.name}")
+        self.adder.setAccessibleName(f"Add to {option.label.lower()}")
         for kind in self._kinds.kinds:
             self.adder.addItem(kind.label, kind.key)
             self.adder.setItemData(self.adder.count() - 1, kind.doc, _TIP)
         self.adder.setCurrentIndex(-1)
         self.adder.activated.connect(self._add)
-        self._none = QLabel("by the data" if field.optional else "none", self)
+        self._none = QLabel("by the data" if option.optional else "none", self)
         self._none.setProperty("role", "faint")
         row = QVBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -139,7 +140,7 @@ class ListEditor(Editor):
     def remove(self, index: int) -> None:
         """Take one of the values away; the last one leaves none, where that is allowed."""
         left: list[Plain] = [item for i, item in enumerate(self._items) if i != index]
-        self.edited.emit(left or (None if self.field.optional else []), "")
+        self.edited.emit(left or (None if self.option.optional else []), "")
 
     def change(self, index: int, name: str, value: Plain, key: str) -> None:
         """Change an option of one of the values; raises StudioError where it is refused."""
@@ -150,11 +151,11 @@ class ListEditor(Editor):
     def reset(self, index: int, name: str) -> None:
         """Take the default of an option of one of the values again."""
         kind, _ = self._kinds.split(self._items[index])
-        found = next(f for f in self._kinds.kind(kind).fields if f.name == name)
-        self.change(index, name, found.default, "")
+        found = next(o for o in self._kinds.kind(kind).options if o.name == name)
+        self.change(index, name, found.plain_default, "")
 
     @property
-    def kinds(self) -> Variants:
+    def kinds(self) -> Kinds:
         """The kinds a value may be of."""
         return self._kinds
 
@@ -167,7 +168,7 @@ class _ListItem(QWidget):
         kind = owner.kinds.kind(key)
         title = QLabel(kind.label, self)
         title.setToolTip(kind.doc)
-        name, tip = f"remove_{owner.field.name}_{index}", f"Remove {kind.label.lower()}"
+        name, tip = f"remove_{owner.option.name}_{index}", f"Remove {kind.label.lower()}"
         button = tool_button("close", name, tip, self)
         button.setIconSize(QSize(12, 12))
         button.clicked.connect(lambda: owner.remove(index))
@@ -191,10 +192,10 @@ class _ListItem(QWidget):
 class WeightsEditor(Editor):
     """Weights of classes: all the same, balanced by their samples, or one by one."""
 
-    def __init__(self, field: Field, parent: QWidget | None = None, nesting: int = 0) -> None:
-        super().__init__(field, parent, nesting)
+    def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
+        super().__init__(option, parent, nesting)
         self._value: Plain = None
-        self.classes: tuple[str, ...] = field.choices
+        self.classes: tuple[str, ...] = option.choices
         self.box = choice_box(self)
         self.prepare(self.box)
         for text, key in (("all the same", ""), ("balanced", "balanced"), ("by class", "table")):
@@ -214,7 +215,7 @@ class WeightsEditor(Editor):
         self.box.setCurrentIndex(self.box.findData(key))
         names = tuple(dict.fromkeys((*self.classes, *table)))
         self.form.show_rows(
-            [row_of(_weight_field(name), table.get(name, 1.0)) for name in names if table]
+            [row_of(_weight_option(name), table.get(name, 1.0)) for name in names if table]
         )
         self.form.setVisible(bool(table))
 
@@ -233,6 +234,6 @@ class WeightsEditor(Editor):
 
 
 @lru_cache(maxsize=1024)
-def _weight_field(name: str) -> Field:
+def _weight_option(name: str) -> Option[float]:
     option = number("How much samples of this class count.", 1.0, low=0.0, label=name)
-    return field_of(option.named(name), name)
+    return option.named(name)
