@@ -8,7 +8,6 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
-from studio.ui.models import listing_actions
 from studio.ui.models.studio import Studio
 from tests.instruction_view.programs import sample_path
 from tests.ui.fixtures import (
@@ -47,8 +46,6 @@ def settled(studio: Studio, qtbot: QtBot) -> Callable[[], None]:
 @pytest.fixture
 def opened(studio: Studio, settled: Callable[[], None]) -> Callable[[str], Document]:
     """Open a sample and wait for its program."""
-    if "listing.goto" not in studio.actions:
-        studio.actions.declare(listing_actions.ACTIONS)
 
     def open_sample(name: str) -> Document:
         document = Document.open(sample_path(name))

@@ -126,9 +126,13 @@ def scheduler(qapp: QApplication) -> Iterator[QtScheduler]:
 def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
     """The models of a window, with folders of their own and the dark palette."""
     from studio.ui.models.studio import Studio
+    from studio.ui.shell.actions import DATA, EXPORT
+    from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, action_tables
 
     collector = Collector()
     made = Studio(scheduler, Places.below(tmp_path / "places"))
+    # What a window declares before it has made its views.
+    made.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)), DATA, EXPORT)
     made.theme.choose("dark")
     theme.install(qapp, made.theme)
     yield made

@@ -87,15 +87,15 @@ class CanvasView(GraphView):
         self._pointer = QPointF()
         self._edges = EdgeScrolling(self)
         self.sliding = Sliding(self.graph, lambda: self.navigation.zoom, self)
-        self.searches = Searches(self)
-        self.writing = Writing(self)
+        self.searches: Searches = Searches(self)
+        self.writing: Writing = Writing(self)
         self.keys = CanvasKeys(self)
         self.pictures = NodePictures(
             studio.previews, studio.preferences, self.graph, self.navigation, self
         )
         self.graph.use_pictures(self.pictures.picture)
         self.lens = Lens(self.graph, self.pictures, self)
-        self.chrome = Chrome(
+        self.chrome: Chrome = Chrome(
             self, self.graph, self.fixes, self.navigation, self.bus, studio.preferences,
             studio.actions,
         )  # fmt: skip

@@ -1,21 +1,20 @@
-"""Joins the actions of the listing to its pane."""
+"""What the actions of the listing do to its pane."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.model.arrangement import GROUPINGS, LEVELS
-from studio.instruction_view.model.colouring import COLOURINGS
 from studio.instruction_view.model.copying import as_text, as_tsv
+from studio.instruction_view.view.listing_actions import ACTIONS
 
 if TYPE_CHECKING:
+    from studio.instruction_view.model.listing import Listing
     from studio.instruction_view.view.listing_pane import ListingPane
-    from studio.ui.models.actions import ActionRegistry
+    from studio.ui.models.compilation import Compilation
     from studio.ui.models.studio import Studio
 
 NO_PROGRAM = "there is no program"
@@ -28,24 +27,19 @@ NO_DATA = "a training program needs data and a loss"
 NOTHING_TO_WALK = "nothing is found and nothing is marked"
 
 
-def bind_listing(pane: ListingPane, studio: Studio) -> None:
-    """Carry out the listing's actions in a pane."""
-    commands = _Commands(pane, studio)
-    actions = studio.actions
-    commands.bind_movement(actions)
-    commands.bind_registers(actions)
-    commands.bind_folding(actions)
-    commands.bind_copying(actions)
-    commands.bind_choices(actions)
+class ListingCommands:
+    """What the actions of `listing_actions` do; and why they cannot, in a few words.
 
-
-class _Commands:
-    """What the actions do; and why they cannot, in a few words."""
+    Args:
+        pane: what they act on.
+        studio: the models.
+    """
 
     def __init__(self, pane: ListingPane, studio: Studio) -> None:
-        self.pane = pane
-        self.listing = pane.listing
-        self.compilation = studio.compilation
+        self.pane: ListingPane = pane
+        self.listing: Listing = pane.listing
+        self.compilation: Compilation = studio.compilation
+        studio.actions.attach(ACTIONS, self)
 
     # -- reasons --------------------------------------------------------------------------------
 
@@ -86,88 +80,6 @@ class _Commands:
         result = self.compilation.result
         return "" if result is not None and "train" in result.programs else NO_DATA
 
-    # -- binding --------------------------------------------------------------------------------
-
-    def bind_movement(self, actions: ActionRegistry) -> None:
-        """Going to places and showing them elsewhere."""
-        pane = self.pane
-        actions.bind("listing.goto", pane.ask_goto, self.why_no_program)
-        actions.bind("listing.find", pane.ask_find, self.why_no_program)
-        actions.bind("listing.find_next", lambda: pane.step_match(1), self.why_nothing_to_walk)
-        actions.bind("listing.find_previous", lambda: pane.step_match(-1), self.why_nothing_to_walk)
-        actions.bind("listing.back", pane.view.go_back, self.why_no_way_back)
-        actions.bind("listing.forward", pane.view.go_forward, self.why_no_way_on)
-        for name in ("reveal", "show"):
-            actions.bind(f"listing.{name}", self.reveal, self.why_no_line)
-
-    def bind_registers(self, actions: ActionRegistry) -> None:
-        """What concerns the register under the caret."""
-        pane = self.pane
-        with_register: dict[str, Callable[[Ref], object]] = {
-            "producer": pane.go_to_producer,
-            "uses": pane.uses.show_uses,
-            "pin_uses": pane.uses.pin_uses,
-            "name": pane.labelling.ask_name,
-        }
-        for name, work in with_register.items():
-            actions.bind(f"listing.{name}", partial(self.on_register, work), self.why_no_register)
-        actions.bind("listing.comment", pane.labelling.ask_comment, self.why_no_instruction)
-        for name, step in (("next_register", 1), ("previous_register", -1)):
-            actions.bind(f"listing.{name}", partial(self.step_register, step), self.why_no_line)
-
-    def bind_folding(self, actions: ActionRegistry) -> None:
-        """Folding and levels."""
-        listing = self.listing
-        actions.bind("listing.fold", self.fold, self.why_no_line)
-        actions.bind("listing.unfold", self.unfold, self.why_no_line)
-        actions.bind("listing.fold_all", listing.fold_all, self.why_no_program)
-        actions.bind("listing.unfold_all", lambda: listing.fold_all(False), self.why_no_program)
-        actions.bind("listing.level_down", lambda: listing.step_level(1), self.why_no_program)
-        actions.bind("listing.level_up", lambda: listing.step_level(-1), self.why_no_program)
-        for level in LEVELS:
-            actions.bind(
-                f"listing.level_{level}",
-                partial(self.pane.show_level, level),
-                self.why_no_program,
-                partial(self.is_level, level),
-            )
-
-    def bind_copying(self, actions: ActionRegistry) -> None:
-        """Lines for the clipboard."""
-        actions.bind("listing.copy", self.copy_lines, self.why_no_program)
-        actions.bind("listing.copy_table", self.copy_table, self.why_no_program)
-
-    def bind_choices(self, actions: ActionRegistry) -> None:
-        """Which program is shown, and how."""
-        listing, compilation, pane = self.listing, self.compilation, self.pane
-        for grouping in GROUPINGS:
-            actions.bind(
-                f"listing.group_{grouping}",
-                partial(listing.set_grouping, grouping),
-                self.why_no_program,
-                partial(self.is_grouping, grouping),
-            )
-        for colour_by in COLOURINGS:
-            actions.bind(
-                f"listing.colour_{colour_by}",
-                partial(listing.set_colour_by, colour_by),
-                self.why_no_program,
-                partial(self.is_coloured, colour_by),
-            )
-        actions.bind("listing.train", lambda: compilation.show("train"), self.why_no_training,
-                     lambda: self.shows("train"))  # fmt: skip
-        actions.bind("listing.infer", lambda: compilation.show("infer"), self.why_no_program,
-                     lambda: self.shows("infer"))  # fmt: skip
-        actions.bind(
-            "listing.unoptimised",
-            lambda: compilation.set_level(None if compilation.level == 0 else 0),
-            self.why_no_program,
-            lambda: compilation.level == 0,
-        )
-        actions.bind("listing.passes", lambda: pane.show_passes(True),
-                     self.why_no_program, lambda: pane.shows_passes)  # fmt: skip
-        actions.bind("listing.baseline", pane.pin_baseline, self.why_no_program)
-
     # -- doing ----------------------------------------------------------------------------------
 
     def shows(self, mode: str) -> bool:
@@ -179,13 +91,9 @@ class _Commands:
         """Whether the listing is at a level."""
         return self.listing.level == level and not self.pane.shows_passes
 
-    def is_grouping(self, grouping: str) -> bool:
-        """Whether the listing is grouped so."""
-        return self.listing.grouping == grouping
-
-    def is_coloured(self, colour_by: str) -> bool:
-        """Whether colours stand for that."""
-        return self.listing.colour_by == colour_by
+    def switch_optimisation(self) -> None:
+        """Compile at level 0, or at the usual one again."""
+        self.compilation.set_level(None if self.compilation.level == 0 else 0)
 
     def reveal(self) -> None:
         """Ask the other views to show the line."""

@@ -26,7 +26,8 @@ from studio.instruction_view.model.pass_steps import BASELINE, PassStep
 from studio.instruction_view.model.tensor_rows import TensorRow
 from studio.instruction_view.view.labelling import Labelling
 from studio.instruction_view.view.line_table import Spot
-from studio.instruction_view.view.listing_commands import bind_listing
+from studio.instruction_view.view.listing_actions import ACTIONS, COLOURINGS, GROUPINGS
+from studio.instruction_view.view.listing_commands import ListingCommands
 from studio.instruction_view.view.listing_links import ListingLinks
 from studio.instruction_view.view.listing_table import FIRST
 from studio.instruction_view.view.listing_view import ListingView
@@ -41,7 +42,6 @@ from studio.ui.kit.frame import PaneFrame
 from studio.ui.kit.menus import Entry, menu_of
 from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.compilation_result import CompiledProgram
-from studio.ui.models.listing_actions import ACTIONS, COLOURINGS, GROUPINGS
 
 if TYPE_CHECKING:
     from studio.ui.models.studio import Studio
@@ -62,7 +62,7 @@ LEVEL_BUTTONS = (
     ("listing.level_kernels", "Kernels"),
     ("listing.passes", "Passes"),
 )
-LISTING_IDS = tuple(spec.id for spec in ACTIONS if spec.context == "listing")
+LISTING_IDS = tuple(action.id for action in ACTIONS)
 
 VIEW_MENU: tuple[Entry, ...] = (
     ("Group", tuple(f"listing.group_{name}" for name in GROUPINGS)),
@@ -116,18 +116,18 @@ class ListingPane(PaneFrame):
         self._tensors: dict[Ref, TensorRow] = {}
         self.listing = Listing()
         self.links = ListingLinks(self.listing, studio.bus, lambda: self._compilation.provenance)
-        self.view = ListingView(self.listing, self.links, self)
+        self.view: ListingView = ListingView(self.listing, self.links, self)
         self.search = SearchBar(self)
-        self.uses = UsesPanel(self)
-        self.labelling = Labelling(self.listing, studio.annotations, self.search, self)
+        self.uses: UsesPanel = UsesPanel(self)
+        self.labelling: Labelling = Labelling(self.listing, studio.annotations, self.search, self)
         self.passes = PassViewer(studio.tasks, self.listing.hue_of, self)
-        # Actions ask which page is shown as soon as they are bound.
+        # Actions ask which page is shown as soon as they are attached.
         self._pages = QStackedLayout()
         self._flash = QTimer(self)
         self._flash.setSingleShot(True)
         self._flash.setInterval(FLASH_MS)
         self._flash.timeout.connect(self.listing.forget_changes)
-        bind_listing(self, studio)
+        ListingCommands(self, studio)
         contexts.register("listing", self.view)
         self._build()
         self._join(studio)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWi
 from studio.engine.core.tensor import shape_text
 from studio.instruction_view.model.kernels import size_text
 from studio.instruction_view.model.quantities import ms_text
+from studio.instruction_view.view.path_actions import ACTIONS
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.elided_label import ElidedLabel
 from studio.ui.models import entities
@@ -68,7 +69,7 @@ class PathBar(QWidget):
         self._note.setContentsMargins(12, 0, 0, 0)
         self._chevrons: dict[Kind, QLabel] = {}
         self._build()
-        self._bind()
+        studio.actions.attach(ACTIONS, self)
         binding.connect(self, studio.bus.path_changed, self._path_changed)
         binding.connect(self, studio.compilation.changed, self.refresh)
         binding.connect(self, studio.annotations.changed, self.refresh)
@@ -104,10 +105,6 @@ class PathBar(QWidget):
         label.setProperty("role", "faint")
         label.setContentsMargins(4, 0, 4, 0)
         return label
-
-    def _bind(self) -> None:
-        for kind, word, _ in LEVELS:
-            self._actions.bind(f"go.{word}", partial(self.go, kind), partial(self._why_not, kind))
 
     # -- what is shown --------------------------------------------------------------------------
 
@@ -147,7 +144,7 @@ class PathBar(QWidget):
             layout.activate()
         for part in self._parts.values():
             part.cut()
-        self._actions.refresh(*(f"go.{word}" for _, word, _ in LEVELS))
+        self._actions.refresh(*(action.id for action in ACTIONS))
 
     def _show_time(self) -> None:
         """How long the instruction takes, as it was measured last."""
@@ -209,7 +206,8 @@ class PathBar(QWidget):
             self._bus.select((entity,), entity, SOURCE)
             self._bus.reveal(entity, SOURCE)
 
-    def _why_not(self, kind: Kind) -> str:
+    def why_not(self, kind: Kind) -> str:
+        """Why there is nothing to go to at a level; empty when there is."""
         if all(each is None for each in self._bus.path):
             return "nothing is selected"
         return "" if self._bus.path.at(kind) is not None else "the selection has none"

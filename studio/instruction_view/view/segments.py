@@ -99,7 +99,7 @@ class Segments(QWidget):
         if button is None:
             return
         reason = self._actions.why_not(action_id)
-        tip = self._actions.spec(action_id).tip
+        tip = self._actions[action_id].tip
         button.setChecked(self._actions.is_checked(action_id))
         button.setEnabled(not reason)
         button.setToolTip(f"{tip}\n{reason}" if reason else tip)

@@ -8,10 +8,9 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-
-from studio.ui.kit.icon_actions import ACTION_ICONS
 
 _SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16" '
@@ -27,18 +26,16 @@ def shapes() -> Mapping[str, str]:
     return MappingProxyType(json.loads(beside.read_text(encoding="utf-8")))
 
 
-def shape_name(name: str) -> str:
-    """The shape an icon's name or an action's id stands for; KeyError where there is none."""
-    found = ACTION_ICONS.get(name, name)
-    if found not in shapes():
-        raise KeyError(f"there is no icon {name!r}")
-    return found
-
-
 @cache
 def svg(name: str, colour: str) -> str:
-    """A shape as SVG text in one colour, given as ``#RRGGBB``."""
-    return _SVG.format(colour=colour, shape=shapes()[name].replace("currentColor", colour))
+    """An icon as SVG text in one colour, given as ``#RRGGBB``.
+
+    Args:
+        name: of the icon, or the icon itself: SVG elements on a grid of 16 by 16.
+        colour: what ``currentColor`` stands for.
+    """
+    shape = name if name.startswith("<") else shapes()[name]
+    return _SVG.format(colour=colour, shape=shape.replace("currentColor", colour))
 
 
 @cache
@@ -47,7 +44,8 @@ def path_of(name: str, colour: str) -> str:
 
     Qt draws an icon from an SVG file anew, and sharp, for every scale and screen.
     """
-    path = _folder() / f"{name}-{colour.removeprefix('#')}.svg"
+    stem = sha256(name.encode()).hexdigest()[:16] if name.startswith("<") else name
+    path = _folder() / f"{stem}-{colour.removeprefix('#')}.svg"
     path.write_text(svg(name, colour), encoding="utf-8")
     return path.as_posix()
 

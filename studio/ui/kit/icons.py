@@ -12,17 +12,11 @@ from PySide6.QtGui import QColor, QIcon, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 from studio.ui.kit import theme
-from studio.ui.kit.icon_actions import ACTION_ICONS
-from studio.ui.kit.icon_files import path_of, shape_name, shapes, svg
+from studio.ui.kit.icon_files import path_of, shapes, svg
 
 
 class _HasIcon(Protocol):
     def setIcon(self, icon: QIcon, /) -> None: ...
-
-
-def has(name: str) -> bool:
-    """Whether there is an icon of this name, or for the action with this id."""
-    return name in shapes() or name in ACTION_ICONS
 
 
 def names() -> tuple[str, ...]:
@@ -34,12 +28,13 @@ def icon(name: str, role: str = "text2", on: str = "accent") -> QIcon:
     """An icon as it looks in this theme; see `keep` for one that follows the theme.
 
     Args:
-        name: an icon's name, or the id of an action that has one; KeyError for another.
+        name: an icon's name, or the icon itself as `icon_files.svg` takes it; KeyError for another
+            name.
         role: its colour.
         on: its colour where the button or action is checked.
     """
     colour = theme.current().colour
-    return _icon(shape_name(name), colour(role), colour(on), colour("hairline"))
+    return _icon(name, colour(role), colour(on), colour("hairline"))
 
 
 def keep(target: _HasIcon, name: str, role: str = "text2", on: str = "accent") -> None:
@@ -50,7 +45,7 @@ def keep(target: _HasIcon, name: str, role: str = "text2", on: str = "accent") -
 
 def paint(painter: QPainter, name: str, rect: QRectF, colour: QColor) -> None:
     """Draw an icon where a view paints itself."""
-    _renderer(shape_name(name), colour.name()).render(painter, rect)
+    _renderer(name, colour.name()).render(painter, rect)
 
 
 _kept: weakref.WeakKeyDictionary[_HasIcon, tuple[str, str, str]] = weakref.WeakKeyDictionary()

@@ -45,7 +45,7 @@ def _fill(menu: QMenu, registry: ActionRegistry, entries: Sequence[Entry]) -> No
 
 
 def _action(menu: QMenu, registry: ActionRegistry, action_id: str) -> QAction:
-    spec, reason = registry.spec(action_id), registry.why_not(action_id)
+    spec, reason = registry[action_id], registry.why_not(action_id)
     # The key is text only: the window's own action is what listens to it.
     keys = shown_keys(spec.keys[0]) if spec.keys else ""
     action = QAction(f"{spec.text}\t{keys}" if keys else spec.text, menu)
@@ -55,7 +55,7 @@ def _action(menu: QMenu, registry: ActionRegistry, action_id: str) -> QAction:
     if spec.checkable:
         action.setCheckable(True)
         action.setChecked(registry.is_checked(action_id))
-    if icons.has(action_id):
-        action.setIcon(icons.icon(action_id))
+    if spec.icon:
+        action.setIcon(icons.icon(spec.icon))
     action.triggered.connect(lambda: registry.trigger(action_id))
     return action

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
@@ -24,9 +24,20 @@ MENUS = ("File", "Edit", "View", "Graph", "Train", "Profile", "Help")
 UNAVAILABLE = "not available here"
 
 
+T = TypeVar("T")
+
+
+def _possible(_target: object) -> str:
+    return ""
+
+
+def _never(_target: object) -> tuple[Signal[...], ...]:
+    return ()
+
+
 @dataclass(frozen=True)
-class ActionSpec:
-    """What is known of an action before any window exists.
+class Action(Generic[T]):
+    """One thing a user can do, with what does it.
 
     Attributes:
         id: ``area.verb``, unique and stable: users' own shortcuts refer to it.
@@ -36,9 +47,13 @@ class ActionSpec:
         menu: place in the menus, ``Graph`` or ``View/Panes``; empty for none.
         context: where the keys work: everywhere, or only in views of one kind.
         aliases: further words the palette finds it by.
-        checkable: it is on or off.
         group: actions of one group stand together in a menu.
         needs: a project that is open, or one that is in sight, as keys of a context always do.
+        icon: name of its icon, where one helps to find it.
+        after: id of the action it stands behind, where that is in another table.
+        run: does it to the target; may raise StudioError.
+        enabled: why it cannot be done to the target now, in a few words; empty when it can.
+        checked: whether it is on; None for an action that is neither on nor off.
     """
 
     id: str
@@ -47,121 +62,174 @@ class ActionSpec:
     keys: tuple[str, ...] = ()
     menu: str = ""
     context: Context = "window"
+    _: KW_ONLY
     aliases: tuple[str, ...] = ()
-    checkable: bool = False
     group: str = ""
     needs: Needs = ""
+    icon: str = ""
+    after: str = ""
+    run: Callable[[T], object]
+    enabled: Callable[[T], str] = _possible
+    checked: Callable[[T], bool] | None = None
+
+    @property
+    def checkable(self) -> bool:
+        """Whether it is on or off."""
+        return self.checked is not None
 
 
-@dataclass
-class _Binding:
-    handler: Callable[[], object]
-    enabled: Callable[[], str]
-    checked: Callable[[], bool] | None
+AnyAction: TypeAlias = "Action[Any]"
 
 
-def _always() -> str:
-    return ""
+class ActionTable(Generic[T]):
+    """Actions on one kind of target, in menu order.
+
+    A table stands in a module that imports no Qt, beside what its actions are done to, and is
+    called ``ACTIONS`` there. Those of `studio.ui.models` are done to the studio and found by the
+    names of their modules, ``…_actions``; those of a view are named in its row of
+    `studio.ui.shell.panes`.
+
+    Args:
+        order: tables with a lower number come first in menus and on the key sheet.
+        actions: the actions.
+        changes: signals of a target after which other actions may be possible.
+    """
+
+    def __init__(
+        self,
+        order: int,
+        *actions: Action[T],
+        changes: Callable[[T], Iterable[Signal[...]]] = _never,
+    ) -> None:
+        self.order = order
+        self.actions = actions
+        self.changes = changes
+
+    def __iter__(self) -> Iterator[Action[T]]:
+        return iter(self.actions)
 
 
-def _never_barred(_spec: ActionSpec) -> str:
-    return ""
+class _Attached(Generic[T]):
+    """A target with the table whose actions are done to it.
+
+    Args:
+        table: the table.
+        target: the target.
+        refresh: called with ids of actions that may have become possible.
+    """
+
+    def __init__(self, table: ActionTable[T], target: T, refresh: Callable[..., None]) -> None:
+        self.table = table
+        self.target = target
+        self._refresh = refresh
+        for change in table.changes(target):
+            change.connect(self.heard)
+
+    def heard(self, *_args: object) -> None:
+        """What is possible may be something else now."""
+        self._refresh(*(action.id for action in self.table))
 
 
 class ActionRegistry:
-    """The actions of the studio and what they do at the moment.
+    """The actions of the studio and what they are done to at the moment.
 
-    A part of the studio declares its actions once; whoever can carry one out binds a handler. An
-    action without one is shown greyed.
+    A table can be declared before there is anything its actions could be done to: they are shown
+    greyed until it is attached to a target.
 
     Args:
-        failed: hears a StudioError a handler raised, to show it to the user.
-        barred: why an action cannot be done whoever carries it out; asked before the handler is.
+        failed: hears a StudioError an action raised, to show it to the user.
+        barred: why an action cannot be done whatever its target; asked first.
     """
 
     def __init__(
         self,
         failed: Callable[[StudioError], object] | None = None,
-        barred: Callable[[ActionSpec], str] = _never_barred,
+        barred: Callable[[AnyAction], str] = _possible,
     ) -> None:
         self.changed: Signal[[str]] = Signal()
-        self.about_to: Signal[[ActionSpec]] = Signal()
+        self.about_to: Signal[[AnyAction]] = Signal()
         self.triggered: Signal[[str]] = Signal()
-        self._specs: dict[str, ActionSpec] = {}
-        self._bindings: dict[str, _Binding] = {}
+        self._tables: list[ActionTable[Any]] = []
+        self._attached: dict[str, _Attached[Any]] = {}
+        self._actions: dict[str, AnyAction] = {}
         self._barred = barred
         self.current = ""
         """The action being carried out; empty while none is."""
         self._failed = failed or (lambda error: _LOG.error("%s", error))
 
-    def declare(self, specs: Iterable[ActionSpec]) -> None:
-        """Add actions; ValueError for an id that is taken."""
-        for spec in specs:
-            if spec.id in self._specs:
-                raise ValueError(f"action {spec.id!r} is declared twice")
-            self._specs[spec.id] = spec
+    def declare(self, *tables: ActionTable[Any]) -> None:
+        """Add tables; one that is there already stays. ValueError for an id that is taken."""
+        for table in tables:
+            if table in self._tables:
+                continue
+            ids = [action.id for action in table]
+            for place, action_id in enumerate(ids):
+                if action_id in self._actions or action_id in ids[:place]:
+                    raise ValueError(f"action {action_id!r} is declared twice")
+            self._tables.append(table)
+            self._actions = _in_order(self._tables)
 
-    def bind(
-        self,
-        action_id: str,
-        handler: Callable[[], object],
-        enabled: Callable[[], str] | None = None,
-        checked: Callable[[], bool] | None = None,
-    ) -> None:
-        """Say what an action does.
+    def attach(self, table: ActionTable[T], target: T) -> None:
+        """Let a table's actions be done to a target, in place of one attached before.
 
         Args:
-            action_id: a declared action; KeyError otherwise.
-            handler: carries it out; may raise StudioError.
-            enabled: why it cannot be done now, in a few words, or an empty text when it can.
-            checked: for a checkable action, whether it is on.
+            table: declared here where it is not yet.
+            target: what ``run``, ``enabled`` and ``checked`` are called with.
         """
-        if action_id not in self._specs:
-            raise KeyError(f"no action {action_id!r} is declared")
-        self._bindings[action_id] = _Binding(handler, enabled or _always, checked)
-        self.changed.emit(action_id)
+        self.declare(table)
+        attached = _Attached(table, target, self.refresh)
+        self._attached |= {action.id: attached for action in table}
+        attached.heard()
 
-    def unbind(self, action_id: str) -> None:
-        """Nobody can carry the action out any more."""
-        if self._bindings.pop(action_id, None) is not None:
-            self.changed.emit(action_id)
+    def withdraw(self, table: ActionTable[Any]) -> None:
+        """Forget a table and its target; no effect where it is not declared."""
+        if table in self._tables:
+            self._tables.remove(table)
+            self._actions = _in_order(self._tables)
+            for action in table:
+                self._attached.pop(action.id, None)
 
     def refresh(self, *action_ids: str) -> None:
         """Whether these actions are possible may have changed; without ids, any action."""
-        for action_id in action_ids or tuple(self._specs):
+        for action_id in action_ids or tuple(self._actions):
             self.changed.emit(action_id)
 
-    def __iter__(self) -> Iterator[ActionSpec]:
-        return iter(tuple(self._specs.values()))
+    def __iter__(self) -> Iterator[AnyAction]:
+        return iter(tuple(self._actions.values()))
 
     def __contains__(self, action_id: object) -> bool:
-        return action_id in self._specs
+        return action_id in self._actions
 
-    def spec(self, action_id: str) -> ActionSpec:
-        """The declaration; KeyError for an unknown id."""
-        return self._specs[action_id]
+    def __getitem__(self, action_id: str) -> AnyAction:
+        """The action of an id; KeyError for an unknown one."""
+        return self._actions[action_id]
 
     def why_not(self, action_id: str) -> str:
         """Why the action cannot be done now; empty when it can."""
-        spec, found = self._specs.get(action_id), self._bindings.get(action_id)
-        barred = "" if spec is None else self._barred(spec)
-        return barred or (UNAVAILABLE if found is None else found.enabled())
+        action, attached = self._actions.get(action_id), self._attached.get(action_id)
+        if action is None or attached is None:
+            return ("" if action is None else self._barred(action)) or UNAVAILABLE
+        return self._barred(action) or action.enabled(attached.target)
 
     def is_checked(self, action_id: str) -> bool:
         """Whether a checkable action is on."""
-        found = self._bindings.get(action_id)
-        return found is not None and found.checked is not None and found.checked()
+        action, attached = self._actions.get(action_id), self._attached.get(action_id)
+        if action is None or attached is None or action.checked is None:
+            return False
+        return action.checked(attached.target)
 
     def trigger(self, action_id: str) -> bool:
         """Do it, if it can be done; whether it was. ``about_to`` is emitted before."""
-        found = self._bindings.get(action_id)
-        if found is not None:
-            self.about_to.emit(self._specs[action_id])
-        if found is None or self.why_not(action_id):
+        attached = self._attached.get(action_id)
+        if attached is None:
+            return False
+        action = self._actions[action_id]
+        self.about_to.emit(action)
+        if self.why_not(action_id):
             return False
         before, self.current = self.current, action_id
         try:
-            found.handler()
+            action.run(attached.target)
         except StudioError as error:
             self._failed(error)
         finally:
@@ -173,14 +241,37 @@ class ActionRegistry:
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Key sequences two actions claim in contexts that meet: (keys, action, action)."""
         found: list[tuple[str, str, str]] = []
-        holders: dict[str, list[ActionSpec]] = {}
-        for spec in self._specs.values():
-            for keys in spec.keys:
+        holders: dict[str, list[AnyAction]] = {}
+        for action in self:
+            for keys in action.keys:
                 others = holders.setdefault(keys, [])
-                found.extend((keys, o.id, spec.id) for o in others if _meet(spec, o))
-                others.append(spec)
+                found.extend((keys, o.id, action.id) for o in others if _meet(action, o))
+                others.append(action)
         return found
 
 
-def _meet(one: ActionSpec, other: ActionSpec) -> bool:
+def _in_order(tables: Iterable[ActionTable[Any]]) -> dict[str, AnyAction]:
+    """Every action by its id: by the order of the tables, each before those that name it."""
+    every = [a for table in sorted(tables, key=lambda each: each.order) for a in table]
+    behind: dict[str, list[AnyAction]] = {action.id: [] for action in every}
+    found: dict[str, AnyAction] = {}
+
+    def place(action: AnyAction) -> None:
+        if action.id not in found:
+            found[action.id] = action
+            for other in behind[action.id]:
+                place(other)
+
+    for action in every:
+        behind.get(action.after, []).append(action)
+    for action in every:
+        if action.after not in behind:
+            place(action)
+    # What is left names each other in a circle.
+    for action in every:
+        place(action)
+    return found
+
+
+def _meet(one: AnyAction, other: AnyAction) -> bool:
     return "window" in (one.context, other.context) or one.context == other.context

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from studio.engine.core.signal import Signal
-from studio.ui.models.actions import ActionSpec
+from studio.ui.models.actions import AnyAction
 
 NO_PROJECT = "no project is open"
 COVERED = "the welcome page covers the project"
@@ -63,8 +63,8 @@ class Front:
         """Why the project cannot be seen; empty when it can."""
         return self.why_no_project() or (COVERED if self._is_welcoming else "")
 
-    def why_not(self, spec: ActionSpec) -> str:
+    def why_not(self, action: AnyAction) -> str:
         """Why an action cannot be done with the project as it stands; empty when it can."""
-        if spec.needs == "sight" or spec.context != "window":
+        if action.needs == "sight" or action.context != "window":
             return self.why_out_of_sight()
-        return self.why_no_project() if spec.needs == "project" else ""
+        return self.why_no_project() if action.needs == "project" else ""

@@ -6,8 +6,10 @@ Everything a view shows hangs here; no view is known here, and nothing of Qt.
 from __future__ import annotations
 
 import logging
+import pkgutil
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
@@ -22,17 +24,8 @@ from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.document import Change, Document
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import QuickAdd
-from studio.ui.models import (
-    data_actions,
-    entities,
-    export_actions,
-    graph_actions,
-    listing_actions,
-    profiling_actions,
-    tensor_view_actions,
-    training_actions,
-)
-from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models import entities
+from studio.ui.models.actions import ActionRegistry, ActionTable
 from studio.ui.models.annotations import AnnotationModel
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.culprit import Culprit, FailedStep
@@ -68,17 +61,12 @@ from studio.ui.models.training_state import Ending, State
 
 _LOG = logging.getLogger(__name__)
 
-DECLARED: tuple[tuple[ActionSpec, ...], ...] = (
-    graph_actions.ACTIONS,
-    data_actions.ACTIONS,
-    listing_actions.ACTIONS,
-    training_actions.ACTIONS,
-    training_actions.PLOT_ACTIONS,
-    export_actions.ACTIONS,
-    profiling_actions.ACTIONS,
-    tensor_view_actions.ACTIONS,
-)
-"""The action tables of the parts, in menu order; the window adds its own."""
+
+def _tables() -> list[ActionTable[Studio]]:
+    """The tables of what is done to the studio: one in each module ``…_actions`` beside this."""
+    found = pkgutil.iter_modules(import_module("studio.ui.models").__path__)
+    names = sorted(module.name for module in found if module.name.endswith("_actions"))
+    return [import_module(f"studio.ui.models.{name}").ACTIONS for name in names]
 
 
 def _no_context() -> None:
@@ -131,8 +119,6 @@ class Studio:
         self.tasks = TaskList(scheduler, self.fail)
         self.front = Front(self._document)
         self.actions = ActionRegistry(self.fail, self.front.why_not)
-        for table in DECLARED:
-            self.actions.declare(table)
         self.bus = SelectionBus()
         self.document = Document.new()
         self.recent = RecentFiles(places.state / "recent.json", places.cache / "thumbnails")
@@ -184,13 +170,8 @@ class Studio:
         self.log.follow_notices(self.notices)
         self.log.follow_logging()
         self._log_events = LogEvents(self.log, self.compilation, self.training)
-        data_actions.bind_data(self.actions, self.data)
-        export_actions.bind_exports(self.actions, self.exporting, self.fail)
-        training_actions.bind_training(
-            self.actions, self.training, self.evaluation, self.runs, self.front.why_out_of_sight
-        )
-        profiling_actions.bind_profiling(self.actions, self.profiling, self.preferences)
-        profiling_actions.bind_problems(self.actions, self.problems)
+        for table in _tables():
+            self.actions.attach(table, self)
         self.front.changed.connect(self.actions.refresh)
         self._settling = NoticeSettling(self.notices, self.actions, self.data, self.training)
         self.compilation.changed.connect(self._compiled)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
 from studio.ui.shell.dock import Dock
+from studio.ui.shell.panes import Side
 
 NARROW = 1280
 """Below this width the right docks share one column of tabs."""
@@ -19,29 +20,10 @@ LOW = 800
 SHORT = 860
 """Below this height the left docks do as well."""
 
-_SIDES = {
+_SIDES: Mapping[Side, Qt.DockWidgetArea] = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
-}
-
-# For each workspace and side the columns of tabs, outermost or topmost first.
-_PLACES: Mapping[str, Mapping[str, Sequence[Sequence[str]]]] = {
-    "build": {
-        "left": (("palette",), ("outline", "runs", "data")),
-        "right": (("inspector",), ("listing", "profiler", "tensor_view")),
-        "bottom": (("tensor_map", "problems", "log", "history"), ("plots", "testing")),
-    },
-    "train": {
-        "left": (("runs",), ("data", "palette", "outline")),
-        "right": (("plots",), ("testing", "inspector", "profiler")),
-        "bottom": (("tensor_view", "listing", "tensor_map"), ("log", "problems", "history")),
-    },
-    "profile": {
-        "left": (("outline", "palette", "runs", "data"),),
-        "right": (("profiler",), ("inspector", "plots", "testing")),
-        "bottom": (("listing", "problems", "log", "history"), ("tensor_map", "tensor_view")),
-    },
 }
 
 # Parts of a side each of its columns gets.
@@ -57,11 +39,10 @@ _SHARES: Mapping[str, Mapping[str, float]] = {
     "train": {"left": 0.17, "right": 0.42, "bottom": 0.26},
     "profile": {"left": 0.13, "right": 0.40, "bottom": 0.32},
 }
-_LEAST = {"left": 240, "right": 300, "bottom": 160}
-_PLOTS = 240
-"""Height at which a plot can be read below its controls, where there is that much."""
+_LEAST: Mapping[Side, int] = {"left": 240, "right": 300, "bottom": 160}
+_MOST_HEIGHT = 0.36
+"""Share of the window's height that a pane's own wish may take at the lower edge."""
 
-_MOST_PLOTS = 0.36
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
 _FRAME = QMargins(8, 40, 8, 8)
@@ -99,36 +80,40 @@ def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> N
     for dock in docks.values():
         dock.setFloating(False)
     short = window.height() < SHORT
-    first: dict[str, list[Dock]] = {}
-    for side, columns in _PLACES[workspace].items():
-        tabbed = side == "left" and short
-        first[side] = _fill(window, docks, workspace, side, _joined(columns) if tabbed else columns)
-    _place_strangers(window, docks)
+    first: dict[Side, list[Dock]] = {}
+    for side in _SIDES:
+        columns = _columns(docks, workspace, side)
+        if side == "left" and short:
+            columns = [[dock for column in columns for dock in column]]
+        first[side] = _fill(window, workspace, side, columns)
     _share_out(window, workspace, first)
 
 
-def _joined(columns: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    return (tuple(name for column in columns for name in column),)
+def _columns(docks: Mapping[str, Dock], workspace: str, side: Side) -> list[list[Dock]]:
+    """The columns of one side, each with its docks in the order of their tabs."""
+    found: dict[int, list[Dock]] = {}
+    for dock in docks.values():
+        place = dock.spec.place(workspace)
+        if place.side == side:
+            found.setdefault(place.column, []).append(dock)
+    for column in found.values():
+        column.sort(key=lambda dock: dock.spec.place(workspace).tab)
+    return [found[number] for number in sorted(found)]
 
 
 def _fill(
-    window: QMainWindow,
-    docks: Mapping[str, Dock],
-    workspace: str,
-    side: str,
-    columns: Sequence[Sequence[str]],
+    window: QMainWindow, workspace: str, side: Side, columns: Sequence[Sequence[Dock]]
 ) -> list[Dock]:
     """Fill one side; returns the dock in front of each column."""
     along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
     fronts: list[Dock] = []
     for column in columns:
-        found = [docks[name] for name in column if name in docks]
-        shown = [dock for dock in found if workspace in dock.spec.workspaces]
-        for place, dock in enumerate(found):
-            if place == 0:
+        shown = [dock for dock in column if dock.spec.place(workspace).shown]
+        for number, dock in enumerate(column):
+            if number == 0:
                 window.addDockWidget(_SIDES[side], dock, along)
             else:
-                window.tabifyDockWidget(found[0], dock)
+                window.tabifyDockWidget(column[0], dock)
             dock.setVisible(dock in shown)
         if shown:
             shown[0].raise_()
@@ -136,47 +121,66 @@ def _fill(
     return fronts
 
 
-def _place_strangers(window: QMainWindow, docks: Mapping[str, Dock]) -> None:
-    """Docks no workspace knows begin at their side, hidden."""
-    known = {n for sides in _PLACES.values() for cols in sides.values() for c in cols for n in c}
-    for name, dock in docks.items():
-        if name not in known:
-            window.addDockWidget(_SIDES[dock.spec.area], dock)
-            dock.hide()
+def place_missing(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:
+    """Put docks that a record does not know where the workspace has them from the start."""
+    nowhere = Qt.DockWidgetArea.NoDockWidgetArea
+    for dock in docks.values():
+        if window.dockWidgetArea(dock) is not nowhere or dock.isFloating():
+            continue
+        place = dock.spec.place(workspace)
+        area = _SIDES[place.side]
+        beside = [
+            other
+            for other in docks.values()
+            if window.dockWidgetArea(other) is area
+            and not other.isFloating()
+            and other.spec.place(workspace)[:2] == place[:2]
+        ]
+        window.addDockWidget(area, dock)
+        if beside:
+            window.tabifyDockWidget(beside[0], dock)
+        dock.setVisible(place.shown)
 
 
-def _share_out(window: QMainWindow, workspace: str, first: Mapping[str, list[Dock]]) -> None:
+def _share_out(window: QMainWindow, workspace: str, first: Mapping[Side, list[Dock]]) -> None:
     for side, docks in first.items():
         if not docks:
             continue
         share = _SHARES[workspace][side]
         whole = window.height() if side == "bottom" else window.width()
         size = max(_LEAST[side], round(whole * share))
-        if side == "bottom" and any(dock.spec.id == "plots" for dock in docks):
-            size = max(size, min(_PLOTS, round(whole * _MOST_PLOTS)))
+        if side == "bottom":
+            wished = max(dock.spec.height for dock in docks)
+            size = max(size, min(wished, round(whole * _MOST_HEIGHT)))
         across = Qt.Orientation.Vertical if side == "bottom" else Qt.Orientation.Horizontal
         window.resizeDocks([docks[0]], [size], across)
         if len(docks) > 1:
             along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
             whole = window.width() if side == "bottom" else window.height()
-            parts = _PARTS[workspace][side][: len(docks)]
+            parts = _parts(workspace, side, len(docks))
             window.resizeDocks(docks, [whole * part // sum(parts) for part in parts], along)
 
 
-def widen(window: QMainWindow, dock: Dock, workspace: str) -> None:
+def _parts(workspace: str, side: Side, count: int) -> tuple[int, ...]:
+    """What part of a side each of so many columns gets."""
+    parts = _PARTS[workspace][side]
+    return (*parts[:count], *[min(parts)] * (count - len(parts)))
+
+
+def widen(window: QMainWindow, docks: Mapping[str, Dock], dock: Dock, workspace: str) -> None:
     """Give a dock opened at the lower edge about its column's part where Qt leaves it a sliver.
 
     Each time that a column of one dock is closed and opened, Qt gives it less than it had.
     """
-    columns = _PLACES[workspace]["bottom"]
-    column = next((i for i, names in enumerate(columns) if dock.spec.id in names), None)
+    columns = _columns(docks, workspace, "bottom")
+    column = next((i for i, column in enumerate(columns) if dock in column), None)
     layout = window.layout()
     is_below = window.dockWidgetArea(dock) is _SIDES["bottom"] and not dock.isFloating()
     if column is None or layout is None or not is_below:
         return
     layout.activate()
     if dock.width() < _LEAST["right"]:
-        parts = _PARTS[workspace]["bottom"]
+        parts = _parts(workspace, "bottom", max(len(columns), 2))
         width = window.width() * parts[column] // sum(parts)
         window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
 

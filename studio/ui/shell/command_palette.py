@@ -12,9 +12,8 @@ from studio.engine.core.errors import StudioError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.ui.kit import icons
 from studio.ui.kit.keys import shown_keys
-from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.actions import ActionRegistry, AnyAction
 from studio.ui.shell import fuzzy
 from studio.ui.shell.finder import Finder, Found
 
@@ -74,7 +73,7 @@ def search_commands(
     return [found for _, _, found in sorted(ranked, key=lambda each: each[:2])]
 
 
-def _fit(typed: str, spec: ActionSpec) -> fuzzy.Match | None:
+def _fit(typed: str, spec: AnyAction) -> fuzzy.Match | None:
     """How well an action fits by its text, else by its menu and text, else by another name."""
     direct = fuzzy.match(typed, spec.text)
     if not typed.strip():
@@ -90,14 +89,14 @@ def _fit(typed: str, spec: ActionSpec) -> fuzzy.Match | None:
 
 
 def _line(
-    registry: ActionRegistry, history: CommandHistory, spec: ActionSpec, fit: fuzzy.Match
+    registry: ActionRegistry, history: CommandHistory, spec: AnyAction, fit: fuzzy.Match
 ) -> Found:
     def act() -> None:
         history.note(spec.id)
         registry.trigger(spec.id)
 
     place = spec.menu.replace("/", " \u203a ") or _NAMES[spec.context]
-    icon = spec.id if icons.has(spec.id) else ""
+    icon = spec.icon
     if spec.checkable and registry.is_checked(spec.id):
         icon = "check"
     return Found(

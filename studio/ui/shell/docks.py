@@ -13,10 +13,10 @@ from studio.engine.core.signal import Signal
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.shell import arrangement
-from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock, first_focusable
 from studio.ui.shell.layout_store import Layout, LayoutStore
 from studio.ui.shell.panes import PaneSpec
+from studio.ui.shell.workspaces import WORKSPACES
 
 _STATE_VERSION = 1
 _SETTLED_MS = 60
@@ -62,14 +62,7 @@ class Docks(QObject):
         arrangement.prepare(window)
         self.all: dict[str, Dock] = {}
         for spec in specs:
-            dock = Dock(spec, self._maker(studio, spec), window)
-            dock.maximise_wanted.connect(self.maximise)
-            dock.visibilityChanged.connect(lambda on, dock=dock: self._seen(dock, on))
-            # Qt takes a dock out of where it stands only when it was once put somewhere like this:
-            # one that is known from a recorded arrangement alone would stand in two places.
-            window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
-            dock.hide()
-            self.all[spec.id] = dock
+            self._make(spec)
 
     def __getitem__(self, pane_id: str) -> Dock:
         """A dock by its pane's id; KeyError for an unknown one."""
@@ -77,6 +70,26 @@ class Docks(QObject):
 
     def __contains__(self, pane_id: object) -> bool:
         return pane_id in self.all
+
+    def _make(self, spec: PaneSpec) -> Dock:
+        dock = self.all[spec.id] = Dock(spec, self._maker(self._studio, spec), self._window)
+        dock.maximise_wanted.connect(self.maximise)
+        dock.visibilityChanged.connect(lambda on, dock=dock: self._seen(dock, on))
+        # Qt takes a dock out of where it stands only when it was once put somewhere like this:
+        # one that is known from a recorded arrangement alone would stand in two places.
+        self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
+        dock.hide()
+        return dock
+
+    def add(self, spec: PaneSpec) -> None:
+        """Take in another pane, where its row says; ValueError for an id that is taken."""
+        if spec.id in self.all:
+            raise ValueError(f"there is a pane {spec.id!r} already")
+        with self._together():
+            was_away = self.leave_modes()
+            self._window.removeDockWidget(self._make(spec))
+            arrangement.place_missing(self._window, self.all, self.workspace)
+            self.set_away(was_away)
 
     @property
     def workspace(self) -> str:
@@ -178,12 +191,8 @@ class Docks(QObject):
         if reset:
             self._store.forget()
         self._layout = self._store.layout()
-        # A record made with other panes would leave the new ones out of reach.
-        if set(self._layout.panes) != set(self.all):
-            self._layout = Layout(self._layout.workspace)
-        self._layout.panes = tuple(self.all)
         name = self._layout.workspace
-        self._show(name if name in WORKSPACES else WORKSPACES[0])
+        self._show(name if name in WORKSPACES else "build")
 
     def switch(self, workspace: str) -> None:
         """Show another workspace; this one stays as it is for next time."""
@@ -265,7 +274,11 @@ class Docks(QObject):
 
     def _take(self, state: bytes) -> bool:
         self._unseen = None if self._window.isVisible() else state
-        return arrangement.take(self._window, QByteArray(state), _STATE_VERSION)
+        is_taken = arrangement.take(self._window, QByteArray(state), _STATE_VERSION)
+        if is_taken:
+            # A record made with other panes would leave the new ones out of reach.
+            arrangement.place_missing(self._window, self.all, self.workspace)
+        return is_taken
 
     # -- showing ----------------------------------------------------------------------------------
 
@@ -281,7 +294,7 @@ class Docks(QObject):
         was_closed = dock.isHidden()
         dock.give_focus()
         if was_closed:
-            arrangement.widen(self._window, dock, self.workspace)
+            arrangement.widen(self._window, self.all, dock, self.workspace)
         return dock
 
     def toggle(self, pane_id: str) -> None:

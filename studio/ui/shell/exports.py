@@ -30,6 +30,10 @@ class Exports:
         self._opener = ExportOpener(studio, window)
         studio.exporting.pictures = {"svg": self._svg, "png": self._png}
 
+    def open(self) -> None:
+        """Show the dialog."""
+        self._opener.open()
+
     def _svg(self) -> bytes:
         from studio.ui.shell import graph_file
 

@@ -71,7 +71,7 @@ class HelpViewer(QDialog):
         self.resize(_SIZE.boundedTo(window.screen().availableSize() - _FRAME))
         # Who reads how to do a thing goes on doing it; only closing is of the page that is read.
         window.actions_of_window.serve(self, without="file.close")
-        for keys in window.studio.actions.spec("file.close").keys:
+        for keys in window.studio.actions["file.close"].keys:
             QShortcut(QKeySequence(keys), self).activated.connect(self.close)
 
     @property
@@ -157,7 +157,7 @@ def show(window: MainWindow, name: str) -> HelpViewer | None:
 def show_here(window: MainWindow) -> HelpViewer | None:
     """Open the viewer about what is selected, or about the pane that has the keyboard."""
     dock = window.docks.focused()
-    topic = topic_of(window.studio, "" if dock is None else dock.spec.id)
+    topic = topic_of(window.studio, None if dock is None else dock.spec)
     if not topic.text:
         return show(window, topic.page)
     viewer = _viewer(window)

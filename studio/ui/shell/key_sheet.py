@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from studio.ui.kit import contexts, theme
 from studio.ui.kit.keys import shown_keys
-from studio.ui.models.actions import ActionRegistry, ActionSpec, Context
+from studio.ui.models.actions import ActionRegistry, AnyAction, Context
 from studio.ui.shell import fuzzy
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ TITLES: dict[Context, str] = {
 _COLUMNS = 2
 
 
-def sheet_of(registry: ActionRegistry, context: Context) -> list[tuple[str, list[ActionSpec]]]:
+def sheet_of(registry: ActionRegistry, context: Context) -> list[tuple[str, list[AnyAction]]]:
     """What the sheet shows: the view's own keys, then those that work everywhere."""
     wanted: list[Context] = [context] if context == "window" else [context, "window"]
     return [
@@ -120,7 +120,7 @@ def _is_chord(event: QKeyEvent) -> bool:
     return bool(event.modifiers() & strong) or function
 
 
-def _fits(typed: str, spec: ActionSpec) -> bool:
+def _fits(typed: str, spec: AnyAction) -> bool:
     if not typed.strip():
         return True
     shown = [shown_keys(keys) for keys in spec.keys]
@@ -129,7 +129,7 @@ def _fits(typed: str, spec: ActionSpec) -> bool:
     return any(fuzzy.match(typed, name) is not None for name in (spec.text, *spec.aliases))
 
 
-def named_apart(specs: Sequence[ActionSpec]) -> list[str]:
+def named_apart(specs: Sequence[AnyAction]) -> list[str]:
     """What the sheet calls actions: their texts, with the sub-menu where two have the same."""
     often = Counter(spec.text for spec in specs)
     names = []
@@ -139,7 +139,7 @@ def named_apart(specs: Sequence[ActionSpec]) -> list[str]:
     return names
 
 
-def _grid(specs: Sequence[ActionSpec], parent: QWidget) -> QGridLayout:
+def _grid(specs: Sequence[AnyAction], parent: QWidget) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(24)
     grid.setVerticalSpacing(4)

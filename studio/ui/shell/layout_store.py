@@ -30,12 +30,10 @@ class Layout:
     Attributes:
         workspace: the one in use.
         states: Qt's record of each workspace that was used.
-        panes: the panes there were when they were recorded.
     """
 
     workspace: str = ""
     states: dict[str, bytes] = field(default_factory=dict)
-    panes: tuple[str, ...] = ()
 
 
 class LayoutStore:
@@ -53,14 +51,12 @@ class LayoutStore:
         """How the panes stood; empty where nothing usable is recorded."""
         given = _read(self._layout)
         states = given.get("states")
-        panes = given.get("panes")
-        if not isinstance(states, Mapping) or not isinstance(panes, list):
+        if not isinstance(states, Mapping):
             return Layout()
         decoded = {str(name): _decoded(value) for name, value in states.items()}
         return Layout(
             str(given.get("workspace", "")),
             {name: state for name, state in decoded.items() if state},
-            tuple(str(pane) for pane in panes),
         )
 
     def geometry(self) -> bytes:
@@ -72,7 +68,7 @@ class LayoutStore:
         states = {name: base64.b64encode(each).decode() for name, each in layout.states.items()}
         _write(
             self._layout,
-            {"workspace": layout.workspace, "panes": list(layout.panes), "states": states},
+            {"workspace": layout.workspace, "states": states},
         )
 
     def keep_geometry(self, geometry: bytes) -> None:

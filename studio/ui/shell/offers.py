@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DataOffer:
-    """Brings the data pane to the front, and asks for files; the registry keeps it.
+    """Brings the data pane to the front, and asks for files.
 
     Args:
         window: dialogs stand in front of it.
@@ -22,22 +22,21 @@ class DataOffer:
     def __init__(self, window: MainWindow) -> None:
         self._window = window
         self._attaching: Attaching | None = None
-        actions = window.studio.actions
-        actions.bind("data.choose", self._choose)
-        actions.bind("data.attach", self._ask_file)
-        actions.bind("data.attach_path", self._ask_folder)
 
-    def _choose(self) -> None:
+    def choose(self) -> None:
+        """Show the data pane and its menu of sources."""
         from studio.ui.panes.data.pane import DataPane
 
         pane = self._window.docks.show("data").ensure()
         if isinstance(pane, DataPane):
             pane.open_menu()
 
-    def _ask_file(self) -> None:
+    def ask_file(self) -> None:
+        """Ask for a data file."""
         self._dialogs().ask_file()
 
-    def _ask_folder(self) -> None:
+    def ask_folder(self) -> None:
+        """Ask for a folder of pictures."""
         self._dialogs().ask_folder()
 
     def _dialogs(self) -> Attaching:

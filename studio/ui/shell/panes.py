@@ -1,85 +1,258 @@
-"""The panes of the window: what each is called, where it belongs, and where its code is."""
+"""The panes of the window: one row each says all that the window has to know of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from studio.ui.shell.workspaces import Workspace
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from studio.ui.models.actions import ActionTable
     from studio.ui.models.studio import Studio
 
-Area: TypeAlias = Literal["left", "right", "bottom"]
+Side: TypeAlias = Literal["left", "right", "bottom"]
 
 
-@dataclass(frozen=True)
-class PaneSpec:
-    """One pane.
+class Place(NamedTuple):
+    """Where a pane begins in a workspace.
 
     Attributes:
-        id: its name in layouts and actions.
-        title: what its header says.
-        icon: name of its icon.
-        area: the side of the window it begins at.
-        workspaces: where it is shown from the start.
-        path: ``module:Class``; imported when the pane is first seen.
+        side: of the window.
+        column: which column of tabs, the outermost or topmost being 0.
+        tab: its place among the tabs of the column; the first that is shown is in front.
+        shown: whether it is open from the start.
     """
 
-    id: str
-    title: str
-    icon: str
-    area: Area
-    workspaces: tuple[str, ...]
+    side: Side
+    column: int = 0
+    tab: int = 100
+    shown: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of the window that is made where it is first needed.
+
+    Attributes:
+        path: ``module:Class``; imported when the part is first seen, and called with the studio
+            and the parent widget.
+        actions: module of the table ``ACTIONS`` of what is done to it; it imports no Qt, so that
+            menus need not wait for the part. The part attaches the table to itself. Empty for a
+            part without actions.
+    """
+
     path: str
+    actions: str = ""
 
     def load(self) -> None:
         """Import its code; on any thread."""
         import_module(self.path.partition(":")[0])
 
     def make(self, studio: Studio, parent: QWidget | None = None) -> QWidget:
-        """Make the pane's widget, at best where it is to stand: moving it styles all of it anew."""
+        """Make its widget, at best where it is to stand: moving it styles all of it anew."""
         module, _, name = self.path.partition(":")
         made: QWidget = getattr(import_module(module), name)(studio, parent)
         return made
 
 
+@dataclass(frozen=True, kw_only=True)
+class PaneSpec(Part):
+    """One pane.
+
+    Attributes:
+        id: its name in layouts and actions.
+        title: what its header and the menu say.
+        icon: name of its icon, or the icon itself: SVG elements on a grid of 16 by 16, drawn in
+            ``currentColor``.
+        places: where it begins, for each workspace; in one that is left out it begins closed, at
+            the side of the first one named.
+        page: what F1 opens: the name of a page of the documentation, or a text in Markdown, which
+            begins with its heading.
+        keys: show and hide it.
+        height: pixels it needs at the lower edge, given it where the window has that much.
+    """
+
+    id: str
+    title: str
+    icon: str
+    places: Mapping[Workspace, Place]
+    page: str = "guide"
+    keys: tuple[str, ...] = ()
+    height: int = 0
+
+    def place(self, workspace: str) -> Place:
+        """Where it begins in a workspace."""
+        found = next((place for name, place in self.places.items() if name == workspace), None)
+        if found is not None:
+            return found
+        side: Side = next((place.side for place in self.places.values()), "right")
+        return Place(side, 1, shown=False)
+
+
 PANES: tuple[PaneSpec, ...] = (
-    PaneSpec("palette", "Palette", "palette", "left", ("build",),
-             "studio.graph_editor.view.palette_pane:PalettePane"),
-    PaneSpec("outline", "Outline", "outline", "left", ("build", "profile"),
-             "studio.graph_editor.view.outline_pane:OutlinePane"),
-    PaneSpec("inspector", "Inspector", "inspector", "right", ("build", "profile"),
-             "studio.ui.panes.inspector.pane:InspectorPane"),
-    PaneSpec("listing", "Listing", "listing", "right", ("build", "profile"),
-             "studio.instruction_view.view.listing_pane:ListingPane"),
-    PaneSpec("tensor_map", "Tensor map", "tensor-map", "bottom", ("build", "profile"),
-             "studio.instruction_view.view.tensor_map_pane:TensorMapPane"),
-    PaneSpec("tensor_view", "Tensor", "tensor", "bottom", ("train",),
-             "studio.ui.panes.tensor_view.pane:TensorViewPane"),
-    PaneSpec("problems", "Problems", "problems", "bottom", ("build",),
-             "studio.ui.panes.problems.pane:ProblemsPane"),
-    PaneSpec("log", "Log", "log", "bottom", (), "studio.ui.panes.log.pane:LogPane"),
-    PaneSpec("history", "History", "history", "bottom", (),
-             "studio.graph_editor.view.history_pane:HistoryPane"),
-    PaneSpec("plots", "Plots", "plots", "bottom", ("build", "train", "profile"),
-             "studio.ui.panes.plots.pane:PlotsPane"),
-    PaneSpec("runs", "Runs", "runs", "left", ("train",), "studio.ui.panes.runs.pane:RunsPane"),
-    PaneSpec("data", "Data", "data", "left", ("build", "train"),
-             "studio.ui.panes.data.pane:DataPane"),
-    PaneSpec("testing", "Test", "testing", "right", ("train",),
-             "studio.ui.panes.testing.pane:TestingPane"),
-    PaneSpec("profiler", "Profiler", "profiler", "right", ("profile",),
-             "studio.ui.panes.profiler.pane:ProfilerPane"),
+    PaneSpec(
+        id="palette", title="Palette", icon="palette",
+        path="studio.graph_editor.view.palette_pane:PalettePane",
+        places={
+            "build": Place("left", 0, 0),
+            "train": Place("left", 1, 1, shown=False),
+            "profile": Place("left", 0, 1, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="outline", title="Outline", icon="outline",
+        path="studio.graph_editor.view.outline_pane:OutlinePane",
+        places={
+            "build": Place("left", 1, 0),
+            "train": Place("left", 1, 2, shown=False),
+            "profile": Place("left", 0, 0),
+        },
+    ),
+    PaneSpec(
+        id="inspector", title="Inspector", icon="inspector",
+        path="studio.ui.panes.inspector.pane:InspectorPane",
+        actions="studio.ui.panes.inspector.actions",
+        places={
+            "build": Place("right", 0, 0),
+            "train": Place("right", 1, 1, shown=False),
+            "profile": Place("right", 1, 0),
+        },
+    ),
+    PaneSpec(
+        id="listing", title="Listing", icon="listing",
+        path="studio.instruction_view.view.listing_pane:ListingPane",
+        actions="studio.instruction_view.view.listing_actions",
+        page="instructions",
+        places={
+            "build": Place("right", 1, 0),
+            "train": Place("bottom", 0, 1, shown=False),
+            "profile": Place("bottom", 0, 0),
+        },
+    ),
+    PaneSpec(
+        id="tensor_map", title="Tensor map", icon="tensor-map",
+        path="studio.instruction_view.view.tensor_map_pane:TensorMapPane",
+        page="tensors",
+        places={
+            "build": Place("bottom", 0, 0),
+            "train": Place("bottom", 0, 2, shown=False),
+            "profile": Place("bottom", 1, 0),
+        },
+    ),
+    PaneSpec(
+        id="tensor_view", title="Tensor", icon="tensor",
+        path="studio.ui.panes.tensor_view.pane:TensorViewPane",
+        actions="studio.ui.panes.tensor_view.actions",
+        page="tensors",
+        places={
+            "build": Place("right", 1, 2, shown=False),
+            "train": Place("bottom", 0, 0),
+            "profile": Place("bottom", 1, 1, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="problems", title="Problems", icon="problems",
+        path="studio.ui.panes.problems.pane:ProblemsPane",
+        places={
+            "build": Place("bottom", 0, 1),
+            "train": Place("bottom", 1, 1, shown=False),
+            "profile": Place("bottom", 0, 1, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="log", title="Log", icon="log",
+        path="studio.ui.panes.log.pane:LogPane",
+        actions="studio.ui.panes.log.actions",
+        page="commands", keys=("Ctrl+`",),
+        places={
+            "build": Place("bottom", 0, 2, shown=False),
+            "train": Place("bottom", 1, 0, shown=False),
+            "profile": Place("bottom", 0, 2, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="history", title="History", icon="history",
+        path="studio.graph_editor.view.history_pane:HistoryPane",
+        places={
+            "build": Place("bottom", 0, 3, shown=False),
+            "train": Place("bottom", 1, 2, shown=False),
+            "profile": Place("bottom", 0, 3, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="plots", title="Plots", icon="plots",
+        path="studio.ui.panes.plots.pane:PlotsPane",
+        actions="studio.ui.panes.plots.actions",
+        height=240,
+        places={
+            "build": Place("bottom", 1, 0),
+            "train": Place("right", 0, 0),
+            "profile": Place("right", 1, 1),
+        },
+    ),
+    PaneSpec(
+        id="runs", title="Runs", icon="runs",
+        path="studio.ui.panes.runs.pane:RunsPane",
+        places={
+            "build": Place("left", 1, 1, shown=False),
+            "train": Place("left", 0, 0),
+            "profile": Place("left", 0, 2, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="data", title="Data", icon="data",
+        path="studio.ui.panes.data.pane:DataPane",
+        page="data",
+        places={
+            "build": Place("left", 1, 2),
+            "train": Place("left", 1, 0),
+            "profile": Place("left", 0, 3, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="testing", title="Test", icon="testing",
+        path="studio.ui.panes.testing.pane:TestingPane",
+        places={
+            "build": Place("bottom", 1, 1, shown=False),
+            "train": Place("right", 1, 0),
+            "profile": Place("right", 1, 2, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="profiler", title="Profiler", icon="profiler",
+        path="studio.ui.panes.profiler.pane:ProfilerPane",
+        actions="studio.ui.panes.profiler.actions",
+        page="benchmarks",
+        places={
+            "build": Place("right", 1, 1, shown=False),
+            "train": Place("right", 1, 2, shown=False),
+            "profile": Place("right", 0, 0),
+        },
+    ),
 )  # fmt: skip
-"""Every pane, in the order of the View menu."""
+"""The panes that come along, in the order of the View menu."""
 
-TRANSPORT = "studio.ui.panes.transport.bar:TransportBar"
-"""What stands in the middle of the toolbar, once there is one."""
-
-PATH_BAR = "studio.instruction_view.view.path_bar:PathBar"
-"""What stands under the toolbar, once there is one."""
-
-CANVAS = "studio.graph_editor.view.canvas:CanvasView"
+CANVAS = Part(
+    path="studio.graph_editor.view.canvas:CanvasView",
+    actions="studio.graph_editor.view.canvas_actions",
+)
 """What stands in the middle."""
+
+TRANSPORT = Part(path="studio.ui.panes.transport.bar:TransportBar")
+"""What stands in the middle of the toolbar."""
+
+PATH_BAR = Part(
+    path="studio.instruction_view.view.path_bar:PathBar",
+    actions="studio.instruction_view.view.path_actions",
+)
+"""What stands under the toolbar."""
+
+
+def action_tables(parts: Iterable[Part]) -> list[ActionTable[Any]]:
+    """The tables of what is done to these parts."""
+    return [import_module(part.actions).ACTIONS for part in parts if part.actions]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
 from studio.ui.kit import binding, contexts, icons
 from studio.ui.kit.keys import with_keys
-from studio.ui.models.actions import MENUS, ActionRegistry, ActionSpec, Context
+from studio.ui.models.actions import MENUS, ActionRegistry, AnyAction, Context
 
 _ROLES = {
     "file.quit": QAction.MenuRole.QuitRole,
@@ -44,7 +44,7 @@ class WindowActions:
         self,
         registry: ActionRegistry,
         window: QMainWindow,
-        refused: Callable[[ActionSpec, str], object],
+        refused: Callable[[AnyAction, str], object],
     ) -> None:
         self._registry = registry
         self._window = window
@@ -81,8 +81,11 @@ class WindowActions:
                 beside.addAction(self._actions[action_id])
 
     def fill_menu_bar(self) -> None:
-        """Make the menus of the window."""
+        """Make the menus of the window, in place of those before."""
         bar = self._window.menuBar()
+        for before in bar.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            before.deleteLater()
+        bar.clear()
         menus: dict[str, QMenu] = {}
         for title in MENUS:
             menus[title] = self._menu(bar.addMenu(f"&{title}"), f"menu.{title}")
@@ -102,16 +105,16 @@ class WindowActions:
             if action.objectName() in self._registry:
                 reason = self._registry.why_not(action.objectName())
                 action.setEnabled(not reason)
-                action.setToolTip(self._tip(self._registry.spec(action.objectName()), reason))
+                action.setToolTip(self._tip(self._registry[action.objectName()], reason))
 
-    def _in_menu_order(self) -> list[ActionSpec]:
+    def _in_menu_order(self) -> list[AnyAction]:
         """The actions with groups kept together and sub-menus after plain entries."""
         specs = list(self._registry)
         order: dict[tuple[str, str], int] = {}
         for spec in specs:
             order.setdefault((spec.menu, spec.group), len(order))
 
-        def place(spec: ActionSpec) -> tuple[int, int]:
+        def place(spec: AnyAction) -> tuple[int, int]:
             groups = _GROUPS.get(spec.menu, ())
             first = groups.index(spec.group) - len(groups) if spec.group in groups else 0
             return (spec.menu.count("/"), first or order[spec.menu, spec.group])
@@ -140,14 +143,14 @@ class WindowActions:
             if action.objectName() in self._registry:
                 action.setEnabled(True)
 
-    def _make(self, spec: ActionSpec) -> None:
+    def _make(self, spec: AnyAction) -> None:
         action = QAction(spec.text, self._window)
         action.setObjectName(spec.id)
         action.setToolTip(self._tip(spec, ""))
         action.setStatusTip(spec.tip)
         action.setMenuRole(_ROLES.get(spec.id, QAction.MenuRole.NoRole))
-        if icons.has(spec.id):
-            icons.keep(action, spec.id)
+        if spec.icon:
+            icons.keep(action, spec.icon)
         if spec.checkable:
             action.setCheckable(True)
             action.setChecked(self._registry.is_checked(spec.id))
@@ -171,7 +174,7 @@ class WindowActions:
             if own == context:
                 widget.addAction(self._actions[action_id])
 
-    def _trigger(self, spec: ActionSpec) -> None:
+    def _trigger(self, spec: AnyAction) -> None:
         reason = self._registry.why_not(spec.id)
         if reason:
             self._refused(spec, reason)
@@ -185,7 +188,7 @@ class WindowActions:
         self._changed(spec.id)
 
     def _changed(self, action_id: str) -> None:
-        spec = self._registry.spec(action_id)
+        spec = self._registry[action_id]
         action = self._actions.get(action_id)
         if action is None:
             self._make(spec)
@@ -194,6 +197,6 @@ class WindowActions:
             action.setChecked(self._registry.is_checked(action_id))
 
     @staticmethod
-    def _tip(spec: ActionSpec, reason: str) -> str:
+    def _tip(spec: AnyAction, reason: str) -> str:
         tip = with_keys(spec.tip.rstrip("."), spec.keys)
         return f"{tip}\n{reason[:1].upper()}{reason[1:]}." if reason else tip

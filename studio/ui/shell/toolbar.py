@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolBar, QToolButton, Q
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.keys import shown_keys, with_keys
 from studio.ui.models.actions import ActionRegistry
-from studio.ui.shell.actions import WORKSPACES
+from studio.ui.shell.workspaces import WORKSPACES
 
 _WIDE = 1480
 """From this width on there is room for words everywhere."""
@@ -61,7 +61,7 @@ class TopBar(QToolBar):
         """Grey what cannot be done now, and say why."""
         for action_id, button in self._buttons.items():
             reason = self._registry.why_not(action_id)
-            spec = self._registry.spec(action_id)
+            spec = self._registry[action_id]
             tip = with_keys(spec.text.rstrip("…"), spec.keys)
             button.setEnabled(not reason)
             button.setToolTip(f"{tip}\n{reason[:1].upper()}{reason[1:]}." if reason else tip)
@@ -69,9 +69,9 @@ class TopBar(QToolBar):
     def _button(self, action_id: str) -> QToolButton:
         button = QToolButton(self)
         button.setObjectName(f"tool.{action_id}")
-        button.setAccessibleName(self._registry.spec(action_id).text)
+        button.setAccessibleName(self._registry[action_id].text)
         button.setFixedSize(theme.ROW, theme.ROW)
-        icons.keep(button, action_id)
+        icons.keep(button, self._registry[action_id].icon)
         button.clicked.connect(lambda: self._registry.trigger(action_id))
         self._buttons[action_id] = button
         return button
@@ -86,7 +86,7 @@ class TopBar(QToolBar):
         )
 
     def _make_search(self) -> QToolButton:
-        spec = self._registry.spec("view.go_to")
+        spec = self._registry["view.go_to"]
         button = QToolButton(self)
         button.setObjectName("search_button")
         button.setAccessibleName(spec.text)
@@ -119,7 +119,7 @@ class Switch(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         for action_id in action_ids:
-            spec = registry.spec(action_id)
+            spec = registry[action_id]
             button = QToolButton(self)
             button.setObjectName(f"tool.{action_id}")
             button.setText(spec.text)

@@ -10,13 +10,7 @@ from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.layer_types import is_known
 from studio.ui.models.option_rows import tip
 from studio.ui.models.studio import Studio
-
-PAGES = {
-    "": "guide", "palette": "guide", "outline": "guide", "inspector": "guide",
-    "listing": "instructions", "tensor_map": "tensors", "tensor_view": "tensors",
-    "data": "data", "profiler": "benchmarks", "problems": "guide", "log": "commands",
-}  # fmt: skip
-"""The page about each pane; without a pane, about the studio."""
+from studio.ui.shell.panes import PaneSpec
 
 
 class Topic(NamedTuple):
@@ -33,12 +27,12 @@ class Topic(NamedTuple):
     page: str = ""
 
 
-def topic_of(studio: Studio, pane: str) -> Topic:
+def topic_of(studio: Studio, pane: PaneSpec | None) -> Topic:
     """What to read.
 
     Args:
         studio: the models.
-        pane: id of the pane that has the keyboard; empty for the canvas.
+        pane: the one that has the keyboard; None for the canvas.
     """
     primary = studio.bus.selection.primary
     found: Topic | None = None
@@ -46,7 +40,13 @@ def topic_of(studio: Studio, pane: str) -> Topic:
         found = _instruction(studio, primary.key)
     elif primary is not None and primary.kind == "node":
         found = _layer(studio, primary.key)
-    return found or Topic("", page=PAGES.get(pane, "guide"))
+    return found or _about(pane)
+
+
+def _about(pane: PaneSpec | None) -> Topic:
+    if pane is not None and pane.page.startswith("#"):
+        return Topic(pane.title, pane.page)
+    return Topic("", page="guide" if pane is None else pane.page)
 
 
 def _instruction(studio: Studio, key: str) -> Topic | None:

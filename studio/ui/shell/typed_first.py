@@ -8,7 +8,7 @@ from studio.ui.kit import binding
 from studio.ui.kit.forms.form import FormRow
 from studio.ui.kit.forms.reverting_line import RevertingLine
 from studio.ui.kit.scrub_field import ScrubField
-from studio.ui.models.actions import ActionSpec
+from studio.ui.models.actions import AnyAction
 from studio.ui.models.studio import Studio
 
 _TRAINING = ("train.start", "train.step_batch", "train.step_epoch")
@@ -31,7 +31,7 @@ class TypedFirst:
         self._window = window
         binding.connect(window, studio.actions.about_to, self._about_to)
 
-    def _about_to(self, spec: ActionSpec) -> None:
+    def _about_to(self, spec: AnyAction) -> None:
         if spec.id not in _USERS or (spec.id in _TRAINING and self._studio.training.is_busy):
             return
         told = [self._end_typing(), *(row.take_refusal() for row in self._rows())]

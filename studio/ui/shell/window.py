@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QDialog, QMainWindow, QStackedWidget, QToolBar, QW
 from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
 from studio.ui.kit import binding, live_budget
-from studio.ui.models.actions import ActionSpec
+from studio.ui.models.actions import AnyAction
 from studio.ui.models.studio import Studio
-from studio.ui.shell import actions, arrangement, drops, window_actions
+from studio.ui.shell import actions, arrangement, drops
 from studio.ui.shell.command_palette import CommandHistory
 from studio.ui.shell.docks import Docks
 from studio.ui.shell.documents import Documents
@@ -24,13 +24,15 @@ from studio.ui.shell.focus_return import FocusReturn
 from studio.ui.shell.framing import Framing
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.leaving import Leaving
-from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, TRANSPORT
+from studio.ui.shell.offers import DataOffer
+from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, TRANSPORT, PaneSpec, action_tables
 from studio.ui.shell.path_row import PathRow
 from studio.ui.shell.qt_actions import WindowActions
 from studio.ui.shell.status_bar import BottomBar, StatusBar
 from studio.ui.shell.toolbar import TopBar
 from studio.ui.shell.typed_first import TypedFirst
 from studio.ui.shell.welcome import WelcomePage
+from studio.ui.shell.workspaces import WORKSPACES
 
 LEAST = QSize(1024, 640)
 """A screen of 700 rows has room for this and a title bar."""
@@ -45,9 +47,17 @@ class MainWindow(QMainWindow):
         studio: the models.
         store: where layout and geometry are kept.
         reset_layout: begin with the arrangements there are from the start.
+        panes: the rows of its panes.
     """
 
-    def __init__(self, studio: Studio, store: LayoutStore, *, reset_layout: bool = False) -> None:
+    def __init__(
+        self,
+        studio: Studio,
+        store: LayoutStore,
+        *,
+        reset_layout: bool = False,
+        panes: Sequence[PaneSpec] = PANES,
+    ) -> None:
         super().__init__()
         FocusReturn(self)
         self.setObjectName("main_window")
@@ -68,16 +78,19 @@ class MainWindow(QMainWindow):
         self.canvas: QWidget | None = None
         self._framing: Framing | None = None
         self.leaving = Leaving(studio, self, self._save)
-        self.documents = Documents(studio, self, self.leaving.ask)
+        self.documents: Documents = Documents(studio, self, self.leaving.ask)
         self.history = CommandHistory(studio.places.state / "commands.json")
-        studio.actions.declare(actions.ACTIONS)
-        studio.actions.declare(actions.pane_action(pane.id, pane.title) for pane in PANES)
+        self._pane_actions = actions.of_panes(panes)
+        tables = (*action_tables((CANVAS, PATH_BAR, *panes)), *actions.OF_WINDOW)
+        studio.actions.declare(*tables, self._pane_actions)
         self._build_bars()
         self._build_middle()
-        self.docks = Docks(studio, self, PANES, store)
+        self.docks: Docks = Docks(studio, self, panes, store)
         FocusKeeping(self.docks, self)
-        window_actions.bind(self)
-        self._exports = Exports(studio, self, lambda: self.canvas)
+        self.data_offer: DataOffer = DataOffer(self)
+        self.exports: Exports = Exports(studio, self, lambda: self.canvas)
+        for table in (*actions.OF_WINDOW, self._pane_actions):
+            studio.actions.attach(table, self)
         self.actions_of_window = WindowActions(studio.actions, self, self._refused)
         self._typed_first = TypedFirst(studio, self)
         self.actions_of_window.fill_menu_bar()
@@ -166,9 +179,7 @@ class MainWindow(QMainWindow):
     def ensure_canvas(self) -> QWidget:
         """The canvas, made when it is first needed."""
         if self.canvas is None:
-            module, _, name = CANVAS.partition(":")
-            made: QWidget = getattr(import_module(module), name)(self.studio)
-            self.canvas = made
+            self.canvas = made = CANVAS.make(self.studio)
             self._middle.addWidget(made)
             self._follow_zoom(made)
             self._framing = Framing(made, self._frame_all)
@@ -204,6 +215,18 @@ class MainWindow(QMainWindow):
         elif target in self.studio.actions:
             self.studio.actions.trigger(target)
 
+    def add_pane(self, pane: PaneSpec) -> None:
+        """Take in another pane: it stands where its row says, in menus and workspaces.
+
+        Raises:
+            ValueError: a pane or an action has one of its ids.
+        """
+        table = actions.of_panes((pane,))
+        self.studio.actions.declare(table, *action_tables((pane,)))
+        self.docks.add(pane)
+        self.studio.actions.attach(table, self)
+        self.actions_of_window.fill_menu_bar()
+
     def set_focus_mode(self, on: bool) -> None:
         """Hide everything around the canvas, or bring it back."""
         # The record the docks take of the window holds its toolbars as well.
@@ -234,13 +257,8 @@ class MainWindow(QMainWindow):
 
     def _make_bars(self) -> None:
         """The parts of the toolbars that need the models."""
-        for path, take in (
-            (TRANSPORT, self.top_bar.set_transport),
-            (PATH_BAR, self._path_row.set_path_bar),
-        ):
-            if path:
-                module, _, name = path.partition(":")
-                take(getattr(import_module(module), name)(self.studio))
+        self.top_bar.set_transport(TRANSPORT.make(self.studio))
+        self._path_row.set_path_bar(PATH_BAR.make(self.studio))
 
     @property
     def is_ready(self) -> bool:
@@ -338,7 +356,7 @@ class MainWindow(QMainWindow):
         self.studio.profiling.unsettle()
         self.studio.actions.refresh(
             *(f"pane.{name}" for name in self.docks.all),
-            *(f"workspace.{name}" for name in actions.WORKSPACES),
+            *(f"workspace.{name}" for name in WORKSPACES),
             "window.maximise_pane", "window.focus_mode",
         )  # fmt: skip
 
@@ -357,7 +375,7 @@ class MainWindow(QMainWindow):
     def _show_notices(self) -> None:
         self.studio.actions.trigger("window.notices")
 
-    def _refused(self, spec: ActionSpec, reason: str) -> None:
+    def _refused(self, spec: AnyAction, reason: str) -> None:
         self.status.hint(f"{spec.text.rstrip('…')}: {reason}")
 
     def _show_read_only(self) -> None:

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.view.canvas import CanvasView
 from studio.ui.kit import theme
-from studio.ui.models.actions import ActionSpec
+from studio.ui.models.actions import AnyAction
 from studio.ui.models.studio import Studio
 from studio.ui.shell.qt_actions import WindowActions
 from tests.graph_editor.view.hands import Hands
@@ -38,7 +38,7 @@ def hands(studio: Studio, qtbot: QtBot, refusals: list[str]) -> Iterator[Hands]:
     column.addWidget(other)
     window.setCentralWidget(body)
 
-    def refused(spec: ActionSpec, reason: str) -> None:
+    def refused(spec: AnyAction, reason: str) -> None:
         refusals.append(f"{spec.id}: {reason}")
 
     window_actions = WindowActions(studio.actions, window, refused)

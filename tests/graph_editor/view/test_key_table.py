@@ -7,7 +7,7 @@ from PySide6.QtCore import QKeyCombination, Qt
 from PySide6.QtGui import QContextMenuEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
-from studio.ui.models import graph_actions
+from studio.graph_editor.view import canvas_actions
 from tests.graph_editor.model.networks import chain
 from tests.graph_editor.view.hands import CTRL, NONE, SHIFT, Hands
 from tests.graph_editor.view.text_fields import K
@@ -103,10 +103,10 @@ def test_key_does_nothing_while_a_gesture_is_open(hands: Hands, key: Qt.Key) -> 
 def test_every_key_of_the_canvas_in_the_table_is_tried_above() -> None:
     # Those below have tests of their own; zooming by keys differs between keyboards.
     own = {"edit.paste", "edit.paste_inputs", "graph.repair", "canvas.zoom_in", "canvas.zoom_out",
-           "graph.edit_options", "canvas.back", "canvas.forward"}  # fmt: skip
+           "canvas.back", "canvas.forward"}  # fmt: skip
     declared = {
         (QKeySequence(keys).toString(), spec.id)
-        for spec in graph_actions.ACTIONS
+        for spec in canvas_actions.ACTIONS
         for keys in spec.keys
         if spec.context == "canvas" and spec.id not in own
     }

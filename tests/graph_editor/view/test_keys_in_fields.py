@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QLineEdit
 
-from studio.ui.models.actions import ActionSpec
+from studio.ui.models.actions import Action, ActionTable
 from tests.graph_editor.model.networks import chain
 from tests.graph_editor.view.hands import CTRL, Hands
 from tests.graph_editor.view.text_fields import K, beside, open_find, open_rename, open_search
@@ -51,7 +51,9 @@ def test_keys_of_the_window_work_while_something_is_written(
     action.setShortcut(QKeySequence("Ctrl+S"))
     action.triggered.connect(lambda: heard.append("saved"))
     opened.window().addAction(action)
-    hands.studio.actions.declare([ActionSpec("test.save", "Save", "Save.", ("Ctrl+S",))])
+    hands.studio.actions.declare(
+        ActionTable(0, Action("test.save", "Save", "Save.", ("Ctrl+S",), run=lambda _: None))
+    )
     hands.key(K.Key_S, CTRL)
     assert heard == ["saved"]
     hands.key(K.Key_D, CTRL)

@@ -43,7 +43,7 @@ def keys(studio: Studio, pane: ListingPane, qtbot: QtBot) -> Iterator[None]:
     pane.view.setFocus()
     made = []
     for name in ("listing.name", "listing.comment"):
-        (key,) = studio.actions.spec(name).keys
+        (key,) = studio.actions[name].keys
         shortcut = QShortcut(key, pane.view)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.activated.connect(lambda each=name: studio.actions.trigger(each))

@@ -15,7 +15,7 @@ from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import FrameHeader, PaneFrame
 from studio.ui.kit.keys import with_keys
 from studio.ui.kit.menus import menu_of
-from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.actions import Action, ActionRegistry, ActionTable
 from studio.ui.models.theme import Theme
 
 
@@ -123,11 +123,10 @@ def test_empty_states_never_cut_a_line(qtbot: QtBot, dark: Theme, height: int) -
 def registry() -> ActionRegistry:
     made = ActionRegistry()
     made.declare(
-        [
-            ActionSpec("edit.undo", "Undo", "Takes the last step back.", ("Ctrl+Z",), "Edit"),
-            ActionSpec("graph.bypass", "Bypass", "Passes data on.", ("M",), checkable=True),
-            ActionSpec("graph.layout", "Lay out", "Arranges layers."),
-        ]
+        ActionTable(
+            2,
+            Action("graph.layout", "Lay out", "Arranges layers.", run=lambda _: None),
+        )
     )
     return made
 
@@ -136,8 +135,19 @@ def test_menus_show_keys_reasons_and_checks(qtbot: QtBot, registry: ActionRegist
     parent = QWidget()
     qtbot.addWidget(parent)
     ran: list[str] = []
-    registry.bind("edit.undo", lambda: ran.append("undo"))
-    registry.bind("graph.bypass", lambda: None, lambda: "nothing is selected", lambda: True)
+    table: ActionTable[list[str]] = ActionTable(
+        1,
+        Action(
+            "edit.undo", "Undo", "Takes the last step back.", ("Ctrl+Z",), "Edit",
+            run=lambda ran: ran.append("undo"),
+        ),
+        Action(
+            "graph.bypass", "Bypass", "Passes data on.", ("M",),
+            run=lambda ran: ran.append("bypass"), enabled=lambda _: "nothing is selected",
+            checked=lambda _: True,
+        ),
+    )  # fmt: skip
+    registry.attach(table, ran)
     menu = menu_of(
         registry, ["edit.undo", None, ("More", ["graph.bypass", "graph.layout"])], parent
     )

@@ -8,62 +8,125 @@ from pathlib import Path
 import pytest
 
 from studio.engine.core.errors import GraphError, ParameterError, StudioError
-from studio.ui.models.actions import UNAVAILABLE, ActionRegistry, ActionSpec
+from studio.engine.core.signal import Signal
+from studio.ui.models.actions import UNAVAILABLE, Action, ActionRegistry, ActionTable
 from studio.ui.models.preferences import PREFERENCES, Preferences
 
-SPECS = (
-    ActionSpec("graph.delete", "Delete", "Remove layers.", ("Del",), "Graph", "canvas"),
-    ActionSpec("train.start", "Train", "Start.", ("F5",), "Train"),
-)
+TABLE: ActionTable[list[str]] = ActionTable(
+    0,
+    Action(
+        "graph.delete", "Delete", "Remove layers.", ("Del",), "Graph", "canvas",
+        run=lambda ran: _refuse(),
+    ),
+    Action(
+        "train.start", "Train", "Start.", ("F5",), "Train",
+        run=lambda ran: ran.append("go"),
+        enabled=lambda ran: "the graph has 2 problems" if "broken" in ran else "",
+        checked=lambda ran: "go" in ran,
+    ),
+)  # fmt: skip
 
 
-def test_an_action_runs_only_when_it_can() -> None:
-    ran: list[str] = []
+def _refuse() -> None:
+    raise GraphError("no layer is selected")
+
+
+def _doing_nothing(action_id: str, **more: str) -> Action[None]:
+    return Action(action_id, "X", "X.", run=lambda _: None, **more)
+
+
+def test_an_action_runs_only_on_a_target_and_when_it_can() -> None:
+    ran = ["broken"]
     registry = ActionRegistry()
-    registry.declare(SPECS)
+    registry.declare(TABLE)
     assert registry.why_not("train.start") == UNAVAILABLE
     assert not registry.trigger("train.start")
-    why = "the graph has 2 problems"
-    registry.bind("train.start", lambda: ran.append("go"), lambda: why)
-    assert registry.why_not("train.start") == why
+    assert not registry.is_checked("train.start")
+    registry.attach(TABLE, ran)
+    assert registry.why_not("train.start") == "the graph has 2 problems"
     assert not registry.trigger("train.start")
-    why = ""
+    ran.clear()
     assert registry.trigger("train.start")
     assert ran == ["go"]
-    registry.unbind("train.start")
+    assert registry.is_checked("train.start")
+    assert not registry["graph.delete"].checkable
+    registry.withdraw(TABLE)
     assert not registry.trigger("train.start")
+    assert "train.start" not in registry
 
 
-def test_an_error_of_a_handler_reaches_the_user() -> None:
+def test_a_table_acts_on_the_target_attached_last() -> None:
+    registry, first, second = ActionRegistry(), [], []
+    registry.attach(TABLE, first)
+    registry.attach(TABLE, second)
+    registry.trigger("train.start")
+    assert (first, second) == ([], ["go"])
+
+
+def test_an_error_of_an_action_reaches_the_user() -> None:
     heard: list[StudioError] = []
     registry = ActionRegistry(heard.append)
-    registry.declare(SPECS)
-
-    def refuse() -> None:
-        raise GraphError("no layer is selected")
-
-    registry.bind("graph.delete", refuse)
+    registry.attach(TABLE, [])
     assert registry.trigger("graph.delete")
     assert [error.message for error in heard] == ["no layer is selected"]
 
 
-def test_conflicting_keys_are_found() -> None:
+def test_what_is_possible_is_asked_after_the_signals_of_a_table() -> None:
+    class Target:
+        moved: Signal[[int]] = Signal()
+
+    table: ActionTable[Target] = ActionTable(
+        0,
+        Action("a.b", "X", "X.", run=lambda _: None),
+        changes=lambda target: (target.moved,),
+    )
+    registry, told, target = ActionRegistry(), [], Target()
+    hear = told.append
+    registry.attach(table, target)
+    registry.changed.connect(hear)
+    target.moved.emit(1)
+    assert told == ["a.b"]
+
+
+def test_actions_stand_by_the_order_of_tables_and_behind_those_they_name() -> None:
     registry = ActionRegistry()
-    registry.declare(SPECS)
+    late = ActionTable(2, _doing_nothing("late.a"), _doing_nothing("late.b", after="early.a"))
+    early = ActionTable(1, _doing_nothing("early.a"), _doing_nothing("early.b"))
+    last = ActionTable(
+        3,
+        _doing_nothing("last.a", after="late.b"),
+        _doing_nothing("last.b", after="nowhere"),
+        _doing_nothing("last.c", after="last.d"),
+        _doing_nothing("last.d", after="last.c"),
+    )
+    registry.declare(late, last, early)
+    assert [action.id for action in registry] == [
+        "early.a", "late.b", "last.a", "early.b", "late.a", "last.b", "last.c", "last.d",
+    ]  # fmt: skip
+
+
+def test_conflicting_keys_and_ids_are_found() -> None:
+    registry = ActionRegistry()
+    registry.declare(TABLE)
+    registry.declare(TABLE)
     registry.declare(
-        [
-            ActionSpec("listing.x", "X", "X.", ("Del",), context="listing"),
-            ActionSpec("view.y", "Y", "Y.", ("Del",)),
-        ]
+        ActionTable(
+            1,
+            Action("listing.x", "X", "X.", ("Del",), context="listing", run=lambda _: None),
+            Action("view.y", "Y", "Y.", ("Del",), run=lambda _: None),
+        )
     )
     assert sorted(registry.conflicts()) == [
         ("Del", "graph.delete", "view.y"),
         ("Del", "listing.x", "view.y"),
     ]
     with pytest.raises(ValueError, match="declared twice"):
-        registry.declare(SPECS[:1])
+        registry.declare(ActionTable(0, _doing_nothing("train.start")))
+    with pytest.raises(ValueError, match="declared twice"):
+        registry.declare(ActionTable(0, _doing_nothing("one.one"), _doing_nothing("one.one")))
+    assert "one.one" not in registry
     with pytest.raises(KeyError):
-        registry.bind("nobody.knows", lambda: None)
+        registry["nobody.knows"]
 
 
 def test_preferences_keep_only_what_was_chosen(tmp_path: Path) -> None:

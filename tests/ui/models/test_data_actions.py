@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,12 +22,11 @@ class ActionDesk(Desk):
         super().__init__()
         self.said: list[StudioError] = []
         self.actions = ActionRegistry(self.said.append)
-        self.actions.declare(data_actions.ACTIONS)
-        self.actions.declare(export_actions.ACTIONS)
         self.data = DataModel(self.current, self.tasks)
         self.exports = ExportModel(self.current, self.tasks, lambda: None, memory=folder / "e.json")
-        data_actions.bind_data(self.actions, self.data)
-        export_actions.bind_exports(self.actions, self.exports, self.failures.append)
+        studio = SimpleNamespace(data=self.data, exporting=self.exports, fail=self.failures.append)
+        self.actions.attach(data_actions.ACTIONS, studio)
+        self.actions.attach(export_actions.ACTIONS, studio)
         self.data.follow(self.document)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from studio.engine.core.errors import BackendError, DataError
@@ -10,10 +12,11 @@ from studio.graph_editor.model.edits.layers import add_layer, set_option
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.report import Fix, Problem, Report
 from studio.ui.models import entities
-from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.problems import ProblemItem, ProblemList, Repair
-from studio.ui.models.profiling_actions import ACTIONS, bind_problems
+from studio.ui.models.problems_actions import ACTIONS
 from studio.ui.models.selection import SelectionBus
+from tests.ui.stand_ins import shows
 
 RANK = ProblemItem(
     "graph:rank:n3", "error", "graph", "Dense expects 2 dimensions, got 4", "", "digit",
@@ -182,9 +185,8 @@ def test_walking_to_a_problem_that_is_nowhere_on_the_canvas_shows_the_list(
     problems: ProblemList, bus: SelectionBus
 ) -> None:
     actions, shown = ActionRegistry(), []
-    actions.declare([*ACTIONS, ActionSpec("pane.problems", "P", "It.", checkable=True)])
-    actions.bind("pane.problems", lambda: shown.append(1), checked=lambda: bool(shown))
-    bind_problems(actions, problems)
+    actions.attach(shows("pane.problems", shown), None)
+    actions.attach(ACTIONS, SimpleNamespace(actions=actions, problems=problems))
     problems.provide("graph", (RANK,))
     assert actions.trigger("problems.next")
     assert bus.selection.primary == RANK.entity
@@ -193,4 +195,4 @@ def test_walking_to_a_problem_that_is_nowhere_on_the_canvas_shows_the_list(
     problems.provide_error("training", BackendError("no room", who="GPU"))
     for _ in range(2):
         assert actions.trigger("problems.next")
-    assert shown == [1]
+    assert shown == ["pane.problems"]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data
-from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.evaluation import EvaluationModel
+from studio.ui.models.front import Front
 from studio.ui.models.runs import RunList
-from studio.ui.models.training_actions import ACTIONS, PLOT_ACTIONS, bind_training
+from studio.ui.models.training_actions import ACTIONS
 from tests.ui.models.training_bench import TrainingBench
+from tests.ui.stand_ins import shows
 
 
 class ActionBench(TrainingBench):
@@ -22,16 +25,17 @@ class ActionBench(TrainingBench):
         self.runs = RunList(self.model, self.scheduler, self.tasks, self.errors.append)
         self.evaluation = EvaluationModel(self.model, self.runs, self.tasks, self.preferences)
         self.actions = ActionRegistry(self.errors.append)
-        self.actions.declare(ACTIONS)
         self.shown: list[str] = []
         for pane in ("problems", "testing", "data"):
-            self.actions.declare([ActionSpec(f"pane.{pane}", pane, "Shows it.", checkable=True)])
-            self.actions.bind(
-                f"pane.{pane}",
-                lambda pane=pane: self.shown.append(pane),
-                checked=lambda pane=pane: pane in self.shown,
-            )
-        bind_training(self.actions, self.model, self.evaluation, self.runs)
+            self.actions.attach(shows(f"pane.{pane}", self.shown), None)
+        studio = SimpleNamespace(
+            actions=self.actions,
+            training=self.model,
+            evaluation=self.evaluation,
+            runs=self.runs,
+            front=Front(lambda: self.document),
+        )
+        self.actions.attach(ACTIONS, studio)
 
     def possible(self) -> set[str]:
         return {spec.id for spec in ACTIONS if not self.actions.why_not(spec.id)}
@@ -82,7 +86,7 @@ def test_training_a_graph_with_problems_shows_them(bench: ActionBench) -> None:
     bench.document.apply("delete", delete(state, [first], heal=False))
     bench.actions.trigger("train.start")
     bench.actions.trigger("train.start")
-    assert bench.shown == ["problems"]
+    assert bench.shown == ["pane.problems"]
     assert bench.model.state == "idle"
     assert "problem" in bench.actions.why_not("train.step_batch")
 
@@ -90,7 +94,7 @@ def test_training_a_graph_with_problems_shows_them(bench: ActionBench) -> None:
 def test_training_without_data_shows_where_to_choose_some(bench: ActionBench) -> None:
     bench.document.apply("No data", set_data(bench.document.state, None))
     bench.actions.trigger("train.start")
-    assert bench.shown == ["data"]
+    assert bench.shown == ["pane.data"]
     assert bench.model.state == "idle"
     assert bench.actions.why_not("train.step_batch") == "no data is chosen"
 
@@ -99,13 +103,12 @@ def test_testing_shows_its_pane(bench: ActionBench) -> None:
     bench.actions.trigger("train.step_batch")
     bench.until_state("paused")
     bench.actions.trigger("train.test")
-    assert bench.shown == ["testing"]
+    assert bench.shown == ["pane.testing"]
     bench.until(lambda: bench.evaluation.status == "ready")
 
 
 def test_every_action_has_a_sentence_and_no_keys_collide() -> None:
     registry = ActionRegistry()
     registry.declare(ACTIONS)
-    registry.declare(PLOT_ACTIONS)
     assert registry.conflicts() == []
     assert all(spec.tip.endswith(".") for spec in registry)

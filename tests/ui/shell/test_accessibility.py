@@ -22,8 +22,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import theme
 from studio.ui.models.theme import PALETTES
-from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.window import MainWindow
+from studio.ui.shell.workspaces import WORKSPACES
 from tests.ui.models.colour_vision import contrast
 
 FIELDS = (QAbstractButton, QLineEdit, QComboBox, QSlider, QAbstractItemView)

@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from studio.ui.kit import theme
 from studio.ui.kit.empty_state import EmptyState
-from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.dock import Dock
 from studio.ui.shell.panes import PaneSpec
 from studio.ui.shell.window import MainWindow
+from studio.ui.shell.workspaces import WORKSPACES
 from tests.ui.shell.dock_sight import in_front, stray_tabs
 from tests.ui.shell.driving import press
 
@@ -33,7 +33,7 @@ def test_every_workspace_begins_with_its_panes(
 ) -> None:
     opened.docks.switch(workspace)
     shown = {name for name, dock in opened.docks.all.items() if not dock.isHidden()}
-    wanted = {name for name, d in opened.docks.all.items() if workspace in d.spec.workspaces}
+    wanted = {name for name, d in opened.docks.all.items() if d.spec.place(workspace).shown}
     assert shown == wanted
     assert in_front(opened)
     qtbot.waitUntil(lambda: opened.is_ready)
@@ -142,7 +142,7 @@ def test_a_workspace_keeps_what_was_done_to_it(qtbot: QtBot, opened: MainWindow)
     assert not opened.docks["runs"].isHidden()
     opened.docks.switch("build")
     assert opened.docks["palette"].isHidden()
-    assert opened.docks["runs"].isHidden() or "build" in opened.docks["runs"].spec.workspaces
+    assert opened.docks["runs"].isHidden() or opened.docks["runs"].spec.place("build").shown
     opened.docks.reset()
     assert not opened.docks["palette"].isHidden()
 
@@ -300,7 +300,7 @@ def test_rough_treatment_loses_nothing(qtbot: QtBot, opened: MainWindow) -> None
         lambda: docks.toggle(hands.choice(names)),
         lambda: opened.tabifyDockWidget(docks[names[0]], docks[hands.choice(names[1:])]),
         lambda: docks.maximise(docks[hands.choice(names)]),
-        lambda: docks.switch(hands.choice(WORKSPACES)),
+        lambda: docks.switch(hands.choice(list(WORKSPACES))),
         lambda: docks.set_focus_mode(hands.random() < 0.5),
         lambda: opened.resize(hands.choice((1024, 1400)), hands.choice((700, 900))),
         lambda: docks[hands.choice(names)].close(),
@@ -313,7 +313,7 @@ def test_rough_treatment_loses_nothing(qtbot: QtBot, opened: MainWindow) -> None
     docks.reset_all()
     docks.switch("build")
     shown = {name for name, dock in docks.all.items() if not dock.isHidden()}
-    assert shown == {n for n, dock in docks.all.items() if "build" in dock.spec.workspaces}
+    assert shown == {n for n, dock in docks.all.items() if dock.spec.place("build").shown}
     assert not any(dock.isFloating() for dock in docks.all.values())
     qtbot.waitUntil(lambda: stray_tabs(opened) == [])
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from studio.ui.models import entities
-from studio.ui.models.actions import ActionRegistry, ActionSpec
+from studio.ui.models.actions import Action, ActionRegistry, ActionTable
 from studio.ui.shell import fuzzy
 from studio.ui.shell.command_palette import CommandHistory, search_commands
 from studio.ui.shell.finder import Finder
@@ -60,15 +60,16 @@ def test_a_name_is_found_by_itself(name: str) -> None:
 @pytest.fixture
 def registry() -> ActionRegistry:
     made = ActionRegistry()
-    made.declare(
-        [
-            ActionSpec("a.one", "First thing", "Does one.", ("Ctrl+1",), "Edit"),
-            ActionSpec("a.two", "Second thing", "Does two.", menu="View", aliases=("color",)),
-            ActionSpec("a.three", "Third thing", "Does three.", context="canvas"),
-        ]
-    )
-    made.bind("a.one", lambda: None)
-    made.bind("a.two", lambda: None, lambda: "nothing is selected")
+    table: ActionTable[None] = ActionTable(
+        0,
+        Action("a.one", "First thing", "Does one.", ("Ctrl+1",), "Edit", run=lambda _: None),
+        Action(
+            "a.two", "Second thing", "Does two.", menu="View", aliases=("color",),
+            run=lambda _: None, enabled=lambda _: "nothing is selected",
+        ),
+        Action("a.three", "Third thing", "Does three.", context="canvas", run=lambda _: None),
+    )  # fmt: skip
+    made.attach(table, None)
     return made
 
 

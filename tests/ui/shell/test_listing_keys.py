@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from studio.instruction_view.view import listing_actions, path_actions
 from studio.instruction_view.view.listing_pane import ListingPane
-from studio.ui.models.listing_actions import ACTIONS
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 
@@ -79,7 +79,11 @@ def test_every_key_of_the_listing_does_its_one_thing(opened: MainWindow, pane: L
 
 
 def test_the_table_of_keys_is_whole() -> None:
-    given = {(key, spec.id) for spec in ACTIONS for key in spec.keys}
+    given = {
+        (key, spec.id)
+        for spec in (*listing_actions.ACTIONS, *path_actions.ACTIONS)
+        for key in spec.keys
+    }
     assert given - set(KEYS) == {("Enter", "listing.reveal")}
 
 

@@ -28,6 +28,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.core.errors import DataError, MemoryShortageError
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
+from studio.graph_editor.view.commands import CanvasCommands
 from studio.ui.models import entities
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_state import Ending
@@ -211,15 +212,15 @@ def test_another_project_leaves_nothing_said_of_the_one_before(
 
 
 def test_a_refused_action_leaves_when_it_is_done_after_all(
-    qtbot: QtBot, opened: MainWindow
+    qtbot: QtBot, opened: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     studio, answers = opened.studio, [DataError("no room", who="disk")] * 2
 
-    def work() -> None:
+    def work(_commands: CanvasCommands) -> None:
         if answers:
             raise answers.pop()
 
-    studio.actions.bind("edit.paste", work)
+    monkeypatch.setattr(CanvasCommands, "paste", work)
     for _ in range(2):
         studio.actions.trigger("edit.paste")
     assert said(opened) == "disk: no room (2 times)"

@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.edits.sections import set_training
 from studio.ui.models import entities
-from studio.ui.models.tensor_view_actions import ACTIONS as TENSOR_ACTIONS
-from studio.ui.models.training_actions import PLOT_ACTIONS
+from studio.ui.panes.plots.actions import ACTIONS as PLOT_ACTIONS
 from studio.ui.panes.plots.pane import PlotsPane
+from studio.ui.panes.tensor_view.actions import ACTIONS as TENSOR_ACTIONS
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press

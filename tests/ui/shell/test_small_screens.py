@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.ui.models.studio import Studio
 from studio.ui.shell import arrangement
-from studio.ui.shell.actions import WORKSPACES
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.window import LEAST, USUAL, MainWindow
+from studio.ui.shell.workspaces import WORKSPACES
 from tests.ui.shell.dock_sight import in_front, right_columns
 from tests.ui.shell.driving import finish, show
 
@@ -105,15 +105,15 @@ def test_the_window_fits_a_small_screen_with_the_right_side_in_tabs(
 
 
 def test_every_workspace_adapts_whenever_it_is_shown(qtbot: QtBot, opened: MainWindow) -> None:
-    for name in (*WORKSPACES, WORKSPACES[0]):
+    for name in (*WORKSPACES, "build"):
         opened.docks.switch(name)
         qtbot.waitUntil(lambda: right_columns(opened) == 2)
     opened.resize(LEAST)
-    for name in (*WORKSPACES, WORKSPACES[0]):
+    for name in (*WORKSPACES, "build"):
         opened.docks.switch(name)
         qtbot.waitUntil(lambda: right_columns(opened) == 1)
     opened.resize(1500, 900)
-    for name in (*WORKSPACES, WORKSPACES[0]):
+    for name in (*WORKSPACES, "build"):
         opened.docks.switch(name)
         qtbot.waitUntil(lambda: right_columns(opened) == 2)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ExportOpener:
-    """Carries out the action that opens the dialog; the registry keeps it.
+    """Opens the dialog.
 
     Args:
         studio: the models.
@@ -28,7 +28,6 @@ class ExportOpener:
         self._studio = studio
         self._window = window
         self._dialog: ExportDialog | None = None
-        studio.actions.bind("export.dialog", self.open)
         binding.connect(window, studio.exporting.finished, self._finished)
 
     def open(self) -> None:

@@ -11,6 +11,7 @@ from studio.ui.kit import binding
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.models.inspector import InspectorModel
 from studio.ui.models.studio import Studio
+from studio.ui.panes.inspector.actions import ACTIONS
 from studio.ui.panes.inspector.graph_view import GraphView
 from studio.ui.panes.inspector.node_view import NodeView
 
@@ -40,8 +41,7 @@ class InspectorPane(PaneFrame):
         binding.connect(self, self.inspector.selection_changed, self.refresh)
         binding.connect(self, studio.document_replaced, self._replace)
         self._actions = studio.actions
-        if "graph.edit_options" in studio.actions:
-            studio.actions.bind("graph.edit_options", self.edit_options, self._why_no_options)
+        studio.actions.attach(ACTIONS, self)
         self._follow(studio.document)
         self.refresh()
 
@@ -73,7 +73,8 @@ class InspectorPane(PaneFrame):
         self.refresh()
         self.focus_first_field()
 
-    def _why_no_options(self) -> str:
+    def why_no_options(self) -> str:
+        """Why there are no options to edit; empty when there are."""
         return "" if self.inspector.nodes else "no layer is selected"
 
     def _follow(self, document: Document) -> None:

@@ -22,6 +22,7 @@ from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.logbook import LogFilter, LogLine, as_text
 from studio.ui.models.notices import Severity
 from studio.ui.models.studio import Studio
+from studio.ui.panes.log.actions import ACTIONS
 from studio.ui.panes.log.filter_row import FilterRow
 from studio.ui.panes.log.lines import log_lines
 
@@ -48,8 +49,7 @@ class LogPane(PaneFrame):
             "log", "Nothing has happened yet",
             "What the studio, trainings and the engine have to say is kept here.", parent=self,
         )  # fmt: skip
-        self._actions.bind("log.copy", self.copy, self._why_not)
-        self._actions.bind("log.clear", self._log.clear, self._why_not)
+        studio.actions.attach(ACTIONS, self)
         binding.refresh(self, self._show, self._log.changed, rate=10, when_visible=True)
         binding.connect(self, theme.changed, self._view.viewport().update)
         binding.connect(self, self._log.pointed, self._show_line)
@@ -103,7 +103,7 @@ class LogPane(PaneFrame):
         for box in boxes:
             box.currentIndexChanged.connect(self._filter_changed)
         for action_id, icon in (("log.copy", "copy"), ("log.clear", "delete")):
-            spec = self._actions.spec(action_id)
+            spec = self._actions[action_id]
             button = tool_button(icon, action_id, spec.tip, self, spec.text)
             button.clicked.connect(lambda _=False, each=action_id: self._actions.trigger(each))
             buttons.append(button)
@@ -161,7 +161,12 @@ class LogPane(PaneFrame):
         lines = self.chosen_lines() or self._log.shown(self._filter)
         QGuiApplication.clipboard().setText(as_text(lines))
 
-    def _why_not(self) -> str:
+    def clear(self) -> None:
+        """Forget every line."""
+        self._log.clear()
+
+    def why_empty(self) -> str:
+        """Why there is nothing to copy; empty when there is."""
         return "" if self._log.lines else "the log is empty"
 
     def _menu(self, point: QPoint) -> None:

@@ -108,7 +108,7 @@ class PlotControls(QWidget):
                 button.setText("Following" if follows else "Follow")
 
     def _switch(self, action_id: str, word: str) -> QToolButton:
-        spec = self._actions.spec(action_id)
+        spec = self._actions[action_id]
         button = QToolButton(self)
         button.setObjectName(f"plot_switch.{action_id}")
         button.setAccessibleName(spec.text)
@@ -117,8 +117,8 @@ class PlotControls(QWidget):
         button.setText(word)
         button.setMinimumHeight(theme.HIT)
         button.setFont(theme.font("small"))
-        if icons.has(action_id):
-            icons.keep(button, action_id)
+        if spec.icon:
+            icons.keep(button, spec.icon)
             button.setIconSize(QSize(12, 12))
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.clicked.connect(lambda: self._trigger(action_id))
@@ -129,7 +129,7 @@ class PlotControls(QWidget):
         self._name.setVisible(not short)
         style = Qt.ToolButtonStyle
         for action_id, button in self._switches.items():
-            if icons.has(action_id):
+            if self._actions[action_id].icon:
                 look = style.ToolButtonIconOnly if short else style.ToolButtonTextBesideIcon
                 button.setToolButtonStyle(look)
         self.updateGeometry()

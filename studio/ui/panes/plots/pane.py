@@ -22,11 +22,12 @@ from studio.ui.kit import binding, contexts, menus, theme
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.kit.keys import shown_keys
-from studio.ui.models.curves_display import View
+from studio.ui.models.curves_display import CurvesDisplay, View
 from studio.ui.models.curves_export import csv_text
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import TaskHandle
 from studio.ui.models.training_staleness import foreign_graph
+from studio.ui.panes.plots.actions import ACTIONS
 from studio.ui.panes.plots.box import Gestures
 from studio.ui.panes.plots.controls import PlotControls
 from studio.ui.panes.plots.legend import Legend
@@ -67,7 +68,7 @@ class PlotsPane(PaneFrame):
         body = QWidget(self)
         body.setBackgroundRole(QPalette.ColorRole.Base)
         body.setAutoFillBackground(True)
-        self._bind()
+        studio.actions.attach(ACTIONS, self)
         self._controls = PlotControls(self._display, self._actions, body)
         self._head = QGridLayout()
         self._head.setContentsMargins(8, 4, 8, 2)
@@ -162,7 +163,7 @@ class PlotsPane(PaneFrame):
         if busy:
             self._nothing.say("No numbers yet", "They come with the first steps of the training.")
             return
-        keys = shown_keys(self._actions.spec("train.start").keys[0])
+        keys = shown_keys(self._actions["train.start"].keys[0])
         train = (f"Train ({keys})", self._train)
         if self._display.runs:
             told = "What is drawn here ended before its first step."
@@ -250,44 +251,35 @@ class PlotsPane(PaneFrame):
 
     # -- doing ----------------------------------------------------------------------------------
 
-    def _bind(self) -> None:
-        display, bind = self._display, self._actions.bind
+    @property
+    def display(self) -> CurvesDisplay:
+        """What is shown of the curves."""
+        return self._display
 
-        def nothing() -> str:
-            return "" if not display.is_empty else "there is no run yet"
+    def why_no_run(self) -> str:
+        """Why there is nothing to do anything with; empty when there is."""
+        return "" if not self._display.is_empty else "there is no run yet"
 
-        bind("plots.follow", display.follow, nothing, lambda: display.follows)
-        bind("plots.log_y", self._toggle_log, nothing, lambda: self._metric() in display.log)
-        bind(
-            "plots.outliers",
-            lambda: display.leave_out_outliers(not display.leaves_out_outliers),
-            nothing,
-            lambda: display.leaves_out_outliers,
-        )
-        bind("plots.pin", self._toggle_pin, nothing, lambda: self._metric() in display.pinned)
-        bind("plots.smoother", lambda: display.smooth_by(1), nothing)
-        bind("plots.rougher", lambda: display.smooth_by(-1), nothing)
-        bind("plots.copy", self.copy, nothing)
-        bind("plots.export_csv", self.ask_for_file, nothing)
-
-    def _metric(self) -> str:
+    def metric_in_hand(self) -> str:
         """The plot that keys act on: the one with the focus, or the one last used."""
         focused = next((m for m, plot in self._plots.items() if plot.hasFocus()), "")
         if focused:
             self._current = focused
         return self._current if self._current in self._plots else "loss"
 
-    def _toggle_log(self) -> None:
-        metric = self._metric()
+    def toggle_log(self) -> None:
+        """Show the plot in hand on a logarithmic axis, or not any more."""
+        metric = self.metric_in_hand()
         self._display.set_log(metric, metric not in self._display.log)
 
-    def _toggle_pin(self) -> None:
-        metric = self._metric()
+    def toggle_pin(self) -> None:
+        """Keep the plot in hand above the others, or not any more."""
+        metric = self.metric_in_hand()
         self._display.pin(metric, metric not in self._display.pinned)
 
     def copy(self) -> None:
         """Copy the picture of the plot in hand, or of all."""
-        plot = self._plots.get(self._metric()) if self._current else None
+        plot = self._plots.get(self.metric_in_hand()) if self._current else None
         picture: QPixmap = plot.picture() if plot is not None else self._area.grab()
         QGuiApplication.clipboard().setPixmap(picture)
         self._notify("The picture of the plot was copied", "ok")

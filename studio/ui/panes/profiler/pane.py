@@ -38,6 +38,7 @@ from studio.ui.models.selection import Selection
 from studio.ui.models.step_bar import StepBar
 from studio.ui.models.studio import Studio
 from studio.ui.models.training import TrainingModel
+from studio.ui.panes.profiler.actions import ACTIONS
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.roofline_view import RooflineView
@@ -85,7 +86,7 @@ class ProfilerPane(PaneFrame):
         self._roofline = RooflineView(self)
         self._nothing = EmptyState("profiler", "No step measured", parent=self)
         self._build()
-        self._bind_actions()
+        studio.actions.attach(ACTIONS, self)
         binding.refresh(
             self, self._refresh, self._profiling.changed, self._profiling.state_changed,
             studio.compilation.changed, studio.training.staleness_changed, rate=10,
@@ -144,7 +145,7 @@ class ProfilerPane(PaneFrame):
         """A button made ready for an action of the table."""
         action_id = f"profiler.{name}"
         button.setObjectName(action_id)
-        button.setAccessibleName(self._actions.spec(action_id).text)
+        button.setAccessibleName(self._actions[action_id].text)
         button.setCheckable(checkable)
         icons.keep(button, icon)
         button.clicked.connect(lambda: self._trigger(action_id))
@@ -238,13 +239,6 @@ class ProfilerPane(PaneFrame):
             action.triggered.connect(lambda _=False, chosen=grouping: self.group_by(chosen))
         return menu
 
-    def _bind_actions(self) -> None:
-        def why_not() -> str:
-            return "" if self._profiling.measurement is not None else NOTHING_MEASURED
-
-        self._actions.bind("profiler.export_trace", self._export_trace, why_not)
-        self._actions.bind("profiler.export_csv", self._export_csv, why_not)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """In a low pane the table has the room of the legend and of the card."""
         super().resizeEvent(event)
@@ -327,7 +321,7 @@ class ProfilerPane(PaneFrame):
             reason = self._actions.why_not(action_id)
             button.setEnabled(not reason)
             button.setChecked(self._actions.is_checked(action_id))
-            tip = self._actions.spec(action_id).tip
+            tip = self._actions[action_id].tip
             button.setToolTip(f"{tip}\nNot now: {reason}." if reason else tip)
         self._quiet.setText(self._quiet_text())
         gain = model.quiet_gain
@@ -436,13 +430,17 @@ class ProfilerPane(PaneFrame):
 
     # -- export ---------------------------------------------------------------------------------
 
-    def _export_trace(self) -> None:
+    def why_nothing_measured(self) -> str:
+        """Why there is nothing to export; empty when there is."""
+        return "" if self._profiling.measurement is not None else NOTHING_MEASURED
+
+    def export_trace(self) -> None:
         self._ask_where(
             "Export trace", "trace.json", "Chrome trace (*.json)",
             lambda path: self._profiling.export_trace(path, self._written),
         )  # fmt: skip
 
-    def _export_csv(self) -> None:
+    def export_csv(self) -> None:
         self._ask_where(
             "Export kernel table", "kernels.csv", "Comma-separated values (*.csv)",
             lambda path: self._profiling.export_csv(path, self._grouping, self._written),

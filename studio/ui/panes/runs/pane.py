@@ -79,7 +79,7 @@ class RunsPane(PaneFrame):
         self._columns = self._button("columns", "Columns", "run_columns_button")
         self._columns.clicked.connect(self._choose_columns)
         self._lay_out()
-        spec = self._actions.spec("train.start")
+        spec = self._actions["train.start"]
         self._nothing = EmptyState(
             "runs", "Every training start is kept here",
             "Settings, curves and weights, to compare and to go on with.",

@@ -29,11 +29,11 @@ from studio.ui.models.provenance import Provenance
 from studio.ui.models.selection import Selection
 from studio.ui.models.studio import Studio
 from studio.ui.models.tensor_view import TensorViewModel, tensor_choices
-from studio.ui.models.tensor_view_actions import bind_view
 from studio.ui.models.tensor_view_choice import TensorChoice, renamed
 from studio.ui.models.tensor_view_colours import CHOICES
 from studio.ui.models.tensor_view_picture import exact_number
 from studio.ui.models.tensor_view_words import pick_text, statistics_text, status_text
+from studio.ui.panes.tensor_view.actions import ACTIONS
 from studio.ui.panes.tensor_view.arrangement import Arrangement
 from studio.ui.panes.tensor_view.histogram_view import HistogramView
 from studio.ui.panes.tensor_view.sheet_painting import ground_between_cells
@@ -79,7 +79,7 @@ class TensorViewPane(PaneFrame):
         self._choice = TensorChoice()
         self._sought: Selection | None = None
         self._tensor: Tensor | None = None
-        self.view = TensorViewModel(
+        self.view: TensorViewModel = TensorViewModel(
             studio.live, studio.tasks, self._tensor_of, studio.picks, ground_between_cells,
             lambda: studio.live.trainer is None and studio.training.is_stale,
         )  # fmt: skip
@@ -150,16 +150,14 @@ class TensorViewPane(PaneFrame):
         return (*self._buttons, more)
 
     def _button(self, action_id: str, icon: str) -> QToolButton:
-        spec = self._actions.spec(action_id)
+        spec = self._actions[action_id]
         made = tool_button(icon, action_id, spec.tip, self, spec.text)
         made.setCheckable(spec.checkable)
         made.clicked.connect(lambda: self._trigger(action_id))
         return made
 
     def _bind(self, studio: Studio) -> None:
-        bind_view(self._actions, self.view, self._instruction, self._fail)
-        self._actions.bind("tensor.go_to", self._ask_index, self._why_not_point)
-        self._actions.bind("tensor.copy_value", self._copy, self._why_no_value)
+        self._actions.attach(ACTIONS, self)
         contexts.register("tensor", self._sheet)
         self._histogram.low_moved.connect(lambda value: self.view.move_range(low=value))
         self._histogram.high_moved.connect(lambda value: self.view.move_range(high=value))
@@ -248,7 +246,7 @@ class TensorViewPane(PaneFrame):
         reason = self._actions.why_not(action_id)
         button.setEnabled(not reason)
         button.setChecked(self._actions.is_checked(action_id))
-        spec = self._actions.spec(action_id)
+        spec = self._actions[action_id]
         key = f" ({spec.keys[0]})" if spec.keys else ""
         tip = f"{spec.text}{key}\n{spec.tip}"
         button.setToolTip(f"{tip}\nNot now: {reason}." if reason else tip)
@@ -392,7 +390,8 @@ class TensorViewPane(PaneFrame):
             return self._choice.of_layer(tensors, self._choices, self.view.entity)
         return provenance.path(entity, self._bus.path).tensor
 
-    def _instruction(self) -> str:
+    def instruction(self) -> str:
+        """Stable key of the selected instruction; empty without one."""
         found = self._bus.path.instruction
         return "" if found is None else found.key
 
@@ -440,10 +439,8 @@ class TensorViewPane(PaneFrame):
             action.triggered.connect(lambda _=False, chosen=choice: self.view.choose(chosen))
         return menu
 
-    def _why_not_point(self) -> str:
-        return "" if self.view.shape is not None else "there is no picture yet"
-
-    def _ask_index(self) -> None:
+    def ask_index(self) -> None:
+        """Ask for the index of an element and point at it."""
         asked = _index_dialog(self, self.view.shape or (), self.view.pointing.index)
         asked.textValueSelected.connect(self._go_to)
         asked.open()
@@ -454,10 +451,8 @@ class TensorViewPane(PaneFrame):
         except StudioError as error:
             self._fail(error)
 
-    def _why_no_value(self) -> str:
-        return "" if self.view.pointing.value is not None else "nothing is pointed at"
-
-    def _copy(self) -> None:
+    def copy_value(self) -> None:
+        """Copy the element that is pointed at."""
         QGuiApplication.clipboard().setText(exact_number(self.view.pointing.value))
 
 

@@ -134,7 +134,7 @@ class TestingPane(PaneFrame):
                 ("Test it", lambda: evaluation.test_run(name)),
             )
         else:
-            keys = shown_keys(self._actions.spec("train.start").keys[0])
+            keys = shown_keys(self._actions["train.start"].keys[0])
             say(
                 "Nothing to test yet",
                 "After a training, what the network gets right and wrong is shown here.",

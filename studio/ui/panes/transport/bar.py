@@ -108,7 +108,7 @@ class TransportBar(QWidget):
         # What is wrong with the project does not bar the button: a click leads to it.
         reason = "" if barred or self._training.is_busy else self._training.why_not_start()
         self._train.setEnabled(not barred)
-        spec = self._actions.spec("train.start")
+        spec = self._actions["train.start"]
         tip = with_keys(spec.tip.rstrip("."), spec.keys)
         if barred:
             tip += f"\n{barred[:1].upper()}{barred[1:]}."
@@ -144,13 +144,13 @@ class TransportBar(QWidget):
         self._train.setText(word)
         # A graph with problems leaves it looking as if it could not, and a click says why.
         self._train.setProperty("primary", not reason)
-        icons.keep(self._train, "train.start", role)
+        icons.keep(self._train, self._actions["train.start"].icon, role)
         self._train.style().unpolish(self._train)
         self._train.style().polish(self._train)
 
     def _show_step(self, action_id: str, button: QToolButton) -> None:
         why = self._actions.why_not(action_id)
-        spec = self._actions.spec(action_id)
+        spec = self._actions[action_id]
         tip = with_keys(spec.tip.rstrip("."), spec.keys)
         button.setEnabled(not why)
         button.setToolTip(f"{tip}\n{why[:1].upper()}{why[1:]}." if why else tip)
@@ -195,12 +195,12 @@ class TransportBar(QWidget):
         button = QToolButton(self)
         button.setObjectName(f"transport.{action_id}")
         button.setText(_WORDS[action_id])
-        button.setAccessibleName(self._actions.spec(action_id).text)
+        button.setAccessibleName(self._actions[action_id].text)
         button.setIconSize(QSize(16, 16))
         button.setMinimumHeight(theme.ROW)
         button.setMinimumWidth(theme.ROW)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
-        icons.keep(button, action_id)
+        icons.keep(button, self._actions[action_id].icon)
         button.clicked.connect(lambda: self._do(action_id))
         return button
 

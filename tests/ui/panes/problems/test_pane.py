@@ -17,8 +17,8 @@ from studio.ui.models import entities
 from studio.ui.models.problems import ProblemItem
 from studio.ui.models.studio import Studio
 from studio.ui.panes.problems.pane import ProblemsPane
-from studio.ui.shell.actions import pane_action
 from tests.ui.panes.stage import Stage
+from tests.ui.stand_ins import shows
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -74,8 +74,8 @@ def test_the_keys_walk_the_list_and_select_on_the_canvas(
     qtbot.waitUntil(lambda: pane.list.currentRow() == 1)
     assert studio.actions.trigger("problems.previous")
     qtbot.waitUntil(lambda: pane.list.currentRow() == 0)
-    assert studio.actions.spec("problems.next").keys == ("F4",)
-    assert studio.actions.spec("problems.previous").keys == ("Shift+F4",)
+    assert studio.actions["problems.next"].keys == ("F4",)
+    assert studio.actions["problems.previous"].keys == ("Shift+F4",)
 
 
 def test_double_click_and_enter_show_where_a_problem_is(
@@ -172,9 +172,8 @@ def test_rows_are_as_high_as_their_text_however_the_pane_is_resized(
 def test_one_row_for_the_data_says_how_many_problems_there_are_and_leads_to_them(
     pane: ProblemsPane, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    shown: list[bool] = []
-    studio.actions.declare([pane_action("data", "Data")])
-    studio.actions.bind("pane.data", lambda: shown.append(True), checked=lambda: bool(shown))
+    shown: list[str] = []
+    studio.actions.attach(shows("pane.data", shown), None)
     rows = [f"{n}.5,{n},a" for n in range(20)]
     rows[3], rows[7], rows[11] = "x,1,a", "1,y,b", "1,2"
     table = tmp_path / "table.csv"
@@ -188,12 +187,12 @@ def test_one_row_for_the_data_says_how_many_problems_there_are_and_leads_to_them
     assert lead.whole == "Show all 3 problems in the Data pane"
     assert lead.isVisible()
     qtbot.mouseClick(lead, LEFT)
-    assert shown == [True]
+    assert shown == ["pane.data"]
     shown.clear()
     head = pane.list.visualItemRect(pane.list.item(place)).topLeft() + QPoint(30, 8)
     qtbot.mouseClick(pane.list.viewport(), LEFT, pos=head)
     qtbot.mouseDClick(pane.list.viewport(), LEFT, pos=head)
-    assert shown == [True]
+    assert shown == ["pane.data"]
     row = pane.row_at(place)
     assert pane.list.sizeHintForRow(place) == row.height_for(pane.list.viewport().width())
     # Mended, it is the only problem no longer, and leads nowhere.

@@ -14,9 +14,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QSlider
 
 from studio.ui.kit import contexts
 from studio.ui.models import entities
-from studio.ui.models.actions import ActionRegistry
 from studio.ui.models.live_resting import HeldWeights
-from studio.ui.models.studio import DECLARED
 from studio.ui.models.tensor_view_colours import colour_map
 from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane
@@ -369,10 +367,7 @@ def test_numbers_and_bars_stand_on_the_ground_of_the_theme_s_texts(
 
 
 def test_keys_of_the_view_clash_with_no_other(studio: Studio) -> None:
-    registry = ActionRegistry()
-    for table in DECLARED:
-        registry.declare(table)
-    mine = [found for found in registry.conflicts() if "tensor." in found[1] + found[2]]
+    mine = [found for found in studio.actions.conflicts() if "tensor." in found[1] + found[2]]
     assert mine == []
 
 

@@ -17,12 +17,12 @@ from studio.engine.cpu.executable import CpuExecutable
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data
 from studio.ui.models import training_session
-from studio.ui.models.actions import ActionSpec
 from studio.ui.models.training_state import STATES
 from studio.ui.panes.transport.bar import TransportBar
 from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
+from tests.ui.stand_ins import shows
 
 
 @pytest.fixture
@@ -254,15 +254,14 @@ def test_an_invalid_graph_greys_the_button_with_the_reason_and_a_click_shows_pro
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
     studio, shown = trainings.studio, []
-    studio.actions.declare([ActionSpec("pane.problems", "Problems", "Shows.", checkable=True)])
-    studio.actions.bind("pane.problems", lambda: shown.append(True), checked=lambda: bool(shown))
+    studio.actions.attach(shows("pane.problems", shown), None)
     first = next(node.id for node in studio.document.state.layers())
     studio.document.apply("delete", delete(studio.document.state, [first], heal=False))
     button = train_button(bar)
     trainings.until(lambda: "problem" in button.toolTip())
     assert button.property("primary") is False
     click(qtbot, button)
-    assert shown == [True]
+    assert shown == ["pane.problems"]
     assert studio.training.state == "idle"
 
 
@@ -270,13 +269,12 @@ def test_a_click_without_data_leads_to_the_data(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
     studio, shown = trainings.studio, []
-    studio.actions.declare([ActionSpec("pane.data", "Data", "Shows.", checkable=True)])
-    studio.actions.bind("pane.data", lambda: shown.append(True), checked=lambda: bool(shown))
+    studio.actions.attach(shows("pane.data", shown), None)
     studio.document.apply("No data", set_data(studio.document.state, None))
     button = train_button(bar)
     trainings.until(lambda: "No data is chosen. Click to choose some." in button.toolTip())
     click(qtbot, button)
-    assert shown == [True]
+    assert shown == ["pane.data"]
 
 
 @pytest.mark.usefixtures("epochs_take_long", "steps_take_long")

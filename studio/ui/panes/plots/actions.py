@@ -1,0 +1,105 @@
+"""What can be done with plots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from studio.ui.models.actions import Action, ActionTable
+
+if TYPE_CHECKING:
+    from studio.ui.panes.plots.pane import PlotsPane
+
+ACTIONS: ActionTable[PlotsPane] = ActionTable(
+    50,
+    Action(
+        "plots.follow",
+        "Follow the training",
+        "Show everything and keep up with what is added.",
+        keys=("A",),
+        context="plot",
+        aliases=("fit", "autoscale", "zoom out"),
+        group="view",
+        icon="fit",
+        run=lambda pane: pane.display.follow(),
+        enabled=lambda pane: pane.why_no_run(),
+        checked=lambda pane: pane.display.follows,
+    ),
+    Action(
+        "plots.log_y",
+        "Logarithmic values",
+        "Show values by their magnitude; those at or below zero get a zone of their own.",
+        keys=("Y",),
+        context="plot",
+        aliases=("log scale",),
+        group="view",
+        run=lambda pane: pane.toggle_log(),
+        enabled=lambda pane: pane.why_no_run(),
+        checked=lambda pane: pane.metric_in_hand() in pane.display.log,
+    ),
+    Action(
+        "plots.outliers",
+        "Leave outliers out of the range",
+        "Fit the vertical range to most of the points, so that a few do not press the rest flat.",
+        keys=("O",),
+        context="plot",
+        aliases=("clip", "percentile"),
+        group="view",
+        run=lambda pane: pane.display.leave_out_outliers(not pane.display.leaves_out_outliers),
+        enabled=lambda pane: pane.why_no_run(),
+        checked=lambda pane: pane.display.leaves_out_outliers,
+    ),
+    Action(
+        "plots.smoother",
+        "Smooth more",
+        "Average over more steps.",
+        keys=("]",),
+        context="plot",
+        group="smoothing",
+        run=lambda pane: pane.display.smooth_by(1),
+        enabled=lambda pane: pane.why_no_run(),
+    ),
+    Action(
+        "plots.rougher",
+        "Smooth less",
+        "Average over fewer steps.",
+        keys=("[",),
+        context="plot",
+        group="smoothing",
+        run=lambda pane: pane.display.smooth_by(-1),
+        enabled=lambda pane: pane.why_no_run(),
+    ),
+    Action(
+        "plots.pin",
+        "Pin to the top",
+        "Show this plot before the others.",
+        context="plot",
+        group="view",
+        run=lambda pane: pane.toggle_pin(),
+        enabled=lambda pane: pane.why_no_run(),
+        checked=lambda pane: pane.metric_in_hand() in pane.display.pinned,
+    ),
+    Action(
+        "plots.copy",
+        "Copy picture",
+        "Copy the plot as it is shown.",
+        keys=("Ctrl+C",),
+        context="plot",
+        aliases=("screenshot", "image"),
+        group="export",
+        icon="copy",
+        run=lambda pane: pane.copy(),
+        enabled=lambda pane: pane.why_no_run(),
+    ),
+    Action(
+        "plots.export_csv",
+        "Export numbers…",
+        "Write every point of the curves shown to a CSV file, nothing thinned.",
+        context="plot",
+        aliases=("csv", "save data"),
+        group="export",
+        icon="export",
+        run=lambda pane: pane.ask_for_file(),
+        enabled=lambda pane: pane.why_no_run(),
+    ),
+)
+"""The actions of the plots, in menu order."""

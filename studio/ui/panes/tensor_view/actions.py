@@ -1,0 +1,137 @@
+"""What can be done in a tensor view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from studio.ui.models.actions import Action, ActionTable, Context
+
+if TYPE_CHECKING:
+    from studio.ui.panes.tensor_view.pane import TensorViewPane
+
+_CONTEXT: Context = "tensor"
+_NO_PICTURE = "there is no picture yet"
+
+
+def _why_no_picture(pane: TensorViewPane) -> str:
+    return "" if pane.view.frame is not None else _NO_PICTURE
+
+
+def _why_no_colour(pane: TensorViewPane) -> str:
+    shape = pane.view.shape
+    has_three = shape is not None and len(shape) >= 3 and shape[-1] == 3
+    return "" if has_three else "the last axis has no three channels"
+
+
+def _why_not_point(pane: TensorViewPane) -> str:
+    return "" if pane.view.shape is not None else _NO_PICTURE
+
+
+def _why_no_value(pane: TensorViewPane) -> str:
+    return "" if pane.view.pointing.value is not None else "nothing is pointed at"
+
+
+def _channel(number: int) -> Action[TensorViewPane]:
+    return Action(
+        f"tensor.channel_{number}", f"Channel {number}", f"Show channel {number} by itself.",
+        keys=(str(number),), menu="View/Tensor view", context=_CONTEXT, group="slices",
+        run=lambda pane: pane.view.set_channel(number - 1),
+        enabled=_why_no_picture,
+    )  # fmt: skip
+
+
+def _nudge(name: str, word: str, right: int, down: int) -> Action[TensorViewPane]:
+    return Action(
+        f"tensor.pick_{name}", f"Point {word}", f"Point at the element {word}.",
+        keys=(name.capitalize(),), context=_CONTEXT, group="pointing",
+        run=lambda pane: pane.view.pointing.nudge(right, down),
+        enabled=_why_no_picture,
+    )  # fmt: skip
+
+
+ACTIONS: ActionTable[TensorViewPane] = ActionTable(
+    80,
+    Action(
+        "tensor.live", "Show last step", "Show the tensor as the last finished step left it.",
+        menu="View/Tensor view", context=_CONTEXT, aliases=("live",), group="moment",
+        run=lambda pane: pane.view.look_live(),
+    ),
+    Action(
+        "tensor.after", "Show after selected instruction",
+        "Show the tensor as it is behind the instruction that is selected in the listing.",
+        menu="View/Tensor view", context=_CONTEXT, aliases=("moment", "step"), group="moment",
+        run=lambda pane: pane.view.look_after(pane.instruction()),
+        enabled=lambda pane: "" if pane.instruction() else "no instruction is selected",
+    ),
+    Action(
+        "tensor.hold", "Hold", "Keep what is shown while the training goes on, or let go.",
+        keys=("H",), menu="View/Tensor view", context=_CONTEXT, aliases=("freeze", "snapshot"),
+        group="moment",
+        run=lambda pane: pane.view.hold(), enabled=lambda pane: pane.view.why_not_hold(),
+        checked=lambda pane: pane.view.mode == "held",
+    ),
+    Action(
+        "tensor.compare", "Compare with held",
+        "Show the difference between the tensor now and what was held.",
+        keys=("V",), menu="View/Tensor view", context=_CONTEXT, aliases=("difference", "change"),
+        group="moment",
+        run=lambda pane: pane.view.compare(), enabled=lambda pane: pane.view.why_not_compare(),
+        checked=lambda pane: pane.view.comparing,
+    ),
+    Action(
+        "tensor.fit_range", "Fit colours once",
+        "Spread the colours over the values shown now, and leave them there.",
+        keys=("W",), menu="View/Tensor view", context=_CONTEXT, aliases=("range", "contrast"),
+        group="colours",
+        run=lambda pane: pane.view.fit_range(), enabled=_why_no_picture,
+    ),
+    Action(
+        "tensor.follow_range", "Keep fitting colours",
+        "Spread the colours over the values of every new picture.",
+        menu="View/Tensor view", context=_CONTEXT, aliases=("range", "auto"),
+        group="colours",
+        run=lambda pane: pane.view.follow_range(not pane.view.colours.follows),
+        enabled=_why_no_picture,
+        checked=lambda pane: pane.view.colours.follows,
+    ),
+    Action(
+        "tensor.colour", "Channels as colour",
+        "Show three channels as red, green and blue instead of side by side.",
+        menu="View/Tensor view", context=_CONTEXT, aliases=("rgb", "image"),
+        group="colours",
+        run=lambda pane: pane.view.set_colour(not pane.view.look.colour),
+        enabled=_why_no_colour, checked=lambda pane: pane.view.look.colour,
+    ),
+    Action(
+        "tensor.previous_slice", "Previous slice", "Go to the slice or page of tiles before.",
+        keys=("PgUp",), menu="View/Tensor view", context=_CONTEXT, group="slices",
+        run=lambda pane: pane.view.turn(-1), enabled=_why_no_picture,
+    ),
+    Action(
+        "tensor.next_slice", "Next slice", "Go to the next slice or page of tiles.",
+        keys=("PgDown",), menu="View/Tensor view", context=_CONTEXT, group="slices",
+        run=lambda pane: pane.view.turn(1), enabled=_why_no_picture,
+    ),
+    *map(_channel, (1, 2, 3)),
+    Action(
+        "tensor.channel_all", "All channels", "Show all channels again, and all tiles.",
+        keys=("0",), menu="View/Tensor view", context=_CONTEXT, group="slices",
+        run=lambda pane: pane.view.set_channel(None), enabled=_why_no_picture,
+    ),
+    Action(
+        "tensor.go_to", "Go to index…", "Point at the element of an index that you type.",
+        keys=("Ctrl+G",), menu="View/Tensor view", context=_CONTEXT, aliases=("find", "element"),
+        group="pointing",
+        run=lambda pane: pane.ask_index(), enabled=_why_not_point,
+    ),
+    _nudge("left", "to the left", -1, 0),
+    _nudge("right", "to the right", 1, 0),
+    _nudge("up", "above", 0, -1),
+    _nudge("down", "below", 0, 1),
+    Action(
+        "tensor.copy_value", "Copy value", "Copy the element pointed at, exactly as stored.",
+        keys=("Ctrl+C",), menu="View/Tensor view", context=_CONTEXT, group="pointing",
+        run=lambda pane: pane.copy_value(), enabled=_why_no_value,
+    ),
+)  # fmt: skip
+"""The actions of the tensor view, in menu order."""
