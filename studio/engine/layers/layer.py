@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.options import Plain
@@ -204,6 +205,11 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         """
         del rank
         return str(self.option_values.get("activation", "linear"))
+
+    def ends_in_softmax(self, rank: int) -> bool:
+        """The old form of `ending`."""
+        renamed.warn("Layer.ends_in_softmax")
+        return self.ending(rank) == "softmax"
 
     def broken_rule(self, *shapes: Shape) -> str:
         """Which rule inputs break that `output_shape` refuses; repairs are chosen by it.

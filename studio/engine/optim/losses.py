@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
 from studio.engine.core.options import Option, flag, number
 from studio.engine.core.tensor import ABSENT, Ref, Shape
@@ -67,6 +68,12 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
     def joins_softmax(self) -> bool:
         """Whether a softmax right before it may leave its gradient to the loss (SOFTMAX_CE)."""
         return self.function == "softmax" and not self.takes_logits
+
+    @property
+    def cross_entropy(self) -> bool:
+        """The old form of `function`."""
+        renamed.warn("Loss.cross_entropy")
+        return self.function == "softmax"
 
     def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
         """Loss of each sample of numbers, both [samples, numbers], without weights.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias, cast
 
+from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.kinds import FamilyKinds, SettingsKinds
@@ -213,3 +214,11 @@ class TrainingSettings(Configured, family="training settings"):
     def who(self) -> str:
         """How errors name this."""
         return "training"
+
+
+def __getattr__(name: str) -> object:
+    """Names that this module had before."""
+    if name == "CALLBACKS":
+        renamed.warn(f"{__name__}.{name}")
+        return tuple(ProjectCallback.members.values())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from studio.engine.core.renamed import RENAMED
+from studio.engine.layers.activation_layers import Softmax
+from studio.engine.layers.dense import Dense
+from studio.engine.optim.losses import BinaryCrossentropy, CategoricalCrossentropy
+from studio.engine.train import settings
+from studio.engine.train.callbacks.callback import ProjectCallback
+
+USES = {
+    "Layer.ends_in_softmax": lambda: [
+        Dense(2, "softmax").ends_in_softmax(2), Dense(2).ends_in_softmax(2),
+        Softmax(1).ends_in_softmax(3),
+    ],
+    "Loss.cross_entropy": lambda: [
+        CategoricalCrossentropy().cross_entropy, BinaryCrossentropy().cross_entropy,
+    ],
+    "studio.engine.train.settings.CALLBACKS": lambda: settings.CALLBACKS,
+}  # fmt: skip
+
+ANSWERS = {
+    "Layer.ends_in_softmax": [True, False, False],
+    "Loss.cross_entropy": [True, False],
+    "studio.engine.train.settings.CALLBACKS": tuple(ProjectCallback.members.values()),
+}
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_name_works_and_warns(old: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {RENAMED[old]}; the old") as heard:
+        assert USES[old]() == ANSWERS[old]
+    # The warning names the line that has to change.
+    assert {each.filename for each in heard} == {__file__}
+
+
+def test_other_names_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'CALLBACK'"):
+        import_module("studio.engine.train.settings").CALLBACK  # noqa: B018
