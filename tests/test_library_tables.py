@@ -21,7 +21,7 @@ FAMILIES: dict[str, type[Configured]] = {
     "layers": Layer,
     "losses": Loss,
     "metrics": Metric,
-    "optimizers": Optimizer,
+    "optimisers": Optimizer,
     "schedules": Schedule,
     "callbacks": ProjectCallback,
 }
