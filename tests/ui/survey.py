@@ -271,7 +271,7 @@ def _ask(camera: Camera, name: str, widget: QWidget, place: QPoint) -> None:
 
 
 def runs(camera: Camera) -> None:
-    """Several runs, and the export of one with its proof."""
+    """Several runs, and the export of one with its check."""
     studio = camera.studio
     open_sample(camera, "spirals")
     studio.actions.trigger("workspace.train")
@@ -295,7 +295,7 @@ def runs(camera: Camera) -> None:
     dialog.export()
     camera.take("export-running", dialog, 0.1)
     camera.until(lambda: studio.exporting.task is None)
-    camera.take("export-proof", dialog)
+    camera.take("export-check", dialog)
     dialog.close()
 
 

@@ -69,7 +69,7 @@ def demo(
                 raise result.unsaved
             test = trainer.evaluate("test")
             trained = trainer.trained()
-            exports = export_all(trained, out)
+            exports = export_all(trained, out, project)
             origin = trained.origin
     if as_json:
         console.answer_json(

@@ -85,7 +85,7 @@ def train(
             result = train_with_bar(trainer, quiet=as_json)
             test = trainer.evaluate("test")
             trained = trainer.trained()
-            exports = export_all(trained, out) if out is not None else []
+            exports = export_all(trained, out, opened) if out is not None else []
             origin = trained.origin
     if as_json:
         console.answer_json(

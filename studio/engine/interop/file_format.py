@@ -131,7 +131,17 @@ class FileFormat:
     @property
     def can_import(self) -> bool:
         """Whether a project takes what is in such a file."""
-        return self.holds != "program"
+        return self.holds != "program" and self.can_read
+
+    @property
+    def can_write(self) -> bool:
+        """Whether models can be exported in this format."""
+        return type(self).write is not FileFormat.write
+
+    @property
+    def can_read(self) -> bool:
+        """Whether a file can be read back, and so be checked."""
+        return type(self).read is not FileFormat.read
 
     def sniff(self, head: bytes) -> bool:
         """Whether a file that begins with these bytes, at most `HEAD`, is of this format."""
@@ -183,6 +193,20 @@ def format_named(name: str) -> FileFormat:
             hint=did_you_mean(name, known),
         )
     return known[name]
+
+
+def format_for(path: Path) -> FileFormat:
+    """The format that a file's name ends for; ParameterError where the ending is of none."""
+    known = [each for each in file_formats() if each.can_write]
+    fitting = [each for each in known if path.name.lower().endswith(each.ending)]
+    if not fitting:
+        endings = ", ".join(each.ending for each in known)
+        raise ParameterError(
+            f"the ending of {quoted(path.name)} is of no format: expected one of {endings}",
+            who="export",
+            hint="rename the file or name a format",
+        )
+    return max(fitting, key=lambda each: len(each.ending))
 
 
 @cache

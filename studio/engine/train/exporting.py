@@ -1,12 +1,14 @@
-"""Takes a trained model out: instruction file, listing, weights, checkpoint; each read back.
+"""Writes trained models to files, and puts each in its place once it was found to be the same.
 
-After a file is written it is loaded again and run on stored samples; the largest difference to
-the network's own answers is part of the result, and one above the tolerance is an error.
+A file is written beside its place and checked there by a new process (`export_check`). One that is
+another model never takes its place, so that a good file of before is kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,38 +17,80 @@ import numpy.typing as npt
 
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
-from studio.engine.core.errors import DataError, FormatError
-from studio.engine.core.tensor import Role, bind_shape
-from studio.engine.interop.file_format import Exportable, ModelFile, file_formats, format_named
+from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
+from studio.engine.core.tensor import Role
+from studio.engine.formats.atomic import StagedFile, write_error
+from studio.engine.interop.file_format import Exportable, FileFormat, file_formats, format_named
 from studio.engine.isa.program import Program
-from studio.engine.train.execute import run_program
+from studio.engine.train.export_check.answers import TOLERANCE as TOLERANCE
+from studio.engine.train.export_check.check import ExportCheck, Written, check_files
+from studio.engine.train.export_check.process import file_hash
+from studio.engine.train.export_check.report import forget_report, write_report
+from studio.engine.train.project import Project
 from studio.engine.train.trained import Trained
-
-Array: TypeAlias = npt.NDArray[np.generic]
-Floats: TypeAlias = npt.NDArray[np.float32]
 
 if TYPE_CHECKING:
     EXPORT_FORMATS: tuple[str, ...]
 
-TOLERANCE = 1e-5
-SAMPLES = 256
+Array: TypeAlias = npt.NDArray[np.generic]
+Progress: TypeAlias = Callable[["float | None", str], None]
 
 
 @dataclass(frozen=True)
 class Export:
-    """One file written.
+    """One export: what was written and found.
 
     Attributes:
-        format: one of `EXPORT_FORMATS`.
-        path: where it is.
-        difference: largest difference of its answers from the network's, relative above 1.
-        rows: stored samples that were compared.
+        form: the format.
+        path: where the file belongs.
+        nbytes: its length.
+        check: what comparing it found; None where that could not be done.
+        doubt: why it could not be compared.
+        report: the file beside it that says what was found; None where there is none.
+        unreported: why the report could not be written.
     """
 
-    format: str
+    form: FileFormat
     path: Path
-    difference: float
-    rows: int
+    nbytes: int
+    check: ExportCheck | None = None
+    doubt: StudioError | None = None
+    report: Path | None = None
+    unreported: StudioError | None = None
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return self.form.name
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the file is in its place: it is, unless it was found to answer otherwise."""
+        return self.check is None or self.check.is_alike or not self.check.is_checked
+
+    @property
+    def problem(self) -> StudioError | None:
+        """Why the file is not known to be the same model, as an error; None where it is.
+
+        A format that cannot be read back is no problem.
+        """
+        who = str(self.path)
+        if self.doubt is not None:
+            return FormatError(f"written, but not compared: {self.doubt.message}", who=who)
+        if self.check is None or self.check.is_same or not self.check.is_checked:
+            return None
+        hint = "" if self.is_placed else "nothing was written; what was there is kept"
+        return FormatError(self.check.sentence, who=who, hint=hint)
+
+    @property
+    def difference(self) -> float:
+        """Largest difference of its answers, relative to the network's where that is above 1."""
+        return float("nan") if self.check is None else self.check.difference
+
+    @property
+    def rows(self) -> int:
+        """Samples that were compared."""
+        return 0 if self.check is None else self.check.samples
 
 
 def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
@@ -63,46 +107,94 @@ def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
 
 
 def exportable(trained: Trained) -> Exportable:
-    """A trained network as file formats write it."""
-    task = trained.task
+    """A trained network as file formats write it.
+
+    Raises:
+        DataError: a weight is no finite number.
+    """
+    task, stored = trained.task, trained.weights()
+    for name, values in stored.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise DataError(
+                f"the weights of {quoted(name)} hold NaN or infinity, so nothing is exported",
+                who=task.name,
+                hint="the training that made them went astray; export an earlier run",
+            )
     return Exportable(
         task.name,
         task.graph,
-        trained.weights(),
+        stored,
         task.facts,
         trained.checkpoint,
         lambda: inference_program(trained),
     )
 
 
-def export_file(trained: Trained, form: str, path: Path | str) -> Export:
-    """Write one file, read it back and compare.
+def export(
+    trained: Trained,
+    files: Sequence[tuple[FileFormat, Path]],
+    project: Project | None = None,
+    progress: Progress | None = None,
+) -> list[Export]:
+    """Write files, check them all in one new process, and put those that are alike in place.
+
+    Beside each goes a report of what was found.
+
+    Args:
+        trained: the network with its weights.
+        files: format and place of each.
+        project: the project it was trained from, with which files of weights are checked.
+        progress: hears how far it is, from 0 to 1, and what is done; may raise to stop, which
+            leaves everything as it was.
+
+    Raises:
+        DataError: a weight is no finite number.
+        FormatError: a file cannot be written; none is put in place then.
+    """
+    tell = progress or (lambda _share, _text: None)
+    with ExitStack() as stack:
+        tell(0.05, "writing")
+        model = exportable(trained)
+        staged = [stack.enter_context(StagedFile(path, form.ending)) for form, path in files]
+        written = [
+            _write(form, model, at, path) for (form, path), at in zip(files, staged, strict=True)
+        ]
+        found = check_files(trained, written, exportable(trained), project, tell)
+        made = []
+        for (form, path), at, one in zip(files, staged, found, strict=True):
+            made.append(_place(form, path, at, one))
+    return made
+
+
+def export_file(
+    trained: Trained, form: str, path: Path | str, project: Project | None = None
+) -> Export:
+    """Write one file and check that it is the same model; see `export`.
 
     Args:
         trained: the network with its weights.
         form: one of `EXPORT_FORMATS`.
         path: file to write; its folder must exist.
+        project: the project it was trained from.
 
     Raises:
         ParameterError: an unknown format.
-        FormatError: the file cannot be written, or answers differently when read back.
+        FormatError: the file cannot be written, is another model, or could not be compared.
     """
-    chosen, target = format_named(form), Path(path)
-    model, rows = exportable(trained), sample_rows(trained)
-    chosen.write(model, target)
-    answers = _answers(trained, chosen.read(target, trained.task.graph), model, rows)
-    difference = _difference(answers, trained.predict_all(rows))
-    if not difference <= TOLERANCE:
-        raise FormatError(
-            f"read back, the file's answers differ by {difference:.3g}: expected at most "
-            f"{TOLERANCE:g}",
-            who=str(target),
-        )
-    return Export(form, target, difference, len(rows[0]))
+    (made,) = export(trained, [(format_named(form), Path(path))], project)
+    if made.problem is not None:
+        raise made.problem
+    return made
 
 
-def export_all(trained: Trained, folder: Path | str) -> list[Export]:
-    """Every format into a folder, made where missing, named after the project."""
+def export_all(
+    trained: Trained, folder: Path | str, project: Project | None = None
+) -> list[Export]:
+    """Every format into a folder, made where missing, named after the project.
+
+    Raises:
+        DataError, FormatError: as `export_file`; for the first file with a problem.
+    """
     into = Path(folder)
     try:
         into.mkdir(parents=True, exist_ok=True)
@@ -110,50 +202,44 @@ def export_all(trained: Trained, folder: Path | str) -> list[Export]:
         raise DataError(f"cannot be made: {error.strerror}", who=str(into)) from error
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in trained.task.name).strip(".")
     model = exportable(trained)
-    return [
-        export_file(trained, form.name, into / f"{stem or 'model'}{form.ending}")
-        for form in file_formats()
-        if form.why_not(model) is None
-    ]
+    forms = [form for form in file_formats() if form.can_write and form.why_not(model) is None]
+    made = export(trained, [(f, into / f"{stem or 'model'}{f.ending}") for f in forms], project)
+    problem = next((each.problem for each in made if each.problem is not None), None)
+    if problem is not None:
+        raise problem
+    return made
 
 
-def sample_rows(trained: Trained) -> list[Array]:
-    """Raw rows to compare answers on: of the test part, else any there are, else even steps."""
-    task = trained.task
-    chosen = task.test or task.validation or task.training
-    if chosen is not None:
-        return [np.ascontiguousarray(array[:SAMPLES]) for array in chosen.inputs]
-    program = trained.network.program("infer")
-    rows: list[Array] = []
-    for tensor in (program.tensors[i] for i in program.inputs):
-        shape = bind_shape(tensor.shape, 16)
-        steps = np.linspace(-1.0, 1.0, int(np.prod(shape)), dtype=np.float32)
-        rows.append(steps.reshape(shape).astype(tensor.dtype.np))
-    return rows
+def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) -> Written:
+    try:
+        form.write(model, staged.path)
+        return Written(form, staged.path, file_hash(staged.path))
+    except StudioError as error:
+        # Users know the file by its own name.
+        error.who = str(path) if error.who == str(staged.path) else error.who
+        raise
+    except OSError as error:
+        raise write_error(error, path) from error
 
 
-def _answers(
-    trained: Trained, file: ModelFile, model: Exportable, rows: list[Array]
-) -> list[Floats]:
-    backend = trained.network.backend
-    if file.program is not None:
-        return run_program(backend, file.program, file.weights or model.program[1], rows)
-    with Trained.of_weights(trained.task, backend, file.weights) as again:
-        return again.predict_all(rows)
-
-
-def _difference(answers: list[Floats], expected: list[Floats]) -> float:
-    """Largest |difference|/max(1, |expected|) over the outputs compared; NaN where one is NaN."""
-    worst = 0.0
-    for got, wanted in zip(answers, expected, strict=False):
-        wide = wanted.astype(np.float64)
-        gap = np.abs(got - wide) / np.maximum(1.0, np.abs(wide))
-        worst = max(worst, float(gap.max())) if np.isfinite(gap).all() else float("nan")
-    return worst
+def _place(
+    form: FileFormat, path: Path, staged: StagedFile, found: ExportCheck | FormatError
+) -> Export:
+    check = found if isinstance(found, ExportCheck) else None
+    doubt = found if isinstance(found, FormatError) else None
+    made = Export(form, path, staged.path.stat().st_size, check, doubt)
+    if not made.is_placed:
+        return made
+    forget_report(path)
+    staged.place()
+    try:
+        return replace(made, report=write_report(path, form.name, check, doubt))
+    except FormatError as error:
+        return replace(made, unreported=error)
 
 
 def __getattr__(name: str) -> tuple[str, ...]:
     """``EXPORT_FORMATS``, the names of all formats; a module that is loaded later may add one."""
     if name == "EXPORT_FORMATS":
-        return tuple(form.name for form in file_formats())
+        return tuple(form.name for form in file_formats() if form.can_write)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

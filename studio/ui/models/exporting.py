@@ -1,4 +1,4 @@
-"""Takes trained networks out of the studio: what can be written, the last choice, the proof."""
+"""Takes trained networks out of the studio: what can be written, the last choice, the check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
 from studio.engine.interop.file_format import FileFormat, file_formats
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import export_file, exportable
+from studio.engine.train.export_check.check import ExportCheck
+from studio.engine.train.exporting import Export, export, exportable
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.sources import refuse_source
@@ -28,8 +29,6 @@ from studio.engine.train.trained import Trained
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.sections import data_of
 from studio.graph_editor.model.state import DocumentState
-from studio.ui.models.certificate import Certificate, certify
-from studio.ui.models.certificate_file import forget_proof, write_proof
 from studio.ui.models.data_cache import DatasetCache
 from studio.ui.models.export_differences import changed_since
 from studio.ui.models.export_preview import Preview, binary_preview, preview_file, text_preview
@@ -103,32 +102,36 @@ def search_words() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ExportResult:
-    """One file that was written.
+    """What came of one export.
 
     Attributes:
         form: what it is.
-        path: where it is.
+        path: where it belongs.
         nbytes: its length.
-        certificate: what comparing it found; None for a picture, or where that could not be done.
-        doubt: why it could not be compared, if so.
-        proof: the file beside it that says what was found; None where there is none.
+        made: what was written and found; None for a picture.
         weights: which weights it was made with, in a sentence; empty for a picture.
     """
 
     form: ExportForm
     path: Path
     nbytes: int
-    certificate: Certificate | None = None
-    doubt: StudioError | None = None
-    proof: Path | None = None
+    made: Export | None = None
     weights: str = ""
+
+    @property
+    def check(self) -> ExportCheck | None:
+        """What comparing it found; None for a picture, or where that could not be done."""
+        return None if self.made is None else self.made.check
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the file is in its place."""
+        return self.made is None or self.made.is_placed
 
     @property
     def is_proven(self) -> bool:
         """Whether nothing speaks against the file."""
-        if isinstance(self.form, PictureForm):
-            return True
-        return self.certificate is not None and self.certificate.is_same
+        return self.made is None or (self.check is not None and self.check.is_same)
 
 
 class ExportModel:
@@ -280,7 +283,7 @@ class ExportModel:
         path: Path,
         failed: Callable[[StudioError], object] | None = None,
     ) -> TaskHandle | None:
-        """Write a file and prove that it is the same model; `result` has the finding.
+        """Write a file and check that it is the same model; `result` has the finding.
 
         Raises:
             DataError: nothing has been trained, or the file is the project's own or its data's.
@@ -322,18 +325,8 @@ class ExportModel:
         self, form: FileFormat, path: Path, run: RunFolder, handle: TaskHandle
     ) -> ExportResult:
         def made(trained: Trained, project: Project) -> ExportResult:
-            handle.progress(0.05, "writing")
-            forget_proof(path)
-            export_file(trained, form.name, path)
-            found: Certificate | None = None
-            doubt: StudioError | None = None
-            try:
-                found = certify(trained, project, form.name, path, handle.progress)
-            except FormatError as error:
-                doubt = error
-            proof = write_proof(path, form.name, found, doubt)
-            weights = weights_text(form, run, trained)
-            return ExportResult(form, path, path.stat().st_size, found, doubt, proof, weights)
+            (done,) = export(trained, [(form, path)], project, handle.progress)
+            return ExportResult(form, path, done.nbytes, done, weights_text(form, run, trained))
 
         handle.progress(0.0, "loading the weights")
         return self._with_trained(run, made)

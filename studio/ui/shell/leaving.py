@@ -118,8 +118,8 @@ class Leaving:
         ask(
             self._window,
             "An export is under way",
-            "Stopped now, the file may be missing, or be there without having been compared. "
-            "Waiting closes the window when it was found to be the same model.",
+            "Stopped now, no file is written and what was there before is kept. "
+            "Waiting closes the window when the file was found to be the same model.",
             answers,
             answered,
         )

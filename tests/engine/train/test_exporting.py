@@ -50,7 +50,9 @@ def test_every_format_is_written_and_answers_alike(exported: dict[str, Export]) 
     assert tuple(exported) == EXPORT_FORMATS
     for export in exported.values():
         assert export.path.is_file()
-        assert export.rows == 256
+        assert export.rows == 64
+        assert export.problem is None
+        assert json.loads(export.report.read_text())["same"] is True
         assert 0 <= export.difference <= TOLERANCE
 
 

@@ -121,7 +121,7 @@ def _export(person: Person, file: Path) -> None:
     dialog = person.see(ExportDialog)
     person.fill(person.see(QLineEdit, "export_path", dialog), str(file))
     person.click(person.button("Export", dialog))
-    # Another process is started for the proof, which takes a busy machine a while.
+    # Another process is started for the check, which takes a busy machine a while.
     person.until(lambda: person.studio.exporting.result, 120_000)
     sentence = person.see(QLabel, "finding_sentence", dialog)
     person.until(lambda: sentence.text().startswith("Same model"))

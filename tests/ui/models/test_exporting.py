@@ -29,8 +29,8 @@ from studio.ui.models.exporting import (
     form_named,
 )
 from studio.ui.models.tasks import TaskHandle
+from tests.engine.train.trained_projects import train
 from tests.ui.models.desk import Desk
-from tests.ui.models.trained_projects import train
 
 PNG = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x40\x00\x00\x00\xf0\x08\x02\x00\x00\x00"
@@ -80,7 +80,7 @@ def test_the_forms_are_those_the_engine_writes_and_pictures() -> None:
     assert len({form.ending for form in export_forms()}) == len(export_forms())
 
 
-def test_an_export_ends_with_the_proof_and_can_be_done_again(
+def test_an_export_ends_with_the_check_and_can_be_done_again(
     desk: ExportDesk, tmp_path: Path
 ) -> None:
     path = tmp_path / "model.gbi"
@@ -90,8 +90,8 @@ def test_an_export_ends_with_the_proof_and_can_be_done_again(
     result = desk.exports.result
     assert result is not None
     assert result.is_proven
-    assert result.certificate is not None
-    assert result.certificate.sentence.startswith("same model: max difference ")
+    assert result.check is not None
+    assert result.check.sentence.startswith("same model: max difference ")
     assert result.nbytes == path.stat().st_size
     first = path.read_bytes()
     path.unlink()
@@ -148,16 +148,29 @@ def test_the_finding_lies_beside_the_file_and_never_beside_another(
     desk.exports.export(form_named("npz"), path)
     desk.settle()
     proof = tmp_path / "model.npz.proof.json"
-    assert heard[0].proof == proof
+    assert heard[0].made is not None
+    assert heard[0].made.report == proof
     said = json.loads(proof.read_text())
     assert said["same"] is True
     assert said["sha256"] == sha256(path.read_bytes()).hexdigest()
+    before = path.read_bytes(), proof.read_bytes()
+    desk.run = train_more(tmp_path)
     task = desk.exports.export(form_named("npz"), path)
     assert task is not None
     task.progress = stop_after_writing(task)  # type: ignore[method-assign]
     desk.settle()
-    assert path.is_file()
-    assert not proof.exists(), "it would speak of the file before"
+    assert (path.read_bytes(), proof.read_bytes()) == before, "both are of the export before"
+    assert sorted(each.name for each in tmp_path.glob(".*")) == [], "nothing stays behind"
+    desk.exports.export(form_named("npz"), path)
+    desk.settle()
+    said = json.loads(proof.read_text())
+    assert said["sha256"] == sha256(path.read_bytes()).hexdigest() != sha256(before[0]).hexdigest()
+
+
+def train_more(folder: Path) -> RunFolder:
+    other = folder / "other"
+    other.mkdir()
+    return train(other, epochs=1)[1]
 
 
 def stop_after_writing(task: TaskHandle) -> Callable[..., None]:
@@ -230,7 +243,7 @@ def test_binary_files_are_summed_up_and_begin_with_their_bytes(
         program = load_gbi(path).program
         assert f"{len(program)} instructions" in text
         assert f"{len(program.tensors)} tensors" in text
-        # The same as every other tool, and the proof beside the file, say of it.
+        # The same as every other tool, and the report beside the file, say of it.
         assert f"SHA-256 {sha256(content).hexdigest()}" in text
 
 

@@ -12,15 +12,14 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.train import exporting as engine_exporting
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
-from studio.ui.models import exporting as exporting_model
-from studio.ui.models.certificate import Certificate
 from studio.ui.models.exporting import ExportResult, form_named
 from studio.ui.shell.window import MainWindow
-from tests.ui.models.trained_projects import train
+from tests.engine.train.trained_projects import train
 from tests.ui.shell.driving import answer, question
 
 
@@ -196,15 +195,17 @@ def exporting(
     train(tmp_path)
     window.documents.open_path(tmp_path / "small.glassbox")
     may_go = threading.Event()
-    prove = exporting_model.certify
+    is_written = threading.Event()
+    check_files = engine_exporting.check_files
 
-    def waiting(*given: Any) -> Certificate:
+    def waiting(*given: Any) -> Any:
+        is_written.set()
         may_go.wait(30)
-        return prove(*given)
+        return check_files(*given)
 
-    monkeypatch.setattr(exporting_model, "certify", waiting)
+    monkeypatch.setattr(engine_exporting, "check_files", waiting)
     window.studio.exporting.export(form_named("npz"), tmp_path / "model.npz")
-    qtbot.waitUntil((tmp_path / "model.npz").is_file, timeout=20_000)
+    qtbot.waitUntil(is_written.is_set, timeout=20_000)
     yield window, may_go
     may_go.set()
 

@@ -1,1 +1,1 @@
-"""The export dialog: what is written, where to, how it begins, and the proof of sameness."""
+"""The export dialog: what is written, where to, how it begins, and what the check found."""

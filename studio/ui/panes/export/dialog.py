@@ -45,7 +45,7 @@ _ROLE = Qt.ItemDataRole.UserRole
 
 
 class ExportDialog(QDialog):
-    """Chooses what and where to, shows how the file begins, and ends with the proof.
+    """Chooses what and where to, shows how the file begins, and ends with the check.
 
     It never blocks the window: a training goes on behind it.
 
@@ -323,8 +323,8 @@ class ExportDialog(QDialog):
     def _sample_of(self, result: ExportResult) -> QImage | None:
         """The first sample that differs, where samples are pictures."""
         summary = self._data.summary
-        found = result.certificate
-        if summary is None or found is None or found.first is None:
+        found = result.check
+        if summary is None or found is None or found.first is None or found.part != "test":
             return None
         if self._exports.differences():
             # The test part is another one than the training had.

@@ -9,8 +9,8 @@ from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train.export_check.check import ExportCheck
 from studio.ui.kit import icons, numbers, theme
-from studio.ui.models.certificate import Certificate
 from studio.ui.models.exporting import ExportResult
 from studio.ui.models.notices import Severity
 
@@ -108,22 +108,32 @@ class Finding(NamedTuple):
 
 def finding_of(result: ExportResult) -> Finding:
     """What was written and found, in words."""
-    written = f"{result.path} ({numbers.memory(result.nbytes)})"
-    if result.proof is not None:
-        written += f", this finding in {result.proof.name}"
-    if result.weights:
-        written += f"\n{result.weights}"
-    found = result.certificate
-    if found is None and result.doubt is None:
+    written, made, found = _written(result), result.made, result.check
+    if made is None:
         return Finding("ok", "Written", written)
     if found is None:
-        why = "" if result.doubt is None else result.doubt.message
+        why = "" if made.doubt is None else made.doubt.message
         return Finding("warning", "Written, not compared", f"{written}\n{why}")
     if found.is_same:
         return Finding("ok", _capital(found.sentence), f"{written}\n{_same(found)}")
     if not found.is_checked:
         return Finding("warning", _capital(found.sentence), written)
     return Finding("error", _capital(found.sentence), f"{written}\n{_other(found)}")
+
+
+def _written(result: ExportResult) -> str:
+    """Where the file is, what is said beside it, and whose weights it has."""
+    if not result.is_placed:
+        return f"{result.path} was not written; what was there is kept"
+    lines = [f"{result.path} ({numbers.memory(result.nbytes)})"]
+    made = result.made
+    if made is not None and made.report is not None:
+        lines[0] += f", this finding in {made.report.name}"
+    elif made is not None and made.unreported is not None:
+        lines.append(f"No report was written beside it: {made.unreported.message}")
+    if result.weights:
+        lines.append(result.weights)
+    return "\n".join(lines)
 
 
 class SamplePicture(QWidget):
@@ -157,7 +167,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _same(found: Certificate) -> str:
+def _same(found: ExportCheck) -> str:
     top = "" if found.same_top is None else f"the same class on all {found.same_top}; "
     return (
         f"Loaded by another process in {numbers.duration(found.seconds)}: {top}relative "
@@ -166,14 +176,18 @@ def _same(found: Certificate) -> str:
     )
 
 
-def _other(found: Certificate) -> str:
+def _other(found: ExportCheck) -> str:
     lines = [f"{_capital(reason)}." for reason in found.reasons[1:]]
     if found.first is not None:
         lines.insert(
             0,
-            f"Sample {found.first.sample} of the test part: the studio says "
+            f"Sample {found.first.sample}{_of(found)}: the studio says "
             f"{found.first.expected}, the file says {found.first.found}.",
         )
     if found.same_top is not None:
         lines.append(f"The same class on {found.same_top} of {found.samples} samples.")
     return "\n".join(lines)
+
+
+def _of(found: ExportCheck) -> str:
+    return f" of the {found.part} part" if found.part else ", made up"

@@ -22,16 +22,18 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.formats.gbasm import load_gbasm
 from studio.engine.formats.safetensors import load as load_safetensors
+from studio.engine.interop.file_format import format_named
 from studio.engine.isa.text import format_program
+from studio.engine.train.export_check.answers import Difference
+from studio.engine.train.export_check.check import ExportCheck
+from studio.engine.train.exporting import Export
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
-from studio.ui.models.certificate import Certificate
-from studio.ui.models.certificate_answers import Difference
-from studio.ui.models.exporting import ExportResult, form_named
+from studio.ui.models.exporting import ExportResult
 from studio.ui.models.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.export.opening import ExportOpener
-from tests.ui.models.trained_projects import train
+from tests.engine.train.trained_projects import train
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -207,13 +209,14 @@ def test_changes_since_the_training_are_said_first(
 def test_a_difference_names_the_first_sample_and_shows_it(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    certificate = Certificate(
-        "npz", 64, 0.2, 0.4, 60, False,
+    check = ExportCheck(
+        "npz", 64, 0.2, 0.4, 0.2, 60, False,
         ("4 of 64 samples are answered differently, the first is sample 7",
          "its class 0 is called '1', expected '0'"),
-        Difference(7, "3 (0.98)", "8 (0.55)"), 1.0,
+        Difference(7, "3 (0.98)", "8 (0.55)"), "test", 1.0,
     )  # fmt: skip
-    result = ExportResult(form_named("npz"), tmp_path / "m.npz", 1234, certificate)
+    made = Export(format_named("npz"), tmp_path / "m.npz", 1234, check)
+    result = ExportResult(made.form, made.path, made.nbytes, made)
     studio.exporting.result = result
     qtbot.waitUntil(lambda: studio.data.status == "ready")
     dialog.refresh()
@@ -221,16 +224,18 @@ def test_a_difference_names_the_first_sample_and_shows_it(
     details = dialog.findChild(QLabel, "finding_details").text()
     assert "the studio says 3 (0.98), the file says 8 (0.55)" in details
     assert "Its class 0 is called '1', expected '0'." in details
+    assert f"{made.path} was not written; what was there is kept" in details
     assert dialog.finding.sample.isVisible()
 
 
-def test_without_samples_nothing_is_claimed(
+def test_of_a_file_that_was_not_compared_nothing_is_claimed(
     studio: Studio, dialog: ExportDialog, tmp_path: Path
 ) -> None:
-    certificate = Certificate("npz", 0, reasons=("the project has no test samples",))
-    studio.exporting.result = ExportResult(form_named("npz"), tmp_path / "m", 1, certificate)
+    reason = "files of this format cannot be read back"
+    made = Export(format_named("npz"), tmp_path / "m", 1, ExportCheck("npz", 0, reasons=(reason,)))
+    studio.exporting.result = ExportResult(made.form, made.path, 1, made)
     dialog.refresh()
-    assert sentence(dialog) == "Not compared: the project has no test samples"
+    assert sentence(dialog) == f"Not compared: {reason}"
 
 
 def test_what_cannot_be_exported_says_why(

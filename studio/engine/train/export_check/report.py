@@ -1,4 +1,4 @@
-"""The finding about an exported file, written beside it so that it travels along.
+"""The report of an export check, written beside the file so that it travels along.
 
 ``model.gbi`` gets ``model.gbi.proof.json``: the SHA-256 of the file it speaks of, how many stored
 samples were compared, how far the answers were apart, and what speaks against it if anything does.
@@ -10,33 +10,32 @@ import json
 import math
 import time
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from studio import __version__
-from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
-from studio.ui.models.certificate import Certificate
+from studio.engine.train.export_check.check import ExportCheck
+from studio.engine.train.export_check.process import file_hash
 
 ENDING = ".proof.json"
 FORMAT, VERSION = "glassbox-proof", 1
-_PIECE = 1 << 20
 
 
-def proof_path(path: Path) -> Path:
+def report_path(path: Path) -> Path:
     """Where the finding about a file is."""
     return path.with_name(path.name + ENDING)
 
 
-def forget_proof(path: Path) -> None:
+def forget_report(path: Path) -> None:
     """Delete what was found about an older file of that name: it says nothing about a new one."""
     with suppress(OSError):
-        proof_path(path).unlink(missing_ok=True)
+        report_path(path).unlink(missing_ok=True)
 
 
-def write_proof(
-    path: Path, form: str, found: Certificate | None, doubt: StudioError | None
+def write_report(
+    path: Path, form: str, found: ExportCheck | None, doubt: StudioError | None
 ) -> Path:
     """Write the finding about an exported file; where it is.
 
@@ -54,18 +53,18 @@ def write_proof(
         "version": VERSION,
         "file": path.name,
         "form": form,
-        "sha256": _hash_of(path),
+        "sha256": file_hash(path),
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "glassbox": __version__,
         **_said(found, doubt),
     }
-    target = proof_path(path)
+    target = report_path(path)
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomic(target, f"{text}\n".encode())
     return target
 
 
-def _said(found: Certificate | None, doubt: StudioError | None) -> dict[str, Plain]:
+def _said(found: ExportCheck | None, doubt: StudioError | None) -> dict[str, Plain]:
     if found is None:
         why = "" if doubt is None else f": {doubt.message}"
         return {"finding": f"not compared{why}", "same": None, "samples": 0}
@@ -79,6 +78,7 @@ def _said(found: Certificate | None, doubt: StudioError | None) -> dict[str, Pla
     said |= {
         "max_abs": _number(found.max_abs),
         "max_relative": _number(found.max_relative),
+        "samples_of": found.part or "made up",
         "same_class": found.same_top,
         "same_bytes_again": found.same_bytes,
         "reasons": list(found.reasons),
@@ -94,14 +94,3 @@ def _said(found: Certificate | None, doubt: StudioError | None) -> dict[str, Pla
 def _number(value: float) -> float | None:
     """A number as JSON has it, which knows no NaN."""
     return value if math.isfinite(value) else None
-
-
-def _hash_of(path: Path) -> str:
-    made = sha256()
-    try:
-        with path.open("rb") as file:
-            while piece := file.read(_PIECE):
-                made.update(piece)
-    except OSError as error:
-        raise FormatError(f"cannot be read back: {error.strerror}", who=str(path)) from error
-    return made.hexdigest()

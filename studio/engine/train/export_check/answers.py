@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.train.exporting import TOLERANCE
-
 Array: TypeAlias = npt.NDArray[np.generic]
 Wide: TypeAlias = npt.NDArray[np.float64]
 
+TOLERANCE = 1e-5
+"""Largest difference of an answer, relative to the answer expected where that is above 1."""
 _SMALL = 1e-6
 _SHOWN = 4
 
@@ -23,7 +23,7 @@ class Difference:
     """The first sample a file answers differently.
 
     Attributes:
-        sample: its number in the test part, from 0.
+        sample: its number in its part of the data, from 0.
         expected: what the studio answers.
         found: what the file answers.
     """
@@ -40,6 +40,7 @@ class Comparison:
     Attributes:
         max_abs: largest absolute difference of any number.
         max_relative: largest difference relative to what was expected.
+        difference: largest difference, relative to what was expected where that is above 1.
         same_top: samples whose likeliest class is the same; None where there are no classes.
         reason: what is wrong, one sentence; empty when they are the same within the tolerance.
         first: the first sample that is answered differently.
@@ -47,12 +48,14 @@ class Comparison:
 
     max_abs: float
     max_relative: float
+    difference: float
     same_top: int | None = None
     reason: str = ""
     first: Difference | None = None
 
 
-NOTHING = Comparison(float("nan"), float("nan"))
+_NAN = float("nan")
+NOTHING = Comparison(_NAN, _NAN, _NAN)
 """There are no answers to compare."""
 
 
@@ -65,29 +68,31 @@ def compare(
     (relative above 1), where one is NaN, or where another class is the likeliest.
     """
     if [f.shape for f in found] != [e.shape for e in expected]:
-        return Comparison(float("nan"), float("nan"), reason="its answers have another shape")
+        return replace(NOTHING, reason="its answers have another shape")
     samples = len(expected[0])
     wrong = np.zeros(samples, bool)
-    max_abs = max_relative = 0.0
+    max_abs = max_relative = difference = 0.0
     same = np.ones(samples, bool)
     for one, other in zip(expected, found, strict=True):
         e, f = one.astype(np.float64), other.astype(np.float64)
         gap = np.abs(f - e)
         max_abs = _larger(max_abs, gap)
         max_relative = _larger(max_relative, gap / np.maximum(np.abs(e), _SMALL))
-        close = gap <= TOLERANCE * np.maximum(1.0, np.abs(e))
-        wrong |= ~close.reshape(samples, -1).all(axis=1)
+        scaled = gap / np.maximum(1.0, np.abs(e))
+        difference = _larger(difference, scaled)
+        wrong |= ~(scaled <= TOLERANCE).reshape(samples, -1).all(axis=1)
         if class_names:
             same &= (likeliest(e, e) == likeliest(f, e)).reshape(samples, -1).all(axis=1)
     top = int(np.count_nonzero(same)) if class_names else None
     wrong |= ~same
     if not wrong.any():
-        return Comparison(max_abs, max_relative, top)
+        return Comparison(max_abs, max_relative, difference, top)
     first = int(np.argmax(wrong))
     count = int(np.count_nonzero(wrong))
     return Comparison(
         max_abs,
         max_relative,
+        difference,
         top,
         f"{count} of {samples} samples are answered differently, the first is sample {first}",
         Difference(
