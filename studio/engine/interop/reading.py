@@ -49,7 +49,9 @@ def load_weights(path: Path | str, graph: LayerGraph) -> dict[str, Array]:
     """
     found = format_of(path)
     if found is None or not found.can_import:
-        what = "no such file" if found is None else f"{found.title.lower()} ({found.ending})"
+        what = "a file of another kind"
+        if found is not None:
+            what = f"{found.title.lower()} ({found.ending})"
         raise FormatError(
             f"expected weights as {' or '.join(import_endings())}, got {what}", who=str(path)
         )
