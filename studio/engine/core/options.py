@@ -63,9 +63,11 @@ class Words(TypedDict, total=False):
     """What any option may also be declared with, for forms and help."""
 
     label: str
+    aliases: tuple[str, ...]
     effect: str
     start: Plain
     steps: Steps
+    step: float
     editor: Editor
     kinds: Kinds
     group: str
@@ -95,9 +97,11 @@ class Option(Generic[T]):
         read: checks a value and returns its stored form.
         write: turns a stored value into plain data.
         label: its name for people, in sentence case; made from the name unless given.
+        aliases: what users may type for its name.
         effect: what changing it does, one sentence.
         start: value that something new begins with where one must be given.
         steps: how a form changes the number.
+        step: size of one equal step; a form chooses one by the range unless given.
         editor: what a form edits it with; follows from the kind unless given.
         kinds: the kinds its values may be of, where each has options of its own.
         group: heading it stands under in a form.
@@ -119,9 +123,11 @@ class Option(Generic[T]):
     read: Callable[[object, str], T] | None = None
     write: Callable[[T], Plain] | None = None
     label: str = ""
+    aliases: tuple[str, ...] = ()
     effect: str = ""
     start: Plain = None
     steps: Steps = "linear"
+    step: float = 0.0
     editor: Editor | None = None
     kinds: Kinds | None = None
     group: str = ""
@@ -321,6 +327,11 @@ _READERS: dict[OptionKind, Callable[[Option[Any], object, str], object]] = {
     OptionKind.NAMES: _names,
     OptionKind.SPEC: _spec,
 }
+
+
+def named(**options: AnyOption) -> tuple[AnyOption, ...]:
+    """Options by name, where they are no attributes of a class."""
+    return tuple(option.named(name) for name, option in options.items())
 
 
 def integer(

@@ -108,7 +108,7 @@ def parse_activation(given: object, who: str = "activation") -> str:
 def activation(doc: str = "Function applied to the result.") -> Option[str]:
     """An option that takes an activation's name; none means linear."""
     return spec(
-        doc, "linear", parse_activation, _write, choices=tuple(FUNCTIONS),
+        doc, "linear", parse_activation, _write, choices=tuple(FUNCTIONS), aliases=("act",),
         effect="Without one, layers in a row are no more than a single layer.",
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from studio.engine.layers.windows import Window, output_size, padding, place_win
 
 def _kernel_size() -> Option[tuple[int, int]]:
     return pair(
-        "Rows and columns of the filters.", start=[3, 3],
+        "Rows and columns of the filters.", start=[3, 3], aliases=("kernel",),
         effect="Larger ones see more of the picture at once.",
     )  # fmt: skip
 
@@ -31,18 +31,18 @@ class Convolution(Layer, abstract=True):
 
     kernel_size = _kernel_size()
     strides = pair(
-        "Step between outputs, rows and columns.", (1, 1),
+        "Step between outputs, rows and columns.", (1, 1), aliases=("stride",),
         effect="Larger steps make the output smaller.",
     )  # fmt: skip
     padding = padding()
     data_format = choice("Order of dimensions.", "channels_last")
     dilation_rate = pair(
-        "Distance between filter cells, rows and columns.", (1, 1),
+        "Distance between filter cells, rows and columns.", (1, 1), aliases=("dilation",),
         effect="Larger distances see more of the picture with the same filters.",
     )  # fmt: skip
     activation = activation()
     use_bias = flag(
-        "Add a learned number to each channel.", True, label="Bias",
+        "Add a learned number to each channel.", True, label="Bias", aliases=("bias",),
         effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
     )  # fmt: skip
     bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")

@@ -34,7 +34,7 @@ class Dense(Layer):
     )  # fmt: skip
     activation = activation()
     use_bias = flag(
-        "Add a learned number to each output.", True, label="Bias",
+        "Add a learned number to each output.", True, label="Bias", aliases=("bias",),
         effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
     )  # fmt: skip
     kernel_initializer = kernel_initializer("How the kernel begins.")

@@ -21,11 +21,11 @@ class Pooling2D(Layer, abstract=True):
     instruction: ClassVar[type[Instruction]]
 
     pool_size = pair(
-        "Rows and columns of the window.", (2, 2),
+        "Rows and columns of the window.", (2, 2), aliases=("pool",),
         effect="Larger windows make the output smaller and less exact about places.",
     )  # fmt: skip
     strides = optional_pair(
-        "Step between windows; the window's size when not given.",
+        "Step between windows; the window's size when not given.", aliases=("stride",),
         effect="Larger steps make the output smaller.",
     )  # fmt: skip
     padding = padding()

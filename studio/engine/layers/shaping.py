@@ -43,8 +43,9 @@ class Reshape(Layer):
     positional = ("target_shape",)
 
     target_shape = integers(
-        "The new shape without the batch; one -1 is worked out.", low=-1, start=[-1]
-    )
+        "The new shape without the batch; one -1 is worked out.", low=-1, start=[-1],
+        aliases=("shape",),
+    )  # fmt: skip
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The target shape with -1 worked out."""

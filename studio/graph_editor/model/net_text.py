@@ -21,8 +21,6 @@ _TOKEN = re.compile(r"[^\s,]+")
 _SIZES = re.compile(r"-?\d+(x-?\d+)+\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+\Z")
 _FRACTION = re.compile(r"-?(\d+\.\d*|\.\d+|\d+)(e-?\d+)?%?\Z", re.IGNORECASE)
-_SHORT = {"stride": "strides", "kernel": "kernel_size", "pool": "pool_size", "act": "activation",
-          "dilation": "dilation_rate", "bias": "use_bias", "shape": "target_shape"}  # fmt: skip
 _NONE = "linear"
 
 
@@ -184,7 +182,9 @@ class _Reader:
 
     def _option(self, word: str) -> Option[Any] | None:
         name = word.casefold()
-        return self.options.get(name) or self.options.get(_SHORT.get(name, ""))
+        return self.options.get(name) or next(
+            (option for option in self.options.values() if name in option.aliases), None
+        )
 
     def _set(self, option: Option[Any], word: _Word) -> None:
         if option.name in self.values:

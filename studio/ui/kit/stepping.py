@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from studio.engine.core.options import Steps
+
 Pace: TypeAlias = Literal["fine", "normal", "coarse"]
-Scale: TypeAlias = Literal["linear", "powers", "decades"]
+
 
 _FACTOR = {"fine": 0.1, "normal": 1.0, "coarse": 10.0}
 _POINTS_A_STEP = 4.0
@@ -30,7 +32,7 @@ class Stepping:
         step: size of a linear step.
     """
 
-    scale: Scale = "linear"
+    scale: Steps = "linear"
     low: float = -math.inf
     high: float = math.inf
     integer: bool = False

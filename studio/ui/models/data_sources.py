@@ -13,6 +13,7 @@ from studio.engine.core.options import (
     choice,
     integer,
     integers,
+    named,
     number,
     numbers,
     spec,
@@ -126,10 +127,6 @@ def _class_names(doc: str) -> Option[str]:
     return spec(doc, "", read, str)
 
 
-def _named(**options: Option[Any]) -> tuple[Option[Any], ...]:
-    return tuple(option.named(name) for name, option in options.items())
-
-
 _NUMBERED = "Names of the classes 0, 1, 2 and so on, with commas between; numbers unless given."
 _TASK = "Whether labels are classes or numbers; automatic goes by what they look like."
 
@@ -142,7 +139,7 @@ FORMS: dict[str, SourceForm] = {
                    "150 flowers, four measurements each, three species."),
         SourceForm(
             "spirals", "Spirals", "generated", "Arms that wind around the origin, one per class.",
-            _named(
+            named(
                 n=_points(),
                 classes=integer("Arms, one per class.", 2, low=2, high=64),
                 turns=number("Revolutions of an arm.", 1.0, low=0.01, high=100.0,
@@ -153,12 +150,12 @@ FORMS: dict[str, SourceForm] = {
         ),
         SourceForm(
             "moons", "Moons", "generated", "Two interleaved half circles.",
-            _named(n=_points(), noise=_noise(0.1),
+            named(n=_points(), noise=_noise(0.1),
                    seed=_seed()),
         ),
         SourceForm(
             "circles", "Circles", "generated", "Circles around the origin, one per class.",
-            _named(
+            named(
                 n=_points(),
                 classes=integer("Circles, one per class.", 2, low=2, high=64),
                 factor=number("Radius of each circle relative to the one around it.", 0.5,
@@ -169,7 +166,7 @@ FORMS: dict[str, SourceForm] = {
         ),
         SourceForm(
             "csv", "Table", "file", "A CSV file: one row per sample, one column is the label.",
-            _named(
+            named(
                 header=choice("Whether the first row names the columns; automatic looks for "
                               "numbers in it.", AUTO, "yes", "no"),
                 delimiter=choice("What stands between cells; automatic tries each.",
@@ -183,7 +180,7 @@ FORMS: dict[str, SourceForm] = {
         ),
         SourceForm(
             "npz", "NumPy arrays", "file", "Samples and labels as arrays.",
-            _named(
+            named(
                 x_key=_text("Name of the array of samples in an archive; the usual names unless "
                             "given.", "Samples"),
                 y_key=_text("Name of the array of labels in an archive; the usual names unless "
@@ -196,7 +193,7 @@ FORMS: dict[str, SourceForm] = {
         ),
         SourceForm(
             "images", "Folder of pictures", "file", "One folder of pictures per class.",
-            _named(
+            named(
                 size=integers("Height and width of every sample; the commonest size unless given.",
                               (), low=1),
                 color_mode=choice("Colour of the samples; automatic is grey if every picture is.",
@@ -207,7 +204,7 @@ FORMS: dict[str, SourceForm] = {
         ),
         SourceForm(
             "idx", "IDX files", "file", "The files of MNIST and its relatives.",
-            _named(class_names=_class_names(_NUMBERED)),
+            named(class_names=_class_names(_NUMBERED)),
         ),
     )
 }  # fmt: skip

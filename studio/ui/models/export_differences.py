@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from studio.engine.core.options import Plain
 from studio.engine.layers.graph import LayerGraph, Node
+from studio.engine.layers.text_form import TextKinds
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.project import Project
 from studio.ui.models.data_sources import FORMS
@@ -63,8 +64,7 @@ def _values(node: Node) -> dict[str, Plain]:
     return {
         option.name: option.plain(layer.option_values[option.name])
         for option in layer.options
-        if not option.name.endswith(("_initializer", "_regularizer", "seed"))
-        and option.name != "rate"
+        if not isinstance(option.kinds, TextKinds) and option.name not in ("rate", "seed")
     }
 
 

@@ -6,11 +6,11 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias, cast
 
-from studio.engine.core.errors import ParameterError, StudioError
+from studio.engine.core.errors import StudioError
+from studio.engine.core.options import AnyOption, choice, flag, integer, named
 from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
@@ -20,92 +20,72 @@ _LOG = logging.getLogger(__name__)
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=8, json_values=10_000)
 
 Value: TypeAlias = "bool | int | float | str"
-Group: TypeAlias = Literal["Look", "Canvas", "Training", "Live views", "Files"]
 
-
-@dataclass(frozen=True)
-class Preference:
-    """One thing the user may choose.
-
-    Attributes:
-        id: its name in the file.
-        group: heading it stands under.
-        text: its label.
-        doc: one sentence: what it changes.
-        default: its value until the user chooses; its type is the preference's type.
-        choices: the values allowed, for texts.
-        low: smallest number allowed.
-        high: largest number allowed.
-    """
-
-    id: str
-    group: Group
-    text: str
-    doc: str
-    default: Value
-    choices: tuple[str, ...] = ()
-    low: float = 0
-    high: float = 0
-
-    def check(self, value: object) -> Value:
-        """The value, if it is one of the allowed; ParameterError otherwise."""
-        kind = type(self.default)
-        if kind is float and type(value) is int:
-            value = float(value)
-        good = type(value) is kind
-        if good and self.choices:
-            good = value in self.choices
-        elif good and isinstance(value, int | float) and kind is not bool:
-            good = self.low <= value <= self.high
-        if not good:
-            raise ParameterError(f"{self._wanted()}, got {str(value)[:60]!r}", who=self.text)
-        return value  # type: ignore[return-value]
-
-    def _wanted(self) -> str:
-        if self.choices:
-            return f"expected one of {', '.join(self.choices)}"
-        if isinstance(self.default, bool):
-            return "expected yes or no"
-        return f"expected a number from {self.low:g} to {self.high:g}"
-
-
-PREFERENCES: tuple[Preference, ...] = (
-    Preference("theme", "Look", "Theme", "Colours of the whole window.", "system",
-               ("system", "dark", "light")),
-    Preference("scale", "Look", "Scale", "Size of everything in the window, in per cent; takes "
-               "effect at the next start.", 100, low=75, high=300),
-    Preference("reduced_motion", "Look", "Reduced motion", "Change places at once instead of "
-               "sliding there.", False),
-    Preference("high_contrast", "Look", "High contrast", "Draw all text and outlines in their "
-               "strongest colours.", False),
-    Preference("search_on_release", "Canvas", "Search on release", "When a wire is dropped on "
-               "nothing, open the search for a layer.", "always",
-               ("always", "with shift", "never")),
-    Preference("wire_style", "Canvas", "Wires", "How wires are drawn.", "curve",
-               ("curve", "right-angle", "straight")),
-    Preference("wheel", "Canvas", "Wheel", "What the wheel and two fingers on a touchpad do; "
-               "automatic zooms with the wheel and scrolls with fingers. With Ctrl both zoom.",
-               "automatic", ("automatic", "zoom", "scroll")),
-    Preference("minimap", "Canvas", "Minimap", "Show the whole graph small in the corner.", True),
-    Preference("previews", "Canvas", "Previews on layers", "Show what a layer makes of a sample.",
-               True),
-    Preference("backend", "Training", "Train on", "Where networks are trained; automatic takes "
-               "OpenGL when the renderer is hardware.", "auto", ("auto", "gl", "cpu")),
-    Preference("priority", "Training", "Priority", "Who goes first while a network trains: the "
-               "window answers at once, or the training loses least.", "window",
-               ("window", "balanced", "training")),
-    Preference("shared_views", "Live views", "Draw from device memory", "Draw tensors straight "
-               "from the device's buffers; automatic does so where the renderer is hardware.",
-               "auto", ("auto", "always", "never")),
-    Preference("live_rate", "Live views", "Refresh rate", "Pictures a second of live tensors.",
-               10, low=1, high=30),
-    Preference("profile_live", "Live views", "Profile while training", "Measure a step now and "
-               "then while training, for the profiler.", True),
-    Preference("watchdog", "Live views", "Watch for stalls", "Write to the debug log, a file for "
-               "developers, where the window stood still for more than a tenth of a second.", True),
-    Preference("restore_session", "Files", "Open last project", "Open the last project at start.",
-               False),
+PREFERENCES: tuple[AnyOption, ...] = named(
+    theme=choice(
+        "Colours of the whole window.",
+        "system", "dark", "light", group="Look",
+    ),
+    scale=integer(
+        "Size of everything in the window, in per cent; takes effect at the next start.",
+        100, low=75, high=300, group="Look", step=25.0,
+    ),
+    reduced_motion=flag(
+        "Change places at once instead of sliding there.", False, group="Look"
+    ),
+    high_contrast=flag(
+        "Draw all text and outlines in their strongest colours.", False, group="Look"
+    ),
+    search_on_release=choice(
+        "When a wire is dropped on nothing, open the search for a layer.",
+        "always", "with shift", "never", group="Canvas",
+    ),
+    wire_style=choice(
+        "How wires are drawn.",
+        "curve", "right-angle", "straight", label="Wires", group="Canvas",
+    ),
+    wheel=choice(
+        "What the wheel and two fingers on a touchpad do; automatic zooms with the wheel and "
+        "scrolls with fingers. With Ctrl both zoom.",
+        "automatic", "zoom", "scroll", group="Canvas",
+    ),
+    minimap=flag(
+        "Show the whole graph small in the corner.", True, group="Canvas"
+    ),
+    previews=flag(
+        "Show what a layer makes of a sample.", True, label="Previews on layers", group="Canvas"
+    ),
+    backend=choice(
+        "Where networks are trained; automatic takes OpenGL when the renderer is hardware.",
+        "auto", "gl", "cpu", label="Train on", group="Training",
+    ),
+    priority=choice(
+        "Who goes first while a network trains: the window answers at once, or the training "
+        "loses least.",
+        "window", "balanced", "training", group="Training",
+    ),
+    shared_views=choice(
+        "Draw tensors straight from the device's buffers; automatic does so where the "
+        "renderer is hardware.",
+        "auto", "always", "never", label="Draw from device memory", group="Live views",
+    ),
+    live_rate=integer(
+        "Pictures a second of live tensors.",
+        10, low=1, high=30, label="Refresh rate", group="Live views",
+    ),
+    profile_live=flag(
+        "Measure a step now and then while training, for the profiler.", True,
+        label="Profile while training", group="Live views",
+    ),
+    watchdog=flag(
+        "Write to the debug log, a file for developers, where the window stood still for more"
+        " than a tenth of a second.", True, label="Watch for stalls", group="Live views"
+    ),
+    restore_session=flag(
+        "Open the last project at start.", False, label="Open last project", group="Files"
+    ),
 )  # fmt: skip
+"""Each with its default, and the heading it stands under."""
 
 
 class Preferences:
@@ -117,24 +97,31 @@ class Preferences:
     """
 
     def __init__(
-        self, path: Path | None = None, declared: tuple[Preference, ...] = PREFERENCES
+        self, path: Path | None = None, declared: tuple[AnyOption, ...] = PREFERENCES
     ) -> None:
         self.changed: Signal[[str]] = Signal()
         self._path = path
-        self._declared = {each.id: each for each in declared}
+        self._declared = {each.name: each for each in declared}
         self._chosen: dict[str, Value] = {}
         self._overrides: dict[str, Value] = {}
         if path is not None and path.is_file():
             self._chosen = self._read(path)
 
-    def __iter__(self) -> Iterator[Preference]:
+    def __iter__(self) -> Iterator[AnyOption]:
         return iter(self._declared.values())
 
     def __getitem__(self, name: str) -> Value:
         """The value in force; KeyError for a preference nobody declared."""
         if name in self._overrides:
             return self._overrides[name]
-        return self._chosen.get(name, self._declared[name].default)
+        return self._chosen.get(name, self._default(name))
+
+    def _default(self, name: str) -> Value:
+        return cast("Value", self._declared[name].default)
+
+    def _checked(self, name: str, value: object) -> Value:
+        option = self._declared[name]
+        return cast("Value", option.check(value, option.label))
 
     def text(self, name: str) -> str:
         """The value of a text preference."""
@@ -155,12 +142,12 @@ class Preferences:
             ParameterError: it is not allowed.
             FormatError: the file cannot be written; the value is in force all the same.
         """
-        found, before = self._declared[name].check(value), self[name]
+        found, before = self._checked(name, value), self[name]
         self._overrides.pop(name, None)
         is_new = found != self[name]
         if is_new:
             self._chosen[name] = found
-            if found == self._declared[name].default:
+            if found == self._default(name):
                 del self._chosen[name]
         if found != before:
             self.changed.emit(name)
@@ -173,12 +160,12 @@ class Preferences:
         Raises:
             ParameterError: it is not allowed.
         """
-        self._overrides[name] = self._declared[name].check(value)
+        self._overrides[name] = self._checked(name, value)
         self.changed.emit(name)
 
     def reset(self, name: str) -> None:
         """Take the default again."""
-        self.set(name, self._declared[name].default)
+        self.set(name, self._default(name))
 
     def is_default(self, name: str) -> bool:
         """Whether the user has not chosen another value."""
@@ -202,7 +189,7 @@ class Preferences:
         found: dict[str, Value] = {}
         for name, value in given.items() if isinstance(given, Mapping) else ():
             try:
-                found[name] = self._declared[name].check(value)
+                found[name] = self._checked(name, value)
             except (KeyError, StudioError) as error:
                 _LOG.warning("preference %r is ignored: %s", name, error)
         return found

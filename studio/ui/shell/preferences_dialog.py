@@ -21,17 +21,17 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.options import AnyOption, OptionKind
 from studio.ui.kit import binding, theme
+from studio.ui.kit.forms.number_editors import stepping_of
 from studio.ui.kit.scrub_field import ScrubField
-from studio.ui.kit.stepping import Stepping
 from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.preferences import Preference, Preferences
+from studio.ui.models.preferences import Preferences
 from studio.ui.shell import fuzzy
 
 if TYPE_CHECKING:
     from studio.ui.shell.window import MainWindow
 
-_STEPS = {"scale": 25.0}
 _RESTART = ("scale",)
 
 
@@ -47,28 +47,28 @@ class PreferenceRow(QWidget):
 
     def __init__(
         self,
-        preference: Preference,
+        preference: AnyOption,
         preferences: Preferences,
         failed: Callable[[StudioError], object],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self.setObjectName(f"preference.{preference.id}")
+        self.setObjectName(f"preference.{preference.name}")
         self.preference = preference
         self._preferences = preferences
         self._failed = failed
-        text = QLabel(preference.text, self)
+        text = QLabel(preference.label, self)
         doc = QLabel(preference.doc, self)
         doc.setProperty("role", "faint")
         doc.setWordWrap(True)
         self.editor = self._make_editor()
-        self.editor.setObjectName(f"editor.{preference.id}")
-        self.editor.setAccessibleName(preference.text)
+        self.editor.setObjectName(f"editor.{preference.name}")
+        self.editor.setAccessibleName(preference.label)
         self.editor.setAccessibleDescription(preference.doc)
         text.setBuddy(self.editor)
         tip = f"Take the default again: {_shown(preference.default)}"
         self._reset = tool_button(
-            "revert", f"reset.{preference.id}", tip, self, f"Reset {preference.text}"
+            "revert", f"reset.{preference.name}", tip, self, f"Reset {preference.label}"
         )
         self._reset.clicked.connect(lambda: self._set(preference.default))
         keep = self._reset.sizePolicy()
@@ -87,14 +87,14 @@ class PreferenceRow(QWidget):
 
     def refresh(self) -> None:
         """Show the value in force."""
-        value = self._preferences[self.preference.id]
+        value = self._preferences[self.preference.name]
         if isinstance(self.editor, QComboBox):
             self.editor.setCurrentIndex(self.editor.findData(value))
         elif isinstance(self.editor, QCheckBox):
             self.editor.setChecked(bool(value))
         elif isinstance(self.editor, ScrubField):
             self.editor.set_value(float(value))
-        self._reset.setVisible(not self._preferences.is_default(self.preference.id))
+        self._reset.setVisible(not self._preferences.is_default(self.preference.name))
 
     def _make_editor(self) -> QWidget:
         preference = self.preference
@@ -105,23 +105,19 @@ class PreferenceRow(QWidget):
             combo.setMinimumWidth(160)
             combo.activated.connect(lambda _row: self._set(combo.currentData()))
             return combo
-        if isinstance(preference.default, bool):
+        if preference.kind is OptionKind.FLAG:
             box = QCheckBox(self)
             box.clicked.connect(self._set)
             return box
-        whole = isinstance(preference.default, int)
-        field = ScrubField(
-            Stepping("linear", preference.low, preference.high, whole,
-                     _STEPS.get(preference.id, 1.0)),
-            parent=self,
-        )  # fmt: skip
+        whole = preference.kind is OptionKind.INTEGER
+        field = ScrubField(stepping_of(preference), parent=self)
         field.setFixedWidth(96)
         field.committed.connect(lambda value: self._set(round(value) if whole else value))
         return field
 
     def _set(self, value: object) -> None:
         try:
-            self._preferences.set(self.preference.id, value)
+            self._preferences.set(self.preference.name, value)
         except StudioError as error:
             self._failed(error)
         self.refresh()
@@ -194,10 +190,10 @@ class PreferencesDialog(QDialog):
         shown: set[str] = set()
         for row in self._rows:
             each = row.preference
-            words = f"{each.text} {each.doc} {each.group} {' '.join(each.choices)}"
+            words = f"{each.label} {each.doc} {each.group} {' '.join(each.choices)}"
             fits = not typed.strip() or fuzzy.folded(typed.strip()) in fuzzy.folded(words)
             if self.only_changed.isChecked():
-                fits = fits and not self._preferences.is_default(each.id)
+                fits = fits and not self._preferences.is_default(each.name)
             row.setVisible(fits)
             if fits:
                 shown.add(each.group)
@@ -225,7 +221,7 @@ class PreferencesDialog(QDialog):
 
     def _changed(self, name: str) -> None:
         for row in self._rows:
-            if row.preference.id == name:
+            if row.preference.name == name:
                 row.refresh()
         self.look()
 

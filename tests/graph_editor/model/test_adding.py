@@ -62,6 +62,12 @@ NETS = {
     "drop 25%": [("Dropout", {"rate": 0.25})],
     "dropout .5": [("Dropout", {"rate": 0.5})],
     "dense 10 softmax": [("Dense", {"units": 10, "activation": "softmax"})],
+    "dense 10 he_normal l2": [
+        (
+            "Dense",
+            {"units": 10, "kernel_initializer": "he_normal", "kernel_regularizer": "l2(0.01)"},
+        )
+    ],
     "fc 3 activation=tanh": [("Dense", {"units": 3, "activation": "tanh"})],
     "input 28x28x1 -> flatten": [("Input", {"shape": [28, 28, 1]}), ("Flatten", {})],
     "reshape 7x7x-1": [("Reshape", {"target_shape": [7, 7, -1]})],

@@ -162,7 +162,7 @@ def test_a_damaged_preferences_file_gives_defaults(tmp_path: Path, text: str) ->
     path = tmp_path / "preferences.json"
     path.write_text(text)
     preferences = Preferences(path)
-    assert all(preferences[each.id] == each.default for each in PREFERENCES)
+    assert all(preferences[each.name] == each.default for each in PREFERENCES)
 
 
 def test_a_read_only_folder_is_said_and_the_value_holds(tmp_path: Path) -> None:

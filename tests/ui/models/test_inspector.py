@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from studio.engine.core.configured import Configured
 from studio.engine.core.errors import StudioError
+from studio.engine.core.options import choice, flag, integer
+from studio.engine.layers.initializers import initializer
+from studio.engine.layers.regularizers import regularizer
+from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.wires import connect
@@ -15,6 +21,8 @@ from studio.ui.models import entities
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.inspector import InspectorModel
 from studio.ui.models.inspector_facts import costs_of
+from studio.ui.models.inspector_sections import layer_sections, training_sections
+from studio.ui.models.option_rows import row_of
 from studio.ui.models.selection import SelectionBus
 from tests.ui.models.desk import Desk
 
@@ -187,3 +195,42 @@ def test_training_settings_are_rows_too(desk: InspectorDesk) -> None:
     desk.inspector.set_notes("first thoughts")
     assert desk.document.state.notes == "first thoughts"
     assert desk.document.history.texts[-1] == "Edit notes"
+
+
+class Spray(Configured, family="spray"):
+    """Options under headings, and one that has a single choice."""
+
+    width = integer("Width.", 3, low=1)
+    colour = choice("Colour.", "black")
+    start = initializer("How it begins.", "zeros")
+    fee = regularizer("What it costs.")
+    smell = flag("Whether it smells.", group="Air")
+
+
+def test_options_stand_under_the_headings_they_declare() -> None:
+    rows = [row_of(option, option.plain_default) for option in Spray.form_options()]
+    sections = layer_sections(rows)
+    assert [(s.title, [row.option.name for row in s.rows], s.is_open) for s in sections] == [
+        ("Options", ["width"], True),
+        ("Initial values", ["start"], False),
+        ("Penalties", ["fee"], False),
+        ("Fixed", ["colour"], False),
+        ("Air", ["smell"], False),
+    ]
+
+
+def test_every_training_setting_has_a_heading() -> None:
+    rows = [row_of(option, option.plain_default) for option in TrainingSettings.form_options()]
+    sections = training_sections(rows)
+    titles = [section.title for section in sections]
+    assert titles == [
+        "Training", "Optimiser", "Loss and metrics", "Validation", "Stopping", "Checkpoints",
+        "Program",
+    ]  # fmt: skip
+    shown = {row.option.name for section in sections for row in section.rows}
+    # A share is asked for only where one is taken.
+    assert {option.name for option in TrainingSettings.options} - shown == {"validation_fraction"}
+    tail = [replace(r, value="tail") if r.option.name == "validation" else r for r in rows]
+    assert [row.option.name for row in training_sections(tail)[3].rows] == [
+        "validation", "validation_fraction",
+    ]  # fmt: skip

@@ -48,8 +48,8 @@ def row(box: PreferencesDialog, name: str) -> PreferenceRow:
 
 def test_every_preference_is_there_with_a_name_and_a_sentence(box: PreferencesDialog) -> None:
     for preference in PREFERENCES:
-        editor = row(box, preference.id).editor
-        assert editor.accessibleName() == preference.text
+        editor = row(box, preference.name).editor
+        assert editor.accessibleName() == preference.label
         assert editor.accessibleDescription().endswith(".")
 
 
@@ -92,7 +92,7 @@ def test_what_was_changed_can_be_listed(
 ) -> None:
     preferences.set("minimap", False)
     box.only_changed.setChecked(True)
-    shown = [p.id for p in PREFERENCES if row(box, p.id).isVisible()]
+    shown = [p.name for p in PREFERENCES if row(box, p.name).isVisible()]
     assert shown == ["minimap"]
 
 

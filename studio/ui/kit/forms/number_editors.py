@@ -29,11 +29,12 @@ def stepping_of(option: AnyOption) -> Stepping:
     high = option.high if option.high < _WIDEST else math.inf
     if option.steps != "linear":
         return Stepping(option.steps, low, high, whole)
-    if whole:
-        return Stepping("linear", low, high, integer=True)
-    span = high - low
-    step = 0.01 if span <= 1.0 else 0.1 if span <= 20.0 or math.isinf(span) else 1.0
-    return Stepping("linear", low, high, step=step)
+    step = option.step or (1.0 if whole else _step(high - low))
+    return Stepping("linear", low, high, whole, step)
+
+
+def _step(span: float) -> float:
+    return 0.01 if span <= 1.0 else 0.1 if span <= 20.0 or math.isinf(span) else 1.0
 
 
 class NumberField(ScrubField):
