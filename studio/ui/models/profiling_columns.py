@@ -81,23 +81,6 @@ COLUMNS: tuple[Column, ...] = (
 BY_ID = {column.id: column for column in COLUMNS}
 
 
-def in_order(
-    rows: Iterable[KernelRow], column: str, *, descending: bool = True
-) -> tuple[KernelRow, ...]:
-    """Rows by a column; those with nothing to say come last either way."""
-    value = BY_ID[column].value
-    found = list(rows)
-    known = [row for row in found if value(row) is not None]
-    known.sort(key=lambda row: _sortable(value(row)), reverse=descending)
-    return (*known, *(row for row in found if value(row) is None))
-
-
-def _sortable(value: Value) -> tuple[int, float, str]:
-    if isinstance(value, str):
-        return (1, 0.0, value.casefold())
-    return (0, float(value or 0), "")
-
-
 @dataclass
 class RowFilter:
     """Which rows are shown.

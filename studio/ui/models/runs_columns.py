@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.optim.metrics import metric_logged_as
 from studio.ui.models.held_out import SHARED_PART
+from studio.ui.models.record_order import in_order, sortable
 from studio.ui.models.runs_records import RunRecord
 
 Kind: TypeAlias = Literal["text", "number", "share", "count", "duration", "date", "star"]
@@ -201,14 +202,7 @@ class RunArrangement:
         by = next((column for column in columns if column.id == self.column), None)
         if by is None:
             return tuple(kept)
-        having = [run for run in kept if by.value(run) is not None]
-        without = [run for run in kept if by.value(run) is None]
-        having.sort(key=lambda run: _sortable(by.value(run)), reverse=self.descending)
-        return (*having, *without)
-
-
-def _sortable(value: Cell) -> tuple[float, str]:
-    return (0.0, value.casefold()) if isinstance(value, str) else (float(value or 0), "")
+        return in_order(kept, lambda run: sortable(by.value(run)), descending=self.descending)
 
 
 def _haystack(run: RunRecord, columns: Sequence[RunColumn]) -> str:

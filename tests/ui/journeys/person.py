@@ -102,7 +102,7 @@ class Person:
         """Click the slowest kernel that works for a layer; gives the one marked on the canvas."""
         layers = set(among or self.studio.document.state.nodes)
         for _ in range(10):
-            rows = table.kernels.rows
+            rows = table.entries.rows
             row = next(place for place, row in enumerate(rows) if layers & set(row.owners))
             shares = [row.share for row in rows]
             assert shares == sorted(shares, reverse=True)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from studio.ui.models.profiling_columns import BY_ID, COLUMNS, RowFilter, in_order
+from studio.ui.models.profiling_columns import BY_ID, COLUMNS, RowFilter
+from studio.ui.models.record_order import in_order, sortable
 
 
 @pytest.mark.parametrize("column", [column.id for column in COLUMNS])
 @pytest.mark.parametrize("descending", [True, False])
 def test_rows_sort_by_any_column_unknown_ones_last(column: str, descending: bool) -> None:
     value = BY_ID[column].value
-    rows = in_order(_rows(), column, descending=descending)
+    rows = in_order(_rows(), lambda row: sortable(value(row)), descending=descending)
     found = [value(row) for row in rows]
     known = [v for v in found if v is not None]
     assert found == [*known, *[None] * (len(found) - len(known))]

@@ -4,66 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QLabel,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QVBoxLayout, QWidget
 
-from studio.ui.kit import contexts, theme
+from studio.ui.kit import theme
 from studio.ui.kit.elided_button import ElidedButton
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import RecordModel
+from studio.ui.kit.record_table.views import RecordTable
 from studio.ui.models.data import DataModel
 from studio.ui.models.data_problems import DataProblem
 
-_ROLE = Qt.ItemDataRole
 _MOST_ROWS = 8
-_COLUMNS = ("where", "what")
-
-Index = QModelIndex | QPersistentModelIndex
 
 
-class ProblemTableModel(QAbstractTableModel):
-    """Problems with their places."""
+def place_of(problem: DataProblem) -> str:
+    """Where a problem is, in a few words."""
+    if problem.row:
+        return f"row {problem.row}" + (f", {problem.column}" if problem.column else "")
+    return problem.file
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.problems: tuple[DataProblem, ...] = ()
 
-    def show_problems(self, problems: tuple[DataProblem, ...]) -> None:
-        """Show these problems."""
-        if problems != self.problems:
-            self.beginResetModel()
-            self.problems = problems
-            self.endResetModel()
+def text_of(problem: DataProblem) -> str:
+    """Everything there is to say of a problem."""
+    hint = f"\n{problem.hint[:1].upper()}{problem.hint[1:]}." if problem.hint else ""
+    where = f"{problem.file}, {place_of(problem)}" if problem.row else problem.file
+    return f"{where}: {problem.message}.{hint}"
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.problems)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(_COLUMNS)
-
-    def data(self, index: Index, role: int = _ROLE.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        problem = self.problems[index.row()]
-        if role == _ROLE.DisplayRole:
-            return place_of(problem) if index.column() == 0 else problem.message
-        if role == _ROLE.ToolTipRole:
-            return text_of(problem)
-        return None
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = _ROLE.DisplayRole
-    ) -> Any:
-        if orientation is Qt.Orientation.Horizontal and role == _ROLE.DisplayRole:
-            return _COLUMNS[section]
-        return None
+_COLUMNS: tuple[Column[DataProblem], ...] = (
+    Column("where", "where", place_of, tooltip=text_of),
+    Column("what", "what", lambda problem: problem.message, tooltip=text_of),
+)
 
 
 class ProblemList(QWidget):
@@ -83,23 +56,14 @@ class ProblemList(QWidget):
     ) -> None:
         super().__init__(parent)
         self._data = data
-        self.rows = ProblemTableModel(self)
-        self.table = QTableView(self)
-        self.table.setObjectName("data_problems")
-        self.table.setAccessibleName("Problems of the data")
-        self.table.setModel(self.rows)
-        self.table.setShowGrid(False)
+        self.rows = RecordModel(_COLUMNS)
+        self.table = RecordTable(self.rows, "data_problems", "Problems of the data", self)
         self.table.setProperty("framed", True)
-        self.table.setWordWrap(False)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.table.verticalHeader().setDefaultSectionSize(theme.COMPACT_ROW)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
         self.table.selectionModel().currentRowChanged.connect(self._selected)
-        contexts.register("table", self.table)
         self._text = QLabel(self)
         self._text.setObjectName("problem_text")
         self._text.setWordWrap(True)
@@ -120,7 +84,8 @@ class ProblemList(QWidget):
     def refresh(self) -> None:
         """Show what is wrong now."""
         problems = self._data.problems
-        self.rows.show_problems(problems.rows)
+        if problems.rows != self.rows.rows:
+            self.rows.take(problems.rows)
         count = min(_MOST_ROWS, max(1, len(problems.rows)))
         self.table.setFixedHeight(theme.ROW + count * theme.COMPACT_ROW + 4)
         self.table.resizeColumnToContents(0)
@@ -132,26 +97,11 @@ class ProblemList(QWidget):
         self._selected()
 
     def _selected(self) -> None:
-        row = self.table.currentIndex().row()
-        found = self.rows.problems
-        self._text.setText(text_of(found[row]) if 0 <= row < len(found) else "")
+        found = self.rows.record(self.table.currentIndex().row())
+        self._text.setText("" if found is None else text_of(found))
 
 
 _SKIP_TIP = (
     "Write a copy of the table beside it, without the rows that cannot be read, and use that; the "
     "table itself is left as it is."
 )
-
-
-def place_of(problem: DataProblem) -> str:
-    """Where a problem is, in a few words."""
-    if problem.row:
-        return f"row {problem.row}" + (f", {problem.column}" if problem.column else "")
-    return problem.file
-
-
-def text_of(problem: DataProblem) -> str:
-    """Everything there is to say of a problem."""
-    hint = f"\n{problem.hint[:1].upper()}{problem.hint[1:]}." if problem.hint else ""
-    where = f"{problem.file}, {place_of(problem)}" if problem.row else problem.file
-    return f"{where}: {problem.message}.{hint}"

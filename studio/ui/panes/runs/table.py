@@ -58,7 +58,7 @@ class RunTable(RecordTable):
         self.offer_columns()
         self.offer_menu()
         header = self.horizontalHeader()
-        header.setFont(theme.font("small"))
+        header.setFont(theme.font("ui"))
         header.setSortIndicatorShown(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         header.setSectionsClickable(True)

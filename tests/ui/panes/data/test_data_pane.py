@@ -302,7 +302,7 @@ def test_split_and_normalisation_are_changed_and_seen(
     box.setCurrentIndex(index)
     box.activated.emit(index)
     settled(studio, qtbot)
-    row = lambda: pane.features.rows.features[0]  # noqa: E731
+    row = lambda: pane.features.entries.rows[0]  # noqa: E731
     qtbot.waitUntil(lambda: row().low_in == pytest.approx(0, abs=1e-6))
     assert row().high_in == pytest.approx(1, abs=1e-6)
 

@@ -57,12 +57,12 @@ def measured(pane: ProfilerPane, studio: Studio, qtbot: QtBot) -> ProfilerPane:
     qtbot.waitUntil(lambda: studio.profiling.why_no_dry_run() == "", timeout=5000)
     studio.profiling.start_dry_run()
     qtbot.waitUntil(lambda: not studio.profiling.is_busy, timeout=30_000)
-    qtbot.waitUntil(lambda: pane.table.kernels.rowCount() > 0, timeout=5000)
+    qtbot.waitUntil(lambda: pane.table.entries.rowCount() > 0, timeout=5000)
     return pane
 
 
 def row_point(pane: ProfilerPane, place: int) -> QPoint:
-    return pane.table.visualRect(pane.table.kernels.index(place, 0)).center()
+    return pane.table.visualRect(pane.table.entries.index(place, 0)).center()
 
 
 def click_row(qtbot: QtBot, pane: ProfilerPane, place: int) -> None:
@@ -71,7 +71,7 @@ def click_row(qtbot: QtBot, pane: ProfilerPane, place: int) -> None:
 
 def place_of(pane: ProfilerPane, word: str, section: str) -> int:
     return next(
-        n for n, row in enumerate(pane.table.kernels.rows)
+        n for n, row in enumerate(pane.table.entries.rows)
         if word in row.owners and row.section == section
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_nothing_measured_offers_a_dry_run_that_shows_a_step(
     bar = studio.profiling.bar
     assert bar is not None
     assert pane.step_bar.bar is bar
-    assert pane.table.kernels.rowCount() == len(studio.profiling.rows())
+    assert pane.table.entries.rowCount() == len(studio.profiling.rows())
     assert pane.note == "dry run"
     found = studio.profiling.measurement
     assert found is not None
@@ -139,7 +139,7 @@ def test_clicking_a_row_selects_its_kernels_everywhere(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
     place = place_of(measured, "hidden1", "forward")
-    row = measured.table.kernels.rows[place]
+    row = measured.table.entries.rows[place]
     click_row(qtbot, measured, place)
     chosen = studio.bus.selection
     assert {e.kind for e in chosen.entities} == {"kernel"}
@@ -154,16 +154,16 @@ def test_a_selection_elsewhere_marks_rows_and_brings_the_primary_into_sight(
     click_row(qtbot, measured, 0)
     table = measured.table
     last = next(
-        n for n in reversed(range(table.kernels.rowCount()))
-        if table.kernels.rows[n].owners[0] in studio.document.state.nodes
+        n for n in reversed(range(table.entries.rowCount()))
+        if table.entries.rows[n].owners[0] in studio.document.state.nodes
     )  # fmt: skip
-    owner = table.kernels.rows[last].owners[0]
+    owner = table.entries.rows[last].owners[0]
     studio.bus.select([entities.node(owner)], source="canvas")
     marked = table.marked_rows()
     assert marked
-    assert {r.id for r in table.kernels.rows if owner in r.owners} <= {r.id for r in marked}
+    assert {r.id for r in table.entries.rows if owner in r.owners} <= {r.id for r in marked}
     assert not table.selectionModel().hasSelection()
-    first = next(n for n, r in enumerate(table.kernels.rows) if table.mark_of(r) == "primary")
+    first = next(n for n, r in enumerate(table.entries.rows) if table.mark_of(r) == "primary")
     top = table.rowViewportPosition(first)
     assert 0 <= top <= table.viewport().height() - table.rowHeight(first)
 
@@ -179,9 +179,9 @@ def test_a_mark_in_sight_scrolls_nothing(
     middle = table.rowAt(table.viewport().height() // 2)
     found = studio.profiling.measurement
     assert found is not None
-    studio.bus.select(found.entities_of(table.kernels.rows[middle]), source="listing")
+    studio.bus.select(found.entities_of(table.entries.rows[middle]), source="listing")
     assert bar.value() == before
-    assert table.mark_of(table.kernels.rows[middle]) == "primary"
+    assert table.mark_of(table.entries.rows[middle]) == "primary"
 
 
 def test_a_pinned_pane_ignores_selections(measured: ProfilerPane, studio: Studio) -> None:
@@ -207,21 +207,21 @@ def test_double_click_shows_where_a_kernel_comes_from(
     (entity,) = shown
     found = studio.profiling.measurement
     assert found is not None
-    assert entity in found.entities_of(measured.table.kernels.rows[0])
+    assert entity in found.entities_of(measured.table.entries.rows[0])
 
 
 def test_typing_filters_and_a_section_narrows(measured: ProfilerPane, qtbot: QtBot) -> None:
-    every = measured.table.kernels.rowCount()
+    every = measured.table.entries.rowCount()
     field = measured.findChild(QLineEdit, "kernel_filter")
     qtbot.keyClicks(field, "hidden1")
-    qtbot.waitUntil(lambda: measured.table.kernels.rowCount() < every)
-    assert all("hidden1" in row.owners for row in measured.table.kernels.rows)
+    qtbot.waitUntil(lambda: measured.table.entries.rowCount() < every)
+    assert all("hidden1" in row.owners for row in measured.table.entries.rows)
     sections = measured.findChild(QComboBox, "kernel_section")
     sections.setCurrentText("backward")
-    assert {row.section for row in measured.table.kernels.rows} == {"backward"}
+    assert {row.section for row in measured.table.entries.rows} == {"backward"}
     field.clear()
     sections.setCurrentIndex(0)
-    assert measured.table.kernels.rowCount() == every
+    assert measured.table.entries.rowCount() == every
 
 
 def test_a_click_on_a_heading_sorts_and_the_choice_goes_along(
@@ -229,19 +229,19 @@ def test_a_click_on_a_heading_sorts_and_the_choice_goes_along(
 ) -> None:
     table = measured.table
     click_row(qtbot, measured, 2)
-    (chosen,) = table.chosen_rows()
+    (chosen,) = table.chosen()
     header = table.horizontalHeader()
     layer = next(n for n, column in enumerate(COLUMNS) if column.id == "layer")
     spot = QPoint(header.sectionViewportPosition(layer) + 20, header.height() // 2)
     qtbot.mouseClick(header.viewport(), LEFT, pos=spot)
     for _ in range(2):
-        column, descending = table.kernels.order
+        column, descending = table.entries.order
         assert column == "layer"
-        names = [row.layers.casefold() for row in table.kernels.rows]
+        names = [row.layers.casefold() for row in table.entries.rows]
         assert names == sorted(names, reverse=descending)
-        assert table.chosen_rows() == (chosen,)
+        assert table.chosen() == (chosen,)
         qtbot.mouseClick(header.viewport(), LEFT, pos=spot)
-        assert table.kernels.order == (column, not descending)
+        assert table.entries.order == (column, not descending)
 
 
 def test_columns_are_chosen_and_one_always_stays(measured: ProfilerPane, qtbot: QtBot) -> None:
@@ -281,29 +281,29 @@ def test_a_wide_pane_shows_waste_and_history_until_columns_are_chosen(
 
 def test_the_menu_sorts_by_what_is_wasted(measured: ProfilerPane, studio: Studio) -> None:
     table = measured.table
-    assert table.kernels.order == ("share", True)
+    assert table.entries.order == ("share", True)
     menu = table.sort_menu(measured)
     next(a for a in menu.actions() if a.objectName() == "sort.wasted").trigger()
-    assert table.kernels.order == ("wasted", True)
+    assert table.entries.order == ("wasted", True)
     assert "wasted" in table.shown_columns()
-    wasted = [row.wasted_us for row in table.kernels.rows if row.wasted_us is not None]
+    wasted = [row.wasted_us for row in table.entries.rows if row.wasted_us is not None]
     assert wasted
     assert wasted == sorted(wasted, reverse=True)
     table.sort_by("layer")
-    assert table.kernels.order == ("layer", False)
+    assert table.entries.order == ("layer", False)
     menu.deleteLater()
 
 
 def test_the_slider_leaves_the_slowest_kernels(measured: ProfilerPane, qtbot: QtBot) -> None:
     slider = measured.findChild(QSlider, "kernel_percentile")
     assert slider is not None
-    every = measured.table.kernels.rows
+    every = measured.table.entries.rows
     slider.setFocus()
     qtbot.keyClick(slider, Qt.Key.Key_End)
-    assert measured.table.kernels.rows == (max(every, key=lambda row: row.share),)
+    assert measured.table.entries.rows == (max(every, key=lambda row: row.share),)
     assert slider.toolTip().endswith("100")
     qtbot.keyClick(slider, Qt.Key.Key_Home)
-    assert len(measured.table.kernels.rows) == len(every)
+    assert len(measured.table.entries.rows) == len(every)
 
 
 def test_a_click_pins_a_card_that_stays_until_it_is_closed(
@@ -314,7 +314,7 @@ def test_a_click_pins_a_card_that_stays_until_it_is_closed(
     assert text is not None
     assert card.isHidden()
     click_row(qtbot, measured, 1)
-    row = measured.table.kernels.rows[1]
+    row = measured.table.entries.rows[1]
     assert card.row == row
     assert card.isVisible()
     plain = "".join(QTextDocumentFragment.fromHtml(text.text()).toPlainText().split())
@@ -352,9 +352,9 @@ def test_letters_lead_to_kernels_whatever_column_the_caret_is_in(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
     table = measured.table
-    places = [n for n, row in enumerate(table.kernels.rows) if row.mnemonic.startswith("UPDATE")]
+    places = [n for n, row in enumerate(table.entries.rows) if row.mnemonic.startswith("UPDATE")]
     share = next(n for n, column in enumerate(COLUMNS) if column.id == "share")
-    table.setCurrentIndex(table.kernels.index(0, share))
+    table.setCurrentIndex(table.entries.index(0, share))
     qtbot.keyClicks(table, "upd")
     assert table.currentIndex().row() in places
 
@@ -362,7 +362,7 @@ def test_letters_lead_to_kernels_whatever_column_the_caret_is_in(
 def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> None:
     table = measured.table
     click_row(qtbot, measured, 1)
-    row = table.kernels.rows[1]
+    row = table.entries.rows[1]
     qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     head, line = QGuiApplication.clipboard().text().split("\n")
     cells = dict(zip(head.split("\t"), line.split("\t"), strict=True))
@@ -373,23 +373,23 @@ def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> No
 def test_a_rectangle_on_the_roofline_filters_the_table(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
-    every = measured.table.kernels.rowCount()
+    every = measured.table.entries.rowCount()
     measured.findChild(object, "profiler_tabs").setCurrentIndex(1)
     view = measured.roofline
-    row = next(r for r in measured.table.kernels.rows if r.flops and r.traffic_bytes)
+    row = next(r for r in measured.table.entries.rows if r.flops and r.traffic_bytes)
     at = view.place_of(row.flops / row.traffic_bytes, row.gflops)
     qtbot.mousePress(view, LEFT, pos=(at - QPointF(3, 3)).toPoint())
     for away in (1, 2, 3, 4):
         qtbot.mouseMove(view, (at + QPointF(away, away)).toPoint())
     qtbot.mouseRelease(view, LEFT, pos=(at + QPointF(4, 4)).toPoint())
-    few = measured.table.kernels.rowCount()
-    assert row.id in {r.id for r in measured.table.kernels.rows}
+    few = measured.table.entries.rowCount()
+    assert row.id in {r.id for r in measured.table.entries.rows}
     assert few < every
     back = measured.findChild(QPushButton, "clear_roofline_choice")
     assert str(few) in back.text()
     measured.findChild(object, "profiler_tabs").setCurrentIndex(0)
     qtbot.mouseClick(back, LEFT)
-    assert measured.table.kernels.rowCount() == every
+    assert measured.table.entries.rowCount() == every
 
 
 def test_a_dot_says_what_it_is_and_a_click_selects_it(
@@ -397,7 +397,7 @@ def test_a_dot_says_what_it_is_and_a_click_selects_it(
 ) -> None:
     measured.findChild(object, "profiler_tabs").setCurrentIndex(1)
     view = measured.roofline
-    rows = [r for r in measured.table.kernels.rows if r.flops and r.traffic_bytes]
+    rows = [r for r in measured.table.entries.rows if r.flops and r.traffic_bytes]
     row = max(rows, key=lambda r: r.gflops)
     at = view.place_of(row.flops / row.traffic_bytes, row.gflops)
     found = view.point_at(at)
@@ -470,9 +470,9 @@ def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
         assert studio.profiling.frozen
         assert freeze.isChecked()
         assert pane.note == "frozen"
-        rows = pane.table.kernels.rows
+        rows = pane.table.entries.rows
         qtbot.wait(700)
-        assert pane.table.kernels.rows == rows
+        assert pane.table.entries.rows == rows
         qtbot.mouseClick(freeze, LEFT)
         assert pane.note == "live"
         quiet = pane.findChild(QPushButton, "profiler.quiet")
