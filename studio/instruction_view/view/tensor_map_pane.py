@@ -24,7 +24,7 @@ from studio.instruction_view.view.role_legend import RoleLegend
 from studio.instruction_view.view.tensor_links import TensorLinks
 from studio.instruction_view.view.tensor_table import TensorTable
 from studio.instruction_view.view.tips import register_tip
-from studio.ui.kit import binding, contexts
+from studio.ui.kit import binding
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.models.live import LiveView
@@ -60,7 +60,6 @@ class TensorMapPane(PaneFrame):
         self.legend = RoleLegend(self)
         self.picture = MemoryView(self.links, self)
         self.table = TensorTable(self.links, self)
-        contexts.register("table", self.table)
         self._build()
         binding.connect(self, studio.compilation.changed, self._take_program)
         binding.connect(self, studio.document_replaced, self._forget_seen)

@@ -181,9 +181,9 @@ def test_a_view_that_nobody_sees_tells_nothing_of_its_tensor(
     def cell() -> str:
         return str(pane.table.model().index(index.row(), least).data()).strip()
 
-    for place, each in enumerate(TENSOR_COLUMNS):
+    for each in TENSOR_COLUMNS:
         if each.is_live:
-            pane.table.choose_column(place, is_shown=False)
+            pane.table.show_column(each.key, False)
     view = studio.live.open(entities.tensor("conv1/kernel"))
     view.want(active=True)
     qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
@@ -262,9 +262,9 @@ def test_tensors_are_not_looked_at_for_columns_out_of_sight(
     assert table.keys_wanted()
     pane.take_seen()
     qtbot.waitUntil(lambda: bool(studio.live.views))
-    for place, each in enumerate(TENSOR_COLUMNS):
+    for each in TENSOR_COLUMNS:
         if each.is_live:
-            table.choose_column(place, is_shown=False)
+            table.show_column(each.key, False)
     assert table.keys_wanted() == ()
 
 
@@ -358,13 +358,12 @@ def test_a_resized_table_does_not_go_through_its_cells_again(
         asked.append(key)
         return tensor_cell(row, key, *rest)
 
-    rows = pane.table.model().sourceModel()
     place = next(i for i, column in enumerate(TENSOR_COLUMNS) if column.key == "name")
-    before = rows.widest(place)
+    before = pane.table.widest(place)
     monkeypatch.setattr(tensor_table, "tensor_cell", counted)
     for wide in (500, 450, 700, 600):
         QApplication.sendEvent(pane.table, QResizeEvent(QSize(wide, 200), pane.table.size()))
     assert asked == []
     studio.annotations.name_tensor("conv1/kernel", "longest")
-    qtbot.waitUntil(lambda: rows.widest(place) > before)
+    qtbot.waitUntil(lambda: pane.table.widest(place) > before)
     assert asked

@@ -50,6 +50,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         face: all that a row shows, to compare; the record where this is None.
         row_title: the heading of a row, by its place.
         says_order: the heading says by which column rows are sorted.
+        heading: font of the headings. A header loses the font it was given with the next theme.
         parent: owner in Qt.
     """
 
@@ -63,11 +64,12 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         face: Callable[[R], object] | None = None,
         row_title: Callable[[int], str] | None = None,
         says_order: bool = False,
+        heading: theme.FontKind | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._key, self._face, self._row_title = key, face, row_title
-        self._says_order = says_order
+        self._says_order, self._heading = says_order, heading
         self._given: Sequence[R] = ()
         self._shown: Sequence[R] = ()
         self._faces: list[object] = []
@@ -132,14 +134,22 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         Args:
             columns: keys of the first and last column that can; none for all.
         """
-        found = self._arranged()
-        if list(map(id, found)) != list(map(id, self._shown)):
-            self._move(found)
+        if self._sorted_by and self._is_among(columns):
+            found = self._arranged()
+            if list(map(id, found)) != list(map(id, self._shown)):
+                self._move(found)
         if self._face is None:
             self._tell([(0, len(self._shown) - 1)] if len(self._shown) else [], columns)
             return
-        before, self._faces = self._faces, self._faces_of(found)
+        before, self._faces = self._faces, self._faces_of(self._shown)
         self._tell(_parts(before, self._faces), columns)
+
+    def _is_among(self, columns: Sequence[str]) -> bool:
+        """Whether rows are sorted by one of the columns between two, or there are none given."""
+        if not columns:
+            return True
+        first, last = self._places[columns[0]], self._places[columns[-1]]
+        return first <= self.place_of(self._sorted_by) <= last
 
     def restyle(self) -> None:
         """Fonts have changed."""
@@ -292,8 +302,10 @@ class RecordModel(QAbstractTableModel, Generic[R]):
             return column.tip or None
         if role == _ROLE.TextAlignmentRole:
             return _RIGHT if column.is_number else _LEFT
+        if role == _ROLE.FontRole and self._heading is not None:
+            return theme.font(self._heading)
         if role == _ROLE.AccessibleTextRole:
-            return column.name or None
+            return None if column.title else column.name or None
         return None
 
     def _titled(self, column: Column[R]) -> str:

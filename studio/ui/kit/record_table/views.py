@@ -62,7 +62,7 @@ class RecordTable(QTableView):
         *,
         high: int = theme.COMPACT_ROW,
         font: theme.FontKind | None = None,
-        context: Context | None = "table",
+        context: Context = "table",
     ) -> None:
         super().__init__(parent)
         self.setObjectName(name)
@@ -91,8 +91,7 @@ class RecordTable(QTableView):
         header.sectionResized.connect(self._section_resized)
         if font is not None:
             self.setFont(theme.font(font))
-        if context is not None:
-            contexts.register(context, self)
+        contexts.register(context, self)
         entries.columns_changed.connect(self._put_painters)
         self._put_painters()
 
@@ -138,7 +137,7 @@ class RecordTable(QTableView):
         menu.setObjectName(f"{self.objectName()}.columns")
         menu.setToolTipsVisible(True)
         for place, column in enumerate(self.entries.columns):
-            if not column.words or (column.is_fixed and not self.offers_fixed):
+            if column.is_fixed and not (self.offers_fixed and column.title):
                 continue
             action = menu.addAction(column.words)
             action.setObjectName(f"{self.column_names}{column.key}")
@@ -192,7 +191,11 @@ class RecordTable(QTableView):
 
     def copied(self) -> str:
         """The rows chosen, or all, with tabs between the columns shown and every digit."""
-        columns = [self.entries.columns[self.entries.place_of(k)] for k in self.shown_columns()]
+        return self.as_text(self.shown_columns())
+
+    def as_text(self, keys: Iterable[str]) -> str:
+        """The rows chosen, or all, with tabs between some columns and every digit."""
+        columns = [self.entries.columns[self.entries.place_of(key)] for key in keys]
         columns = [column for column in columns if column.is_copied]
         records = self.entries.rows
         lines = ["\t".join(column.title or column.key for column in columns)]

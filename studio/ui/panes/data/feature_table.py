@@ -44,13 +44,12 @@ class FeatureTable(RecordTable):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._names = _LEAST_NAME
-        entries = RecordModel(_COLUMNS)
+        entries = RecordModel(_COLUMNS, heading="small")
         super().__init__(entries, "feature_table", "Features", parent, font="small")
         self.setProperty("framed", True)
         self.setAlternatingRowColors(True)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.horizontalHeader().setMinimumSectionSize(32)
-        self.horizontalHeader().setFont(theme.font("small"))
         self.fades = SideFades(self)
 
     def show_features(self, features: tuple[FeatureRow, ...]) -> None:

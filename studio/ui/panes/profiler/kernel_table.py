@@ -36,7 +36,9 @@ class KernelTable(RecordTable):
     copies_rows = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        entries = RecordModel(cells(), key=lambda row: row.id, face=face_of, says_order=True)
+        entries = RecordModel(
+            cells(), key=lambda row: row.id, face=face_of, says_order=True, heading="small"
+        )
         super().__init__(entries, "kernel_table", "Kernels", parent)
         self._marked: frozenset[int] = frozenset()
         self._primary: frozenset[int] = frozenset()
@@ -50,7 +52,6 @@ class KernelTable(RecordTable):
         self.setFont(self.figures)
         self.viewport().setMouseTracking(True)
         header = self.horizontalHeader()
-        header.setFont(theme.font("small"))
         header.setSortIndicatorShown(False)
         header.setMinimumSectionSize(40)
         self.offer_columns()

@@ -51,14 +51,14 @@ class RunTable(RecordTable):
         self._columns: tuple[RunColumn, ...] = ()
         self.arrangement = RunArrangement()
         entries: RecordModel[RunRecord] = RecordModel(
-            (), key=lambda run: run.name, face=lambda run: face_of(runs, run)
+            (), key=lambda run: run.name, face=lambda run: face_of(runs, run), heading="ui"
         )
         super().__init__(entries, "run_table", "Runs", parent, high=theme.HIT, font="small")
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.offer_columns()
         self.offer_menu()
         header = self.horizontalHeader()
-        header.setFont(theme.font("ui"))
+        header.setMinimumSectionSize(_STAR)
         header.setSortIndicatorShown(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         header.setSectionsClickable(True)
