@@ -6,14 +6,10 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from PySide6.QtCore import (
-    QAbstractItemModel,
     QLineF,
-    QModelIndex,
-    QObject,
     QPointF,
     QRectF,
     QSize,
-    Qt,
 )
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import (
@@ -28,64 +24,38 @@ from PySide6.QtWidgets import (
 from studio.instruction_view.model.colouring import Band
 from studio.instruction_view.model.program_diff import Change, DiffLine, Side
 from studio.instruction_view.view.inks import Inks
-from studio.instruction_view.view.listing_table import NOWHERE, Index
 from studio.ui.kit import binding, theme
 from studio.ui.kit.numbers import MINUS
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import Index, RecordModel
 
 _SIGNS: dict[Change, str] = {"removed": MINUS, "added": "+", "changed": "~"}
+_WORDS: tuple[Change, ...] = ("gap", "title")
 _PADDING, _MARGIN, _BAND = 10, 38, 4
 
 
-class _DiffModel(QAbstractItemModel):
-    """Diff lines with a column for each side, or one for both."""
+def _columns(*, is_inline: bool) -> tuple[Column[DiffLine], ...]:
+    """A column for each side, or one for both."""
+    if is_inline:
+        return (_column("Before and after", lambda line: line.after or line.before),)
+    return (
+        _column("Before", lambda line: line.before), _column("After", lambda line: line.after)
+    )  # fmt: skip
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.lines: tuple[DiffLine, ...] = ()
-        self.is_inline = False
 
-    def take(self, lines: Sequence[DiffLine], *, is_inline: bool) -> None:
-        """Show lines."""
-        self.beginResetModel()
-        self.is_inline = is_inline
-        self.lines = tuple(_inline(lines)) if is_inline else tuple(lines)
-        self.endResetModel()
-
-    def index(self, row: int, column: int, parent: Index = NOWHERE) -> QModelIndex:
-        if parent.isValid() or not 0 <= row < len(self.lines):
-            return QModelIndex()
-        return self.createIndex(row, column)
-
-    def parent(self, child: Index = NOWHERE) -> QModelIndex:  # type: ignore[override]
-        return QModelIndex()
-
-    def rowCount(self, parent: Index = NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self.lines)
-
-    def columnCount(self, parent: Index = NOWHERE) -> int:
-        return 0 if parent.isValid() else 1 if self.is_inline else 2
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        if orientation is not Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        return "Before and after" if self.is_inline else ("Before", "After")[section]
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        is_tip = role == Qt.ItemDataRole.ToolTipRole
-        if not index.isValid() or not (is_tip or role == Qt.ItemDataRole.DisplayRole):
-            return None
-        line = self.lines[index.row()]
-        if line.change in ("gap", "title"):
-            return None if is_tip else line.text
-        side = line.before if index.column() == 0 else line.after
-        if self.is_inline:
-            side = line.after or line.before
-        if is_tip:
-            # A line is often longer than its side is wide.
-            return None if side is None else side.text
+def _column(title: str, side_of: Callable[[DiffLine], Side | None]) -> Column[DiffLine]:
+    def text(line: DiffLine) -> str:
+        if line.change in _WORDS:
+            return line.text
+        side = side_of(line)
         return "" if side is None else f"{_SIGNS.get(line.change, ' ')} {side.text}"
+
+    def tooltip(line: DiffLine) -> str | None:
+        # A line is often longer than its side is wide.
+        side = None if line.change in _WORDS else side_of(line)
+        return None if side is None else side.text
+
+    return Column(title.lower(), title, text, tooltip=tooltip)
 
 
 class _Rows(QStyledItemDelegate):
@@ -107,7 +77,8 @@ class DiffView(QTreeView):
         self.setObjectName("passes.diff")
         self.setAccessibleName("Difference of two programs")
         self._inks = Inks()
-        self._model = _DiffModel(self)
+        self._is_inline = False
+        self._model = RecordModel(_columns(is_inline=False), parent=self)
         self.setItemDelegate(_Rows(self))
         self.setModel(self._model)
         self.setRootIsDecorated(False)
@@ -120,13 +91,15 @@ class DiffView(QTreeView):
         binding.connect(self, theme.changed, self._restyle)
 
     @property
-    def lines(self) -> tuple[DiffLine, ...]:
+    def lines(self) -> Sequence[DiffLine]:
         """The lines shown."""
-        return self._model.lines
+        return self._model.rows
 
     def take(self, lines: Sequence[DiffLine], *, is_inline: bool) -> None:
         """Show lines, sides beside or below each other."""
-        self._model.take(lines, is_inline=is_inline)
+        self._is_inline = is_inline
+        found = _inline(lines) if is_inline else lines
+        self._model.take(tuple(found), _columns(is_inline=is_inline))
         self.header().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
 
     def _restyle(self) -> None:
@@ -135,13 +108,13 @@ class DiffView(QTreeView):
 
     def drawRow(self, painter: QPainter, options: QStyleOptionViewItem, index: Index) -> None:
         """Paint one aligned line."""
-        line = self._model.lines[index.row()]
+        line = self._model.rows[index.row()]
         row = QRectF(options.rect)
         painter.setFont(self._inks.font)
-        if line.change in ("title", "gap"):
+        if line.change in _WORDS:
             self._paint_words(painter, row, line)
             return
-        if self._model.is_inline:
+        if self._is_inline:
             self._paint_side(painter, row, line, line.after or line.before, line.change)
             return
         half = row.width() / 2

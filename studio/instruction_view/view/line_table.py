@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from studio.instruction_view.model.arrangement import Line
 from studio.instruction_view.model.columns import COLUMNS, Column, ColumnKey, chars_of
@@ -23,9 +23,11 @@ from studio.instruction_view.view.line_painter import (
 )
 from studio.instruction_view.view.line_text import LineSetter
 from studio.instruction_view.view.listing_links import ListingLinks
-from studio.instruction_view.view.listing_table import FIRST, GUTTER, ListingTable
+from studio.instruction_view.view.listing_table import FIRST, GUTTER, columns_of
 from studio.instruction_view.view.marked_scroll_bar import MarkedScrollBar
 from studio.ui.kit import theme
+from studio.ui.kit.record_table.model import RecordModel
+from studio.ui.kit.record_table.views import RecordTable
 
 PLACES = {column.key: place for place, column in enumerate(COLUMNS, FIRST)}
 INSTRUCTION, MILLISECONDS, ORDER = PLACES["instruction"], PLACES["ms"], PLACES["order"]
@@ -51,7 +53,7 @@ class Spot(NamedTuple):
     is_fold: bool = False
 
 
-class LineTable(QTableView):
+class LineTable(RecordTable):
     """Paints the lines of a listing.
 
     Args:
@@ -63,7 +65,6 @@ class LineTable(QTableView):
     def __init__(
         self, listing: Listing, links: ListingLinks, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
         self._listing = listing
         self._links = links
         self._painter = LinePainter(listing, links)
@@ -72,43 +73,25 @@ class LineTable(QTableView):
         self._shown: tuple[Line, ...] = ()
         self._is_stale = False
         self._matches: frozenset[int] = frozenset()
-        self._chosen_widths: set[int] = set()
-        self._chosen_columns: set[int] = set()
-        self._fitting = False
+        self._level = listing.level
+        entries = RecordModel(columns_of(listing))
+        entries.take(listing.lines)
+        title = "Instruction listing"
+        super().__init__(entries, "listing.table", title, parent, high=ROW, context="listing")
         self.scroll_marks = MarkedScrollBar(self)
         self.setVerticalScrollBar(self.scroll_marks)
-        self._table = ListingTable(listing, self)
-        self.setModel(self._table)
-        self._set_up()
-
-    def _set_up(self) -> None:
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setCornerButtonEnabled(False)
-        self.setTabKeyNavigation(False)
         self.setMouseTracking(True)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.verticalScrollBar().setSingleStep(ROW)
-        heights = self.verticalHeader()
-        heights.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        heights.setMinimumSectionSize(ROW)
-        heights.setDefaultSectionSize(ROW)
-        heights.hide()
+        self.verticalHeader().setMinimumSectionSize(ROW)
+        self.offer_columns()
         header = self.header()
-        header.setHighlightSections(False)
         header.setObjectName("listing.header")
         header.setStretchLastSection(False)
-        header.setSectionsMovable(True)
         header.setFirstSectionMovable(False)
         header.setMinimumSectionSize(GUTTER_WIDTH)
         header.setSectionResizeMode(GUTTER, QHeaderView.ResizeMode.Fixed)
         for place, column in enumerate(COLUMNS, FIRST):
             header.setSectionHidden(place, not column.is_shown)
-        header.sectionResized.connect(self._section_resized)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -145,7 +128,7 @@ class LineTable(QTableView):
 
     def spot_rect(self, place: int, operand: int = -1) -> QRect:
         """Where a line, or one of its registers, is in the viewport."""
-        row = self.visualRect(self._table.index(place, INSTRUCTION))
+        row = self.visualRect(self.entries.at(place, INSTRUCTION))
         line = self._shown[place]
         spans = self._listing.spans(line)
         if self._setter is None or not 0 <= operand < len(spans):
@@ -172,7 +155,9 @@ class LineTable(QTableView):
         """Show the lines as they are now; what was in sight stays where it was."""
         anchors = tuple(self._anchors(self._shown))
         self._shown = self._listing.lines
-        self._table.take_lines()
+        level, self._level = self._level, self._listing.level
+        columns = None if level == self._level else columns_of(self._listing)
+        self.entries.take(self._shown, columns)
         self._set_lines()
         self.executeDelayedItemsLayout()
         self.updateGeometries()
@@ -181,7 +166,7 @@ class LineTable(QTableView):
             if key in by_key:
                 self.verticalScrollBar().setValue(by_key[key] * ROW - top)
                 break
-        self._fit_columns()
+        self.fit()
         self.mark_scroll_bar()
 
     def _set_lines(self) -> None:
@@ -196,8 +181,8 @@ class LineTable(QTableView):
         """A person has named registers or commented on lines since."""
         if self._labels is not self._listing.labels:
             self._set_lines()
-            self._table.tell_texts()
-            self._fit_columns()
+            self.entries.refresh("instruction")
+            self.fit()
 
     def mark_scroll_bar(self) -> None:
         """Show on the scroll bar where matches and marked lines are."""
@@ -212,22 +197,16 @@ class LineTable(QTableView):
             {"accent": places(self._links.marked_rows), "warning": places(self._listing.matches)}
         )
 
-    def choose_column(self, place: int, *, is_shown: bool) -> None:
-        """Show or hide a column at the user's wish."""
-        self._chosen_columns.add(place)
-        self.header().setSectionHidden(place, not is_shown)
-        self._fit_columns()
-
     def fit_times(self) -> None:
         """Show the column of times once there are some."""
         hidden = self.header().isSectionHidden(MILLISECONDS)
-        if MILLISECONDS not in self._chosen_columns and hidden == self._listing.has_times:
-            self._fit_columns()
+        if "ms" not in self._choices and hidden == self._listing.has_times:
+            self.fit()
 
     def restyle(self) -> None:
         """Colours or fonts have changed."""
         self._painter = LinePainter(self._listing, self._links)
-        self._fit_columns()
+        self.fit()
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -267,13 +246,13 @@ class LineTable(QTableView):
         if self._listing.caret < 0 and self._shown and not is_end:
             # The focus makes the first line current, and a key that leads there would do nothing.
             self.selectionModel().clearCurrentIndex()
-            return self._table.index(0, max(self.currentIndex().column(), 0))
+            return self.entries.at(0, max(self.currentIndex().column(), 0))
         ends = {
             QAbstractItemView.CursorAction.MoveHome: 0,
             QAbstractItemView.CursorAction.MoveEnd: len(self._shown) - 1,
         }
         if action in ends and self._shown:
-            return self._table.index(ends[action], max(self.currentIndex().column(), 0))
+            return self.entries.at(ends[action], max(self.currentIndex().column(), 0))
         return super().moveCursor(action, modifiers)
 
     def _begins_section(self, place: int) -> bool:
@@ -307,38 +286,27 @@ class LineTable(QTableView):
                 yield found[-1]
         yield from found
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the instructions the room there is."""
-        super().resizeEvent(event)
-        self._fit_columns()
-
-    def _fit_columns(self) -> None:
+    def fit_columns(self) -> None:
         """Columns as wide as what they hold, where the user has not chosen; lines take the rest."""
         char, header = self._painter.inks.char, self.header()
-        self._fitting = True
-        if MILLISECONDS not in self._chosen_columns:
+        if "ms" not in self._choices:
             header.setSectionHidden(MILLISECONDS, not self._listing.has_times)
-        if ORDER not in self._chosen_columns:
+        if "order" not in self._choices:
             header.setSectionHidden(ORDER, self._listing.level != "kernels")
         header.resizeSection(GUTTER, GUTTER_WIDTH)
         for place, column in enumerate(COLUMNS, FIRST):
-            if place not in self._chosen_widths and place != INSTRUCTION:
+            if column.key not in self._drawn and place != INSTRUCTION:
                 chars = chars_of(column, self._listing.level)
                 if column.key == "row" and self._listing.rows is not None:
                     chars = max(chars, len(str(len(self._listing.rows))))
                 header.resizeSection(place, round(chars * char) + 2 * PADDING)
-        if INSTRUCTION not in self._chosen_widths:
+        if "instruction" not in self._drawn:
             others = header.length() - header.sectionSize(INSTRUCTION)
             chars = chars_of(COLUMNS[INSTRUCTION - FIRST], self._listing.level)
             least = round(chars * char) + 2 * PADDING
             widest = round(self._widest_line() * char) + 2 * PADDING
             room = self.viewport().width() - others
             header.resizeSection(INSTRUCTION, min(max(room, least), max(widest, least)))
-        self._fitting = False
-
-    def _section_resized(self, place: int, _before: int, _now: int) -> None:
-        if not self._fitting:
-            self._chosen_widths.add(place)
 
     def _widest_line(self) -> int:
         labels, setter = self._listing.labels, self._setter

@@ -136,14 +136,14 @@ class ListingCommands:
         """The exact lines; the whole program where none is chosen."""
         rows = self.listing.rows
         if rows is not None:
-            chosen = self.pane.view.chosen_rows() or range(len(rows))
+            chosen = self.pane.view.chosen_instructions() or range(len(rows))
             QGuiApplication.clipboard().setText(as_text(rows, chosen))
 
     def copy_table(self) -> None:
         """All columns of the lines."""
         rows = self.listing.rows
         if rows is not None:
-            chosen = self.pane.view.chosen_rows() or range(len(rows))
+            chosen = self.pane.view.chosen_instructions() or range(len(rows))
             QGuiApplication.clipboard().setText(
                 as_tsv(rows, chosen, self.listing.times, self.listing.labels)
             )

@@ -9,7 +9,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QMenu,
     QStackedLayout,
     QToolTip,
     QVBoxLayout,
@@ -19,7 +18,7 @@ from PySide6.QtWidgets import (
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Ref
 from studio.instruction_view.model.arrangement import Failure, Level, Line
-from studio.instruction_view.model.columns import COLUMNS, cell_text, exact_cell
+from studio.instruction_view.model.columns import cell_text, exact_cell
 from studio.instruction_view.model.listing import Listing
 from studio.instruction_view.model.look_up import go_to
 from studio.instruction_view.model.pass_steps import BASELINE, PassStep
@@ -29,14 +28,13 @@ from studio.instruction_view.view.line_table import Spot
 from studio.instruction_view.view.listing_actions import ACTIONS, COLOURINGS, GROUPINGS
 from studio.instruction_view.view.listing_commands import ListingCommands
 from studio.instruction_view.view.listing_links import ListingLinks
-from studio.instruction_view.view.listing_table import FIRST
 from studio.instruction_view.view.listing_view import ListingView
 from studio.instruction_view.view.pass_viewer import PassViewer
 from studio.instruction_view.view.search_bar import SearchBar
 from studio.instruction_view.view.segments import Segments
 from studio.instruction_view.view.tips import opcode_tip, plain_tip, register_tip
 from studio.instruction_view.view.uses_panel import UsesPanel
-from studio.ui.kit import binding, contexts
+from studio.ui.kit import binding
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.kit.menus import Entry, menu_of
@@ -128,7 +126,6 @@ class ListingPane(PaneFrame):
         self._flash.setInterval(FLASH_MS)
         self._flash.timeout.connect(self.listing.forget_changes)
         ListingCommands(self, studio)
-        contexts.register("listing", self.view)
         self._build()
         self._join(studio)
         self._take_program()
@@ -178,8 +175,6 @@ class ListingPane(PaneFrame):
         self.view.line_opened.connect(self._open_line)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._show_line_menu)
-        self.view.header().setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.header().customContextMenuRequested.connect(self._show_column_menu)
         self._menu.clicked.connect(self._show_view_menu)
         self.search.searched.connect(self._find)
         self.search.stepped.connect(self.step_match)
@@ -433,19 +428,3 @@ class ListingPane(PaneFrame):
     def _show_view_menu(self) -> None:
         corner = self._menu.mapToGlobal(self._menu.rect().bottomLeft())
         menu_of(self._actions, VIEW_MENU, self).popup(corner)
-
-    def _show_column_menu(self, at: QPoint) -> None:
-        header = self.view.header()
-        menu = QMenu(self)
-        menu.setObjectName("listing.columns")
-        for place, column in enumerate(COLUMNS, FIRST):
-            action = menu.addAction(column.title)
-            action.setToolTip(column.tip)
-            action.setCheckable(True)
-            action.setChecked(not header.isSectionHidden(place))
-            action.setEnabled(column.key != "instruction")
-            action.toggled.connect(
-                lambda on, each=place: self.view.choose_column(each, is_shown=on)
-            )
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(header.mapToGlobal(at))

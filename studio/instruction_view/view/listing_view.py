@@ -45,8 +45,6 @@ class ListingView(LineTable):
         self._settling = False
         self._lit: dict[int, tuple[object, ...]] = {}
         self._times: dict[str, str] = {}
-        self.setObjectName("listing.table")
-        self.setAccessibleName("Instruction listing")
         self.selectionModel().selectionChanged.connect(self._selection_changed)
         binding.connect(self, listing.arranged, self._arranged)
         binding.connect(self, listing.recoloured, self._repaint)
@@ -131,12 +129,13 @@ class ListingView(LineTable):
             self._settle_selection((self._listing.caret,))
             self._links.choose((line,), line, self._listing.operand)
 
-    def chosen_rows(self) -> tuple[int, ...]:
+    def chosen_instructions(self) -> tuple[int, ...]:
         """Instructions of the lines selected, in the order shown; folded groups whole."""
         rows = self._listing.rows
-        places = sorted(index.row() for index in self.selectionModel().selectedRows())
         found: dict[int, None] = {}
-        for place in places or ([self._listing.caret] if self._listing.caret >= 0 else []):
+        for place in self.chosen_rows() or (
+            [self._listing.caret] if self._listing.caret >= 0 else []
+        ):
             line = self._shown[place]
             if rows is None:
                 continue
@@ -157,26 +156,20 @@ class ListingView(LineTable):
         if not 0 <= place < len(self._shown):
             return
         self._listing.set_caret(place, operand)
-        places = sorted(index.row() for index in self.selectionModel().selectedRows())
-        lines = [self._shown[each] for each in places] or [self._shown[place]]
+        lines = [self._shown[each] for each in self.chosen_rows()] or [self._shown[place]]
         self._links.choose(lines, self._shown[place], operand)
 
     def _settle_selection(self, places: tuple[int, ...]) -> None:
         """Bring the Qt selection in line without telling anybody."""
         self._settling = True
-        model = self.selectionModel()
-        model.clearSelection()
-        for place in places:
-            index = self._table.index(place, 0)
-            flags = QItemSelectionModel.SelectionFlag
-            model.select(index, flags.Select | flags.Rows)
+        self.choose(places)
         if places:
             self._set_current(places[0])
         self._settling = False
         self.viewport().update()
 
     def _set_current(self, place: int) -> None:
-        index = self._table.index(place, 0)
+        index = self.entries.at(place)
         if index != self.currentIndex():
             self.setAutoScroll(False)
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)

@@ -444,11 +444,11 @@ def test_times_scrolled_into_sight_are_kept_up_too(pane: ListingPane) -> None:
 
 def test_times_out_of_sight_paint_nothing(pane: ListingPane) -> None:
     pane.listing.set_times(times_of(pane).get)
-    pane.view.choose_column(MILLISECONDS, is_shown=False)
+    pane.view.show_column("ms", False)
     painted = Painted(pane.view.viewport())
     pane.listing.set_times(dict.fromkeys(times_of(pane), 9.0).get)
     assert painted.take() == []
-    pane.view.choose_column(MILLISECONDS, is_shown=True)
+    pane.view.show_column("ms")
     assert painted.take()
 
 

@@ -108,7 +108,7 @@ class Person:
             assert shares == sorted(shares, reverse=True)
             at = QPoint(20, table.rowViewportPosition(row) + table.rowHeight(row) // 2)
             self.click(table.viewport(), at)
-            (chosen,) = table.chosen_rows()
+            (chosen,) = table.chosen()
             if chosen.id == rows[row].id:
                 break
             # It was measured anew and sorted between the look and the click, which is made again.

@@ -113,7 +113,7 @@ class RecordTable(QTableView):
         header.setSectionsMovable(True)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(
-            lambda at: self.column_menu(self).popup(header.mapToGlobal(at))
+            lambda at: self.column_menu().popup(header.mapToGlobal(at))
         )
 
     def shown_columns(self) -> tuple[str, ...]:
@@ -131,9 +131,9 @@ class RecordTable(QTableView):
         self.setColumnHidden(place, not shown)
         self.fit()
 
-    def column_menu(self, parent: QWidget) -> QMenu:
+    def column_menu(self, parent: QWidget | None = None) -> QMenu:
         """The columns to choose from."""
-        menu = QMenu(parent)
+        menu = QMenu(parent or self)
         menu.setObjectName(f"{self.objectName()}.columns")
         menu.setToolTipsVisible(True)
         for place, column in enumerate(self.entries.columns):
