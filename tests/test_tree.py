@@ -124,6 +124,29 @@ def test_no_module_of_the_studio_unpickles() -> None:
     assert found == []
 
 
+def test_tables_and_lists_of_records_have_one_item_model_and_one_way_to_be_set_up() -> None:
+    models, views = [], []
+    for path in files(".py", below=("studio",)):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                bases = [base.value if isinstance(base, ast.Subscript) else base
+                         for base in node.bases]  # fmt: skip
+                names = {base.id for base in bases if isinstance(base, ast.Name)}
+                if any(re.fullmatch(r"Q\w+Model|RecordModel", name) for name in names):
+                    models.append(f"{shown(path)}: {node.name}")
+                if names & {"QTableView", "QListView"}:
+                    views.append(node.name)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if re.fullmatch(
+                    r"Q(Standard|StringList|SortFilter|Identity)\w*Model", node.func.id
+                ):
+                    models.append(f"{shown(path)}:{node.lineno}")
+                if node.func.id in ("QTableView", "QListView", "QTableWidget"):
+                    views.append(f"{shown(path)}:{node.lineno}")
+    assert models == ["studio/ui/kit/record_table/model.py: RecordModel"]
+    assert sorted(views) == ["RecordList", "RecordTable"]
+
+
 def test_every_test_file_mirrors_a_place_in_the_studio() -> None:
     tests = ROOT / "tests"
     free = {"conformance", "golden", "recorded", "end_to_end", "journeys", "peers", "fuzz", "soak"}
