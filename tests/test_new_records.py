@@ -79,7 +79,6 @@ def test_a_layer(tmp_path: Path) -> None:
         from studio.graph_editor.model.palette import Palette
         from studio.graph_editor.model.quick_add import Place, QuickAdd
         from studio.graph_editor.model.state import DocumentState
-        from studio.ui.models.option_specs import fields_of
 
         model = engine.Sequential([engine.Input((3,)), engine.Magnify(3.0), engine.Dense(1)])
         model.compile("sgd", "mse")
@@ -88,7 +87,7 @@ def test_a_layer(tmp_path: Path) -> None:
         history = model.fit(x, np.ones((4, 1), np.float32), epochs=2)
         state = add_layer(DocumentState(), "Input", config={"shape": [4]})
         state = add_layer(state, "Magnify")
-        (field,) = fields_of(engine.Magnify)
+        (option,) = engine.Magnify.form_options()
         print(json.dumps({
             "listed": [cls.__name__ for cls in all_layers()][-2:],
             "named": "Magnify" in engine.__all__,
@@ -101,7 +100,7 @@ def test_a_layer(tmp_path: Path) -> None:
             "palette": [g.title for g in Palette().groups()
                         if "Magnify" in [e.title for e in g.entries]],
             "config": {n.type_name: dict(n.config) for n in state.nodes.values()}["Magnify"],
-            "field": [field.label, field.effect, field.start],
+            "option": [option.label, option.effect, option.start],
         }))
         """,
     )
@@ -116,7 +115,7 @@ def test_a_layer(tmp_path: Path) -> None:
         "net": ["Magnify", "Dense"],
         "palette": ["Data"],
         "config": {"factor": 2.5, "name": "magnify"},
-        "field": ["Factor", "More is louder.", 2.5],
+        "option": ["Factor", "More is louder.", 2.5],
     }
 
 
@@ -125,11 +124,10 @@ TRAIN = """
 import numpy as np
 from studio import engine
 from studio.engine.train.settings import TrainingSettings
-from studio.ui.models.option_specs import fields_of
 
 def setting(name):
-    (field,) = [f for f in fields_of(TrainingSettings) if f.name == name]
-    return {kind.key: kind for kind in field.variants.kinds}
+    (option,) = [o for o in TrainingSettings.form_options() if o.name == name]
+    return {kind.key: kind for kind in option.kinds.kinds}
 
 rng = np.random.default_rng(1)
 x, y = rng.normal(size=(64, 3)).astype("f"), rng.normal(size=(64, 2)).astype("f")
@@ -283,7 +281,7 @@ print(json.dumps({
     "name": "Heavy" in engine.__all__,
     "lower": losses[-1] < losses[0],
     "file": TrainingSettings(optimizer=engine.Heavy(weight=0.5)).plain()["optimizer"],
-    "inspector": [f.name for f in setting("optimizer")["Heavy"].fields][:1],
+    "inspector": [o.name for o in setting("optimizer")["Heavy"].options][:1],
 }))
 """,
     )
@@ -321,14 +319,12 @@ def test_a_schedule(tmp_path: Path) -> None:
         SCHEDULE,
         TRAIN
         + """
-from studio.ui.models.option_specs import rates
-
 optimizer = engine.SGD(engine.Zigzag(stretch=2))
 print(json.dumps({
     "name": "Zigzag" in engine.__all__,
     "rates": [optimizer.rate(step) for step in range(5)],
     "again": engine.SGD.from_json(optimizer.to_json()) == optimizer,
-    "inspector": rates().kind("Zigzag").doc,
+    "inspector": engine.SGD.learning_rate.kinds.kind("Zigzag").doc,
 }))
 """,
     )
@@ -383,4 +379,57 @@ print(json.dumps({
         "epochs": 1,
         "file": [{"type": "StopBelow", "config": {"loss": 2.0}}],
         "inspector": "Stops once the loss is below a number.",
+    }
+
+
+INITIALIZER = '''
+"""A dense layer whose weights begin in a way of its own."""
+
+import numpy as np
+
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.initializers import Initializer, initializer
+
+
+class Halves(Initializer, word="halves"):
+    """All one half."""
+
+    def draw(self, source):
+        """Halves."""
+        return np.full(source.shape, 0.5, np.float32)
+
+
+class Even(Dense):
+    """A dense layer that begins with the mean of its inputs."""
+
+    kernel_initializer = initializer("How the kernel begins.", "halves")
+'''
+
+
+def test_an_initializer_and_a_layer_made_from_another(tmp_path: Path) -> None:
+    found = answers(
+        tmp_path,
+        "studio.engine.layers",
+        INITIALIZER,
+        """
+        # First of all a module that the new one imports, and that looks initialisers up itself.
+        from studio.engine.layers.dense import Dense
+        from studio import engine
+        from studio.engine.layers.initializers import Initializer
+
+        option = engine.Dense.kernel_initializer
+        model = engine.Sequential([engine.Input((2,)), engine.Even(1)])
+        print(json.dumps({
+            "names": [engine.Dense is Dense, "Even" in engine.__all__, engine.Even.words],
+            "offered": option.kinds.kind("halves").doc,
+            "weights": model.get_weights()[0].tolist(),
+            "parsed": Initializer.parse("halves", "test").text,
+        }))
+        """,
+    )
+    assert found == {
+        "names": [True, True, []],
+        "offered": "All one half.",
+        "weights": [[0.5], [0.5]],
+        "parsed": "halves",
     }

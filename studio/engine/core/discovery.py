@@ -37,7 +37,7 @@ def import_modules(package: str) -> tuple[str, ...]:
 class Registry(Mapping[str, type[T]]):
     """Classes by name, in the order of their ``listed_at``; equal ones by module.
 
-    The modules of ``package`` are imported the first time that somebody looks something up.
+    The modules of ``package`` are imported when a name is not known yet, or all are asked for.
     """
 
     def __init__(self, package: str = "") -> None:
@@ -63,8 +63,12 @@ class Registry(Mapping[str, type[T]]):
 
     def find(self, name: object) -> type[T] | None:
         """The class of that name or alias."""
-        self._load()
-        return self._named.get(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return None
+        # A module of the package may ask for what is known already while it is imported itself.
+        if name not in self._named:
+            self._load()
+        return self._named.get(name)
 
     def all_names(self) -> tuple[str, ...]:
         """Every name and alias."""
@@ -72,11 +76,13 @@ class Registry(Mapping[str, type[T]]):
         return tuple(self._named)
 
     def __getitem__(self, name: str) -> type[T]:
-        self._load()
+        if name not in self._classes:
+            self._load()
         return self._classes[name]
 
     def __contains__(self, name: object) -> bool:
-        self._load()
+        if name not in self._classes:
+            self._load()
         return name in self._classes
 
     def __iter__(self) -> Iterator[str]:

@@ -44,7 +44,7 @@ class Source:
         return drawn.reshape(self.shape)
 
 
-class Initializer(TextForm, family="initialiser"):
+class Initializer(TextForm, family="initialiser", package="studio.engine.layers"):
     """How a tensor begins; a subclass declares its numbers as options and implements `draw`."""
 
     example = "constant(0.5)"

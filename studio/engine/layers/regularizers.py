@@ -11,7 +11,7 @@ DEFAULT = 0.01
 """Factor of a penalty given without one, as in Keras."""
 
 
-class Regularizer(TextForm, family="weight penalty"):
+class Regularizer(TextForm, family="weight penalty", package="studio.engine.layers"):
     """Adds ``l1``·Σ|w| + ``l2``·Σw² to the loss; a kind has the factors that are its options."""
 
     example = "l2(0.01)"
