@@ -26,6 +26,11 @@ class Signal(Generic[P]):
         self._listeners: tuple[weakref.ref[Callable[P, object]], ...] = ()
         self._blocked = 0
 
+    @property
+    def has_listeners(self) -> bool:
+        """Whether anything would be called."""
+        return any(each() is not None for each in self._listeners)
+
     def connect(self, listener: Callable[P, object]) -> None:
         """Call ``listener`` from now on; connecting it again changes nothing."""
         known: weakref.ref[Callable[P, object]] = (

@@ -18,25 +18,28 @@ T = TypeVar("T")
 
 UNLIMITED = 1 << 30
 """How many steps `Control.gate` allows where nobody counts them."""
+HIGHEST_RATE = 3e38
+"""The largest learning rate: devices count in single precision."""
+
+RateUser: TypeAlias = Callable[[float | None], object]
 
 
 class Control:
     """What a window's buttons do to a training that runs on another thread.
 
     The methods of the first group may be called from any thread, those of the second by the
-    training alone. ``changed`` is emitted with the new state on the thread that changes it,
-    ``rate_set`` on the training thread with a rate set by hand, before it is used.
+    training alone. ``changed`` is emitted with the new state on the thread that changes it.
     """
 
     def __init__(self) -> None:
         self.changed: Signal[[State]] = Signal()
-        self.rate_set: Signal[[float | None]] = Signal()
         self._condition = threading.Condition()
         self._state: State = "idle"
         self._pausing = False
         self._allowed = 0
         self._stopping = False
         self._rate: float | None = None
+        self._rate_is_new = False
         self._calls: deque[tuple[Callable[[], object], Future[object]]] = deque()
 
     # -- for anybody ----------------------------------------------------------------------------
@@ -78,13 +81,27 @@ class Control:
             self._stopping = True
             self._condition.notify_all()
 
+    @property
+    def learning_rate(self) -> float | None:
+        """The rate that was set, or None for the optimiser's own."""
+        return self._rate
+
     def set_learning_rate(self, rate: float | None) -> None:
-        """Use a fixed rate from the next step on; None goes back to the optimiser's own."""
-        if rate is not None and not 0.0 <= rate < float("inf"):
+        """Use a fixed rate from the next step on; None goes back to the optimiser's own.
+
+        The training takes it at its next gate, paused or not, and emits ``rate_changed``.
+
+        Raises:
+            ParameterError: it is below 0, or larger than single precision knows.
+        """
+        if rate is not None and not 0.0 <= rate <= HIGHEST_RATE:
             raise ParameterError(
-                f"learning_rate: expected a number of at least 0, got {rate}", who="training"
+                f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}", who="learning rate"
             )
-        self.call(lambda: self._set_rate(rate))
+        with self._condition:
+            if rate != self._rate:
+                self._rate, self._rate_is_new = rate, True
+                self._condition.notify_all()
 
     def call(self, function: Callable[[], T]) -> Future[T]:
         """Run ``function`` on the training thread between two steps, paused or not.
@@ -114,19 +131,12 @@ class Control:
 
     # -- for the training -----------------------------------------------------------------------
 
-    @property
-    def learning_rate(self) -> float | None:
-        """The rate somebody set, or None for the optimiser's own."""
-        return self._rate
-
-    def take_rate(self, rate: float | None) -> None:
-        """Fix the rate from the next step on."""
-        self._rate = rate
-
     def begin(self) -> None:
         """Enter ``running``; what was asked for before stays wanted, except by an earlier run."""
         if self._state == "finished":
             self._stopping = False
+        # What trains now may know of no rate that an earlier run took.
+        self._rate_is_new |= self._rate is not None
         self._enter("running")
 
     def end(self) -> None:
@@ -136,12 +146,21 @@ class Control:
 
     def interrupts(self) -> bool:
         """Whether the steps queued so far should be the last before the next `gate`."""
-        return self._pausing or self._stopping or bool(self._calls)
+        return self._pausing or self._stopping or self._rate_is_new or bool(self._calls)
 
-    def gate(self) -> int:
-        """Wait while paused; how many steps may run now, 0 to end the training."""
+    def gate(self, use_rate: RateUser | None = None) -> int:
+        """Wait while paused; how many steps may run now, 0 to end the training.
+
+        Args:
+            use_rate: called with a rate that was set since the last gate.
+        """
         while True:
             self._run_calls()
+            if self._rate_is_new:
+                # Another that is set from here on is seen the next time round.
+                self._rate_is_new = False
+                if use_rate is not None:
+                    use_rate(self._rate)
             with self._condition:
                 if self._stopping:
                     break
@@ -150,7 +169,10 @@ class Control:
                     break
             self._enter("paused")
             with self._condition:
-                while not (self._calls or self._stopping or not self._pausing or self._allowed):
+                while not (
+                    self._calls or self._rate_is_new or self._stopping
+                    or not self._pausing or self._allowed
+                ):  # fmt: skip
                     self._condition.wait()
         if self._stopping:
             self._enter("stopping")
@@ -162,10 +184,6 @@ class Control:
         """Count steps that ran against those allowed."""
         with self._condition:
             self._allowed = max(0, self._allowed - steps) if self._pausing else 0
-
-    def _set_rate(self, rate: float | None) -> None:
-        self.rate_set.emit(rate)
-        self.take_rate(rate)
 
     def _enter(self, state: State) -> None:
         with self._condition:

@@ -16,11 +16,11 @@ from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import ROWS, Role, Tensor
 from studio.engine.isa.program import Program, Storage
 from studio.engine.layers.initializers import starts_at_zero
+from studio.engine.optim.emit_updates import RATES_NAME
 from studio.engine.runtime.kernel_calls import ONCE, HostAction, HostEntry
 from studio.engine.runtime.requirements import persistent_tensors
 from studio.engine.train.data.shards import plan_shards
 from studio.engine.train.loop import REPORT_SECONDS
-from studio.engine.train.rates import RATES
 
 if TYPE_CHECKING:
     from studio.engine.compiler.plan_memory import MemoryPlan
@@ -86,7 +86,7 @@ class _Traffic:
         yield from self._prepared(kept)
         yield from self._data([t for t in kept if t.role is Role.DATA])
         for tensor in kept:
-            if tensor.role is Role.STEP and tensor.name == RATES:
+            if tensor.role is Role.STEP and tensor.name == RATES_NAME:
                 every = f"every {tensor.shape[0]} steps, and when the rate is set by hand"
                 yield self._moved("upload", tensor, every)
             elif tensor.role is Role.STEP:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from studio.engine.core.signal import Signal
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Executable
 from studio.engine.train.control import UNLIMITED, Control
 from studio.engine.train.feed import Feed, Stretch
-from studio.engine.train.meter import Meter
+from studio.engine.train.meter import Meter, Numbers
 from studio.engine.train.network import Network
 from studio.engine.train.rates import RateTable
 from studio.engine.train.step_sampling import Part, StepSampler
@@ -23,8 +21,6 @@ from studio.engine.train.verdict import LossTrace
 REPORT_SECONDS = 0.1
 CHUNK_SECONDS = 0.03
 
-StepHeard = Callable[[int, dict[str, float]], None]
-
 
 class EpochLoop:
     """Runs epochs on the training thread.
@@ -32,7 +28,10 @@ class EpochLoop:
     Attributes:
         measured_seconds: seconds of instrumented steps so far.
         measured_rows: rows of those steps.
-        rate_set: emitted with the steps done and a rate set by hand, before it is used.
+        rate_changed: emitted with the steps done and a rate that was set, None for the
+            optimiser's own, before a step uses it.
+        heard: emitted with the steps done before the first of those whose numbers have come, and
+            their numbers, [steps, columns] in the order of ``meter.labels``.
 
     Args:
         network: what trains.
@@ -46,35 +45,34 @@ class EpochLoop:
     ) -> None:
         program = network.program("train")
         self.meter = Meter(network.session, program, "train", self._heard)
-        self.rate_set: Signal[[int, float | None]] = Signal()
-        control.rate_set.connect(self._rate_set)
+        self.rate_changed: Signal[[int, float | None]] = Signal()
+        self.heard: Signal[[int, Numbers]] = Signal()
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
         self.trace = LossTrace(feed.batch_size)
         self.feed = feed
         self.step = 0
         self.total_step = 0
         self.bad_step: int | None = None
-        self.step_heard: StepHeard | None = None
         self.sampler: StepSampler | None = None
         self.measured_seconds = 0.0
         self.measured_rows = 0
         self._network = network
         self._control = control
         self._report = report
-        self._first_step = 0
         self._chunk = 1
         self._reported = 0.0
 
     @property
     def learning_rate(self) -> float:
-        """The rate of the next step."""
-        self.rates.fix(self._control.learning_rate)
-        return self.rates.rate(self.total_step)
+        """The rate of the next step, one that was set and not taken yet included."""
+        rate = self._control.learning_rate
+        return self.rates.own(self.total_step) if rate is None else rate
 
     def begin(self, step: int, rows: int = 0, sums: tuple[float, ...] = ()) -> None:
         """Stand at a step of an epoch whose earlier steps counted ``rows`` and ``sums``."""
-        self.step = self._first_step = step
+        self.step = step
         self.bad_step = None
+        self.rates.forget(self.total_step)
         if step == 0:
             self.trace.begin_epoch()
         self.meter.begin(self.total_step, rows, sums)
@@ -120,7 +118,7 @@ class EpochLoop:
         while left:
             if self._control.interrupts():
                 self.settle()
-            allowed = self._control.gate()
+            allowed = self._control.gate(self._use_rate)
             self._lap("waiting")
             if not allowed or self.bad_step is not None:
                 return False
@@ -131,7 +129,6 @@ class EpochLoop:
 
     def _queue(self, executable: Executable, batch: int, left: int, *, counted: bool) -> int:
         """Queue one chunk; how many steps it had. Counted steps go one by one."""
-        self.rates.fix(self._control.learning_rate)
         steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.meter.room)
         self.rates.prepare(self.total_step, steps)
         self.trace.highest_rate = max(self.trace.highest_rate, self.rates.rate(self.total_step))
@@ -174,18 +171,23 @@ class EpochLoop:
         if sampler is not None:
             sampler.lap(part)
 
-    def _rate_set(self, rate: float | None) -> None:
-        self.rate_set.emit(self.total_step, rate)
+    def _use_rate(self, rate: float | None) -> None:
+        if self.rates.fix(rate, self.total_step):
+            self.rates.prepare(self.total_step, 1)
+            self.rate_changed.emit(self.total_step, rate)
 
     def _tell(self, now: float) -> None:
         self._reported = now
         self._report()
 
-    def _heard(self, index: int, values: npt.NDArray[np.float32]) -> None:
-        step = self._first_step + index
-        self.trace.add(float(values[0]))
-        if self.bad_step is None and not math.isfinite(float(values[0])):
-            self.bad_step = step
-        if self.step_heard is not None:
-            numbers = (float(value) for value in values)
-            self.step_heard(step, dict(zip(self.meter.labels, numbers, strict=True)))
+    def _heard(self, first: int, numbers: Numbers) -> None:
+        losses = numbers[:, 0]
+        self.trace.add(losses)
+        bad = np.flatnonzero(~np.isfinite(losses))
+        if self.bad_step is None and len(bad):
+            self.bad_step = self.step_of_epoch(first) + int(bad[0])
+        self.heard.emit(first, numbers)
+
+    def step_of_epoch(self, done: int) -> int:
+        """How many steps of this epoch were done when ``done`` of all epochs were."""
+        return done - (self.total_step - self.step)

@@ -16,6 +16,8 @@ from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Session
 
 Array: TypeAlias = npt.NDArray[np.generic]
+Numbers: TypeAlias = npt.NDArray[np.float32]
+"""Numbers of steps that follow one another: [steps, columns], named by `Meter.labels`."""
 
 _MOST_READS = 4
 
@@ -42,7 +44,7 @@ class Meter:
         session: holds the ring.
         program: records into it; says what its columns are.
         group: ``train`` or ``eval``.
-        on_step: hears (step since the meter began, its numbers) in order.
+        heard: called with the number of the first record and the numbers of steps, in order.
     """
 
     def __init__(
@@ -50,13 +52,13 @@ class Meter:
         session: Session,
         program: Program,
         group: str,
-        on_step: Callable[[int, npt.NDArray[np.float32]], None] | None = None,
+        heard: Callable[[int, Numbers], object] | None = None,
     ) -> None:
         self.labels = metric_labels(program)
         self._session = session
         self._name = f"{group}/ring"
         self._length = program.tensors.named(self._name).shape[0]
-        self._on_step = on_step
+        self._heard = heard
         self._reads: deque[_Read] = deque()
         self._queued: list[int] = []
         self.begin(0)
@@ -71,7 +73,6 @@ class Meter:
         self._reads.clear()
         self._queued = []
         self._asked = record
-        self._first = record
         self.rows = rows
         self._sums = np.zeros(len(self.labels))
         self._sums[: len(sums)] = sums
@@ -117,12 +118,14 @@ class Meter:
 
     def _take(self, read: _Read) -> None:
         ring = np.asarray(read.future.result(), np.float32)
-        for offset, rows in enumerate(read.rows):
-            values = ring[(read.first + offset) % self._length]
-            self._sums += values.astype(np.float64) * rows
-            self.rows += rows
-            if self._on_step is not None:
-                self._on_step(read.first + offset - self._first, values)
+        values = ring[np.arange(read.first, read.first + len(read.rows)) % self._length]
+        rows = np.array(read.rows, np.float64)
+        # Accumulated, since a sum over an axis may add in another order: means keep their bits.
+        terms = np.concatenate([self._sums[np.newaxis], values * rows[:, np.newaxis]])
+        self._sums = np.add.accumulate(terms, axis=0)[-1]
+        self.rows += sum(read.rows)
+        if self._heard is not None:
+            self._heard(read.first, values)
 
 
 def metric_labels(program: Program) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class Progress:
         steps: steps of an epoch.
         total_step: steps since the beginning, resumed parts included.
         metrics: means over this epoch's rows so far, of the steps whose numbers have arrived.
-        learning_rate: rate of the next step.
+        learning_rate: rate of the next step; one that was set shows once the loop has taken it.
         elapsed: seconds of training so far, resumed parts included, pauses left out.
         left: how long it will still take.
         rows_per_second: rows done by the time they took over the last seconds, stalls and the ends
@@ -159,7 +159,7 @@ class Reporter:
             steps,
             loop.total_step,
             loop.meter.means() if logs is None else logs,
-            loop.learning_rate,
+            loop.rates.rate(loop.total_step),
             self.seconds,
             self._teller.tell(left, self.watch.seconds),
             self._pace.rows_per_second,

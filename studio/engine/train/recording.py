@@ -27,6 +27,8 @@ _ENDED = ("finished", "early")
 _OF_THE_END = ("checkpoint", "checkpoint_epoch", "unsaved")
 """Keys of a summary that hold once a run has ended: its newest weights, and why later ones lack."""
 
+MOST_RATE_MARKS = 1000
+"""Marks of rates a part of a run gets; a callback may set one at every step, and steps keep it."""
 _CHECKPOINT = "checkpoint"
 _EPOCH = "epoch "
 
@@ -56,6 +58,7 @@ class RunWriter:
         self._lock = None if folder is None else RunLock(folder.path)
         self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
+        self._rate_marks = 0
         self.marked: Signal[[Mark]] = Signal()
 
     @property
@@ -102,8 +105,10 @@ class RunWriter:
         self.marked.emit(mark)
 
     def mark_rate(self, step: int, rate: float | None) -> None:
-        """Record a rate set by hand; None for the optimiser's own."""
-        self.mark("learning_rate", step, math.nan if rate is None else rate)
+        """Record a rate that was set; None for the optimiser's own."""
+        self._rate_marks += 1
+        if self._rate_marks <= MOST_RATE_MARKS:
+            self.mark("learning_rate", step, math.nan if rate is None else rate)
 
     def add_test(self, measured: Mapping[str, float]) -> None:
         """Write down what the network reached on the test part."""

@@ -19,7 +19,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.callbacks.callback import Callback, listens_to_steps
+from studio.engine.train.callbacks.callback import Callback, StepCalls
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.control import Control
 from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
@@ -40,6 +40,7 @@ from studio.engine.train.recording import (
 from studio.engine.train.resuming import require_fit, require_place
 from studio.engine.train.room import require_room
 from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_recorder import StepRecorder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
@@ -101,7 +102,7 @@ class _Place:
 class Trainer:
     """Owns a network while it trains; a context manager.
 
-    Its signals are emitted on the training thread.
+    Its signals are emitted on the training thread; those of ``steps`` tell of single steps.
 
     Args:
         task: what is trained, on what.
@@ -144,6 +145,8 @@ class Trainer:
         self._slots: Checkpoint | None = None
         self._reporter = Reporter(task.settings.epochs, clock)
         self.control.changed.connect(self._reporter.control_changed)
+        self.steps = StepRecorder(run, lambda: self._reporter.seconds, self.warned.emit)
+        self.control.changed.connect(self.steps.control_changed)
         self._place = _Place(initial_epoch)
         self._begun = False
         self._loop: EpochLoop | None = None
@@ -176,6 +179,7 @@ class Trainer:
         """
         found = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
         require_fit(self.task, found)
+        self.control.set_learning_rate(found.learning_rate)
         self._writer.take(found, self.epochs)
         self._resumed, self._writer.project = found, project
         self._reporter.before = max(seconds, found.seconds, self._writer.seconds())
@@ -207,6 +211,7 @@ class Trainer:
             raise
         finally:
             self._reporter.watch.halt()
+            self.steps.close()
             self._writer.release()
             self.control.end()
         return result
@@ -294,8 +299,8 @@ class Trainer:
         return self._loop
 
     def set_learning_rate(self, rate: float) -> None:
-        """Use a fixed rate from the next step on (on the training thread)."""
-        self.control.take_rate(rate)
+        """Use a fixed rate from the next step on."""
+        self.control.set_learning_rate(rate)
 
     def stop_training(self, reason: str = "") -> None:
         """End after this epoch (on the training thread)."""
@@ -352,6 +357,7 @@ class Trainer:
         self._writer.begin(backend.device, self.task.data_hash, backend.choices)
         self._begun = True
         self._reporter.begin(self.loop, place.epoch)
+        self.steps.begin(self.loop)
         self._writer.mark("restart" if self._resumed else "start", self.loop.total_step)
         while place.epoch < settings.epochs and not place.stop_wanted:
             if not self._epoch(place.epoch):
@@ -401,10 +407,9 @@ class Trainer:
         )  # fmt: skip
         loop = self._loop = EpochLoop(self.network, feed, self.control, self._report)
         loop.sampler = self._sampler
-        loop.rate_set.connect(self._writer.mark_rate)
+        loop.rate_changed.connect(self._writer.mark_rate)
         self._place = _Place(self._initial_epoch)
-        if any(listens_to_steps(callback) for callback in self.callbacks):
-            loop.step_heard = self._step_heard
+        self._step_calls = StepCalls(loop, self.callbacks)
         if self._resumed is not None:
             self.network.write(self._resumed.tensors, STATE_ROLES, who="checkpoint")
         elif self._owns_network:
@@ -438,7 +443,7 @@ class Trainer:
         self._place.in_epoch = position.step > 0
         if found.stop_reason is not None:
             self.stop_training(cleaned(found.stop_reason))
-        self.control.take_rate(found.learning_rate)
+        loop.rates.fix(found.learning_rate, loop.total_step)
         self.history.restore(found.history, {})
         restore_callbacks(self.callbacks, found)
 
@@ -453,6 +458,7 @@ class Trainer:
         if settings.stop_on_nan:
             place.snapshot = snapshot_of(self.network)
             place.snapshot_step, place.snapshot_total = loop.step, loop.total_step
+        self.steps.skip()
         self._reporter.begin_steps(loop)
         whole = loop.run(epoch, settings.shuffle)
         self._reporter.end_steps(loop, epoch)
@@ -482,12 +488,9 @@ class Trainer:
         )  # fmt: skip
         return diagnosis.find(epoch, self.task.settings.shuffle, bad_step)
 
-    def _step_heard(self, step: int, logs: Mapping[str, float]) -> None:
-        for callback in self.callbacks:
-            callback.on_train_batch_end(step, logs)
-
     def _report(self, logs: Mapping[str, float] | None = None) -> None:
         place, report = self._place, self._reporter.report
+        self.steps.flush()
         self.progress.emit(report(self.loop, place.epoch, in_epoch=place.in_epoch, logs=logs))
 
     def _summarise(self, state: MarkKind, reason: str, **more: object) -> None:

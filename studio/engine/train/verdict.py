@@ -71,11 +71,12 @@ class LossTrace:
         """The steps to come are of another epoch."""
         self._recent.clear()
 
-    def add(self, loss: float) -> None:
-        """Count a step."""
-        if len(self._first) * self._batch < _START_ROWS:
-            self._first.append(loss)
-        self._recent.append(loss)
+    def add(self, losses: npt.NDArray[np.float32]) -> None:
+        """Count steps that follow one another."""
+        missing = -(-_START_ROWS // self._batch) - len(self._first)
+        if missing > 0:
+            self._first.extend(losses[:missing].tolist())
+        self._recent.extend(losses[-_MOST_RECENT:].tolist())
 
 
 @dataclass(frozen=True)

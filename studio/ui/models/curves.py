@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from studio.engine.core.signal import Signal
 from studio.engine.train.marks import Mark
+from studio.engine.train.step_log import RATE, EpochSize, StepChunk
 from studio.ui.models.series import EvenSteps, ListedSteps, Series
-from studio.ui.models.series_axes import Axis, Clock, EpochSize, Horizontal
-from studio.ui.models.series_columns import Values
+from studio.ui.models.series_axes import Axis, Clock, Horizontal
 
-RATE = "learning_rate"
 VALIDATION = "val_"
 
 Part: TypeAlias = Literal["training", "validation"]
-
-
-@dataclass(frozen=True, eq=False)
-class StepChunk:
-    """Steps that follow one another, with their numbers.
-
-    Attributes:
-        first: steps done before the first of them.
-        values: [steps, metrics] in the order of the run's metrics, the learning rate last.
-        wall: when the first of them began and when the numbers of the last were there, seconds
-            since the system's epoch.
-        relative: the same in seconds of training since the run began.
-    """
-
-    first: int
-    values: Values
-    wall: tuple[float, float]
-    relative: tuple[float, float]
 
 
 class Segment:

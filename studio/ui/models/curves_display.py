@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from studio.engine.core.signal import Signal
-from studio.ui.models.curves import RATE, Part, RunCurves, Segment
+from studio.engine.train.step_log import RATE
+from studio.ui.models.curves import Part, RunCurves, Segment
 from studio.ui.models.curves_scale import ValueScale
 from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs import RunList

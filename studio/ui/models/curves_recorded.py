@@ -8,10 +8,9 @@ import numpy as np
 
 from studio.engine.train.marks import read_marks
 from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_log import EpochSize, Records, StepsContent, read_steps
 from studio.ui.models.curves import RunCurves, Segment
 from studio.ui.models.series import EvenSteps, ListedSteps, Series
-from studio.ui.models.series_axes import EpochSize
-from studio.ui.models.series_file import Records, StepsContent, read_steps
 
 _CLOCK_POINTS = 8192
 _WAIT = 8.0

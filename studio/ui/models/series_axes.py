@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from studio.engine.train.step_log import EpochSize
 from studio.ui.models.series_columns import Column, Floats
 
 Axis: TypeAlias = Literal["step", "epoch", "items", "relative", "wall"]
@@ -20,33 +20,6 @@ AXIS_TEXT: dict[Axis, str] = {
     "relative": "Training time",
     "wall": "Clock time",
 }
-
-
-@dataclass(frozen=True)
-class EpochSize:
-    """What an epoch consists of.
-
-    Attributes:
-        steps: steps of an epoch.
-        batch: items of a step; the last of an epoch may have fewer.
-        items: items of an epoch; 0 where that was not recorded.
-    """
-
-    steps: int
-    batch: int
-    items: int = 0
-
-    def items_at(self, steps: Floats) -> Floats:
-        """Items seen after so many steps."""
-        epochs = np.floor(steps / self.steps)
-        rest = np.minimum((steps - epochs * self.steps) * self.batch, self.items)
-        return np.asarray(epochs * self.items + rest)
-
-    def steps_of(self, items: Floats) -> Floats:
-        """Steps after which so many items have been seen."""
-        epochs = np.floor(items / self.items)
-        rest = np.minimum((items - epochs * self.items) / self.batch, self.steps)
-        return np.asarray(epochs * self.steps + rest)
 
 
 class Clock:

@@ -31,8 +31,6 @@ from studio.ui.models.training_state import BUSY, WORDS, Compiling, Ending, Stan
 
 _LOG = logging.getLogger(__name__)
 
-HIGHEST_RATE = 3e38
-"""The largest learning rate: devices count in single precision."""
 NO_DATA = "no data is chosen"
 _COMPARE_SECONDS = 0.15
 
@@ -382,8 +380,8 @@ class TrainingModel:
         Raises:
             ParameterError: it is below 0, or larger than single precision knows.
         """
-        _check_rate(rate)
-        self._with_session(lambda session: session.set_learning_rate(rate))
+        if self.trainer is not None and self.is_busy:
+            self.trainer.control.set_learning_rate(rate)
 
     def reset(self) -> None:
         """Forget the weights trained last; the run stays where it is recorded."""
@@ -492,13 +490,6 @@ def _difference(
     except StudioError:
         return None, f"{whose}: the one on the canvas has problems"
     return found, "" if found.is_empty else f"{whose}: {found.text}"
-
-
-def _check_rate(rate: float) -> None:
-    if not 0.0 <= rate <= HIGHEST_RATE:
-        raise ParameterError(
-            f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}", who="learning rate"
-        )
 
 
 def _nothing(_: None) -> None:

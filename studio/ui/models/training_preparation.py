@@ -17,7 +17,7 @@ from studio.ui.models.compilation_result import OpenData
 from studio.ui.models.curves import RunCurves
 from studio.ui.models.curves_recorded import load_curves
 from studio.ui.models.training_device import Device, LentContext
-from studio.ui.models.training_recorder import TrainingRecorder
+from studio.ui.models.training_news import TrainingNews
 
 UNTITLED = "untitled"
 
@@ -51,7 +51,7 @@ class Prepared:
         trainer: what trains.
         run: where it is recorded.
         curves: what was recorded of it before.
-        recorder: hears it.
+        news: what it emits, for the window.
         why: one sentence about the device.
         project: what is trained, as recorded with the run.
     """
@@ -59,7 +59,7 @@ class Prepared:
     trainer: Trainer
     run: RunFolder
     curves: RunCurves
-    recorder: TrainingRecorder
+    news: TrainingNews
     why: str
     project: Project
 
@@ -90,7 +90,7 @@ def prepare(
         plan: what is wanted.
         device: opens the backend.
         dataset: opens data sets, or has them open.
-        told: passed on to the recorder.
+        told: called on the training thread when there is news.
         step: hears what comes next; raises to stop.
 
     Raises:
@@ -109,18 +109,16 @@ def prepare(
     step("making the run")
     run = plan.run or _new_run(project, plan.runs)
     curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
-    done = 0 if point is None else point.checkpoint.position.total_step
-    recorder = TrainingRecorder(run.path, done, told)
     try:
-        trainer = Trainer(task, opened.backend, run=run, callbacks=[recorder])
-        recorder.attach(trainer)
+        trainer = Trainer(task, opened.backend, run=run)
+        news = TrainingNews(trainer, run, told)
         if point is not None:
             _resume(trainer, point, curves.elapsed, project)
     except StudioError as error:
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
         raise
-    return Prepared(trainer, run, curves, recorder, opened.why, project)
+    return Prepared(trainer, run, curves, news, opened.why, project)
 
 
 def _resume(trainer: Trainer, point: ResumePoint, seconds: float, project: Project) -> None:

@@ -15,15 +15,16 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.marks import Mark
 from studio.engine.train.progress import Progress
 from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_log import StepChunk
 from studio.engine.train.trainer import Trainer, TrainingResult
 from studio.ui.models.compilation_result import OpenData
-from studio.ui.models.curves import RunCurves, StepChunk
+from studio.ui.models.curves import RunCurves
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 from studio.ui.models.training_device import Device, LentContext
 from studio.ui.models.training_network import SharedNetwork
+from studio.ui.models.training_news import Begun, EpochEnded, News, Said
 from studio.ui.models.training_preparation import Plan, Prepared, prepare
-from studio.ui.models.training_recorder import Begun, EpochEnded, News, Said
 from studio.ui.models.training_relay import Relay
 from studio.ui.models.training_state import BUSY, Compiling, Ending, Standing, State
 
@@ -177,12 +178,6 @@ class TrainingSession:
 
         trainer.control.call(to_the_end)
 
-    def set_learning_rate(self, rate: float) -> None:
-        """Use another learning rate from the next step on."""
-        prepared = self.prepared
-        if prepared is not None and self.state in BUSY:
-            prepared.trainer.control.set_learning_rate(rate)
-
     def run_moved(self, run: RunFolder) -> None:
         """The run's folder lies elsewhere now; not while it trains."""
         if self.prepared is not None and self.state not in BUSY:
@@ -215,7 +210,6 @@ class TrainingSession:
                 # The last chance: there may be room again, or the folder be back.
                 prepared.trainer.save_again()
             (self.network or SharedNetwork(prepared.trainer)).close()
-            prepared.recorder.close()
 
     # -- beginning ------------------------------------------------------------------------------
 
@@ -264,8 +258,8 @@ class TrainingSession:
         made = self.prepared
         if made is None or self._abandoned:
             return
-        while made.recorder.news:
-            self._take(made, made.recorder.news.popleft())
+        while made.news.queue:
+            self._take(made, made.news.queue.popleft())
         self._follow_control(made)
         self.changed.emit()
 
@@ -278,7 +272,8 @@ class TrainingSession:
         elif isinstance(news, EpochEnded):
             curves.add_epoch(news.step, news.numbers)
         elif isinstance(news, Begun):
-            curves.begin_part(news.size, news.metrics, news.step, news.wall)
+            header = news.header
+            curves.begin_part(header.size, header.metrics, news.step, header.began)
             if self.state == "preparing":
                 self._enter("running")
         elif isinstance(news, Mark):
@@ -315,7 +310,6 @@ class TrainingSession:
         if made is None or self._abandoned:
             return
         self._take_news()
-        made.recorder.close()
         error = future.exception()
         if error is not None:
             self._failed(_as_studio_error(error))

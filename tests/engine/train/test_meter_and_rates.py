@@ -54,8 +54,8 @@ def program() -> Program:
 
 def test_means_weigh_each_step_by_its_rows_across_the_ring(rng: np.random.Generator) -> None:
     device = Device()
-    heard: list[int] = []
-    meter = Meter(device, program(), "train", lambda step, _: heard.append(step))  # type: ignore[arg-type]
+    heard: list[tuple[int, np.ndarray]] = []
+    meter = Meter(device, program(), "train", lambda *found: heard.append(found))  # type: ignore[arg-type]
     values = rng.random((21, 2)).astype(np.float32)
     rows = rng.integers(1, 40, 21)
     meter.begin(13)
@@ -72,7 +72,9 @@ def test_means_weigh_each_step_by_its_rows_across_the_ring(rng: np.random.Genera
     meter.finish()
     expected = (values.astype(np.float64) * rows[:, None]).sum(0) / rows.sum()
     assert list(meter.means().values()) == pytest.approx(expected, rel=1e-12)
-    assert heard == list(range(21))
+    firsts = np.cumsum([13, *(len(block) for _, block in heard)])[:-1]
+    assert [first for first, _ in heard] == firsts.tolist()
+    assert np.concatenate([block for _, block in heard]).tobytes() == values.tobytes()
     assert meter.rows == rows.sum()
 
 
@@ -96,9 +98,42 @@ def test_every_step_finds_its_rate_and_changes_are_immediate() -> None:
         table.prepare(step, 1)
         assert device.rates[step % 5] == np.float32(0.5**step)
     assert device.writes == 3
-    table.fix(0.125)
+    assert table.fix(0.125, 12)
     table.prepare(12, 3)
     assert [device.rates[s % 5] for s in (12, 13, 14)] == [0.125] * 3
-    table.fix(None)
+    assert table.fix(None, 13)
     table.prepare(13, 1)
     assert device.rates[13 % 5] == np.float32(0.5**13)
+
+
+def test_steps_that_are_done_keep_the_rates_they_had() -> None:
+    schedule = ExponentialDecay(initial_learning_rate=1.0, decay_steps=1, decay_rate=0.5)
+    table = RateTable(Device(), program(), SGD(schedule))  # type: ignore[arg-type]
+    table.fix(0.3, 4)
+    table.fix(0.2, 6)
+    table.fix(None, 7)
+    expected = [0.5**step for step in range(4)] + [0.3, 0.3, 0.2, 0.5**7, 0.5**8]
+    found = table.rates(0, 9)
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == [table.rate(step) for step in range(9)] == expected
+    assert (table.rates(4, 2), table.rates(6, 1)) == (0.3, 0.2)
+    table.forget(5)
+    assert [table.rate(step) for step in range(5, 9)] == expected[5:]
+
+
+def test_a_rate_that_changes_nothing_is_no_change() -> None:
+    table = RateTable(Device(), program(), SGD(0.25))  # type: ignore[arg-type]
+    assert not table.fix(None, 0)
+    assert not table.fix(0.25, 3)
+    assert table.fix(0.5, 4)
+    assert not table.fix(0.5, 5)
+    assert table.fix(None, 6)
+
+
+def test_a_step_that_is_repeated_finds_its_rate_again() -> None:
+    device = Device()
+    schedule = ExponentialDecay(initial_learning_rate=1.0, decay_steps=1, decay_rate=0.5)
+    table = RateTable(device, program(), SGD(schedule))  # type: ignore[arg-type]
+    for step in (0, 30, 2):
+        table.prepare(step, 1)
+        assert device.rates[step % 5] == np.float32(0.5**step)

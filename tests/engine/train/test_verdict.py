@@ -168,12 +168,12 @@ def test_start_and_end_are_of_so_many_rows() -> None:
     trace = LossTrace(4)
     assert math.isnan(trace.start)
     assert math.isnan(trace.end)
-    for loss in range(40):
-        trace.add(loss)
+    for losses in np.split(np.arange(40, dtype=np.float32), (3, 4, 17)):
+        trace.add(losses)
     assert trace.start == 1.5
     assert (trace.end_steps, trace.end) == (16, 31.5)
     trace.begin_epoch()
-    trace.add(7.0)
+    trace.add(np.array([7.0], np.float32))
     assert (trace.start, trace.end_steps, trace.end) == (1.5, 1, 7.0)
 
 

@@ -10,10 +10,17 @@ import pytest
 from studio.engine.core.errors import FormatError
 from studio.engine.train.marks import Mark, append_mark, read_marks
 from studio.engine.train.runs import RunFolder
-from studio.ui.models.curves import RATE, RunCurves, StepChunk
+from studio.engine.train.step_log import (
+    NAME,
+    RATE,
+    EpochSize,
+    StepChunk,
+    StepLog,
+    StepsHeader,
+    read_steps,
+)
+from studio.ui.models.curves import RunCurves
 from studio.ui.models.curves_recorded import load_curves
-from studio.ui.models.series_axes import EpochSize
-from studio.ui.models.series_file import NAME, StepsHeader, StepsWriter, read_steps
 from tests.engine.train.small_tasks import project
 
 SIZE = EpochSize(10, 32, 310)
@@ -36,7 +43,7 @@ class Recorded:
 
     def __init__(self, folder: Path, most: int = 1 << 21) -> None:
         self.curves = RunCurves(folder.name)
-        self.writer = StepsWriter(folder, StepsHeader(METRICS, SIZE, 1000.0), most)
+        self.writer = StepLog(folder, StepsHeader(METRICS, SIZE, 1000.0), most)
         self.folder = folder
 
     def begin(self, step: int, wall: float) -> None:
@@ -107,28 +114,10 @@ def test_going_on_where_it_stopped_continues_the_line(run: RunFolder) -> None:
     same_curves(made.curves, load_curves(run))
 
 
-def test_a_torn_record_is_left_out_and_cut_before_going_on(run: RunFolder) -> None:
-    made = Recorded(run.path)
-    made.begin(0, 1000.0)
-    made.add(0, numbers(10), (1000.0, 1001.0))
-    made.close()
-    path = run.path / NAME
-    path.write_bytes(path.read_bytes()[:-5])
-    content = read_steps(run.path)
-    assert content is not None
-    assert len(content.records) == 9
-    again = StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0))
-    again.add([StepChunk(9, numbers(3), (1002.0, 1003.0), (1.0, 2.0))])
-    again.close()
-    content = read_steps(run.path)
-    assert content is not None
-    assert content.records["step"].tolist() == list(range(1, 13))
-
-
 def test_a_long_recording_joins_neighbours_and_keeps_every_extreme(run: RunFolder) -> None:
     values = numbers(1000)
     values[617, 0] = 50.0
-    writer = StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0), most=64)
+    writer = StepLog(run.path, StepsHeader(METRICS, SIZE, 1000.0), most=64)
     for begin in range(0, 1000, 37):
         part = values[begin : begin + 37]
         wall = (1000.0 + begin, 1000.0 + begin + len(part))
@@ -152,7 +141,7 @@ def test_a_long_recording_joins_neighbours_and_keeps_every_extreme(run: RunFolde
 
 
 def test_joining_does_not_mix_two_parts_of_a_training(run: RunFolder) -> None:
-    writer = StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0), most=32)
+    writer = StepLog(run.path, StepsHeader(METRICS, SIZE, 1000.0), most=32)
     ones, twos = np.full((21, 3), 1.0, np.float32), np.full((40, 3), 2.0, np.float32)
     writer.add([StepChunk(0, ones, (1000.0, 1001.0), (0.0, 1.0))])
     writer.add([StepChunk(5, twos, (1002.0, 1003.0), (1.0, 2.0))])
@@ -178,12 +167,6 @@ def test_a_file_that_is_none_is_refused(run: RunFolder, data: bytes, message: st
     (run.path / NAME).write_bytes(data)
     with pytest.raises(FormatError, match=message):
         load_curves(run)
-
-
-def test_a_file_of_another_training_is_not_written_into(run: RunFolder) -> None:
-    StepsWriter(run.path, StepsHeader(METRICS, SIZE, 1000.0)).close()
-    with pytest.raises(FormatError, match="another training"):
-        StepsWriter(run.path, StepsHeader(("loss",), SIZE, 1000.0))
 
 
 def test_marks_are_read_back_and_damaged_ones_left_out(run: RunFolder) -> None:
@@ -254,24 +237,3 @@ def test_plots_are_loss_then_metrics_then_rate() -> None:
     curves.begin_part(SIZE, ("loss", "accuracy", "top2", RATE), 0, 0.0)
     curves.add_epoch(10, {"val_mae": 1.0})
     assert curves.plots == ("loss", "accuracy", "top2", "mae", RATE)
-
-
-def test_chunks_written_together_read_like_chunks_written_one_by_one(tmp_path: Path) -> None:
-    chunks = [
-        StepChunk(0, numbers(5), (1000.0, 1001.0), (0.0, 1.0)),
-        StepChunk(5, numbers(1, 1), (1003.0, 1003.5), (1.0, 1.5)),
-        StepChunk(6, numbers(4, 2), (1003.5, 1004.0), (1.5, 2.0)),
-    ]
-    found = []
-    for name, groups in (("one", [[c] for c in chunks]), ("all", [chunks])):
-        (tmp_path / name).mkdir()
-        writer = StepsWriter(tmp_path / name, StepsHeader(METRICS, SIZE, 1000.0))
-        for group in groups:
-            writer.add(group)
-        writer.close()
-        content = read_steps(tmp_path / name)
-        assert content is not None
-        found.append(content.records)
-    for field in ("step", "wall", "relative", "values"):
-        np.testing.assert_allclose(found[0][field], found[1][field], rtol=1e-6)
-    assert found[1]["wall"][4:7].tolist() == pytest.approx([1.0, 3.5, 3.625], abs=1e-5)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.ui.models.curves import RATE
+from studio.engine.train.step_log import NAME, RATE
 from studio.ui.models.curves_display import CurveKey, CurvesDisplay, LineStyle
 from studio.ui.models.curves_export import HEADER, csv_text
 from studio.ui.models.curves_scale import (
@@ -26,7 +26,6 @@ from studio.ui.models.curves_scale import (
 from studio.ui.models.held_out import SHARED_PART
 from studio.ui.models.runs import RunList
 from studio.ui.models.series_axes import AXES
-from studio.ui.models.series_file import NAME
 from studio.ui.models.smoothing import smooth
 from tests.ui.models.training_bench import TrainingBench
 

@@ -9,9 +9,9 @@ import pytest
 
 from studio.engine.train.marks import MARKS, read_marks
 from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_log import FORMAT, NAME, VERSION, read_steps
 from studio.ui.models.curves_recorded import load_curves
 from studio.ui.models.runs_records import NOTES, read_record
-from studio.ui.models.series_file import FORMAT, NAME, VERSION, read_steps
 from tests import hostile
 from tests.engine.train.small_tasks import project
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from studio.engine.train.step_log import EpochSize
 from studio.ui.models.series import EvenSteps, ListedSteps, Series, Smoothed
-from studio.ui.models.series_axes import AXES, Axis, Clock, EpochSize, Horizontal
+from studio.ui.models.series_axes import AXES, Axis, Clock, Horizontal
 from studio.ui.models.series_columns import AT_ONCE, Column, Extremes
 from studio.ui.models.series_thinning import Line, range_between, thin
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import ParameterError
-from studio.ui.models.curves import RATE
+from studio.engine.train.step_log import RATE
 from studio.ui.models.curves_recorded import load_curves
 from tests.ui.models.training_bench import TrainingBench
 
@@ -113,6 +113,8 @@ def test_the_learning_rate_can_be_changed_and_is_marked(long: TrainingBench) -> 
 
 
 @pytest.mark.parametrize("rate", [-1.0, float("nan"), float("inf"), 1e39])
-def test_a_learning_rate_that_is_none_is_refused(bench: TrainingBench, rate: float) -> None:
+def test_a_learning_rate_that_is_none_is_refused(long: TrainingBench, rate: float) -> None:
+    long.model.start()
+    long.until(lambda: long.model.standing.steps > 0)
     with pytest.raises(ParameterError, match="from 0 to 3e"):
-        bench.model.set_learning_rate(rate)
+        long.model.set_learning_rate(rate)

@@ -10,11 +10,10 @@ import pytest
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train import pace
 from studio.engine.train.runs import list_runs
+from studio.engine.train.step_log import RATE, read_steps
 from studio.engine.train.trained import Trained
 from studio.graph_editor.model.edits.sections import set_training
-from studio.ui.models.curves import RATE
 from studio.ui.models.curves_recorded import load_curves
-from studio.ui.models.series_file import read_steps
 from studio.ui.models.training_state import BUSY, STATES, WORDS
 from tests.engine.train.small_tasks import equal_bytes
 from tests.ui.models.training_bench import TrainingBench

@@ -30,6 +30,7 @@ _MOST_SMOOTH = 5000
 _TICK_PIXELS, _ROW_PIXELS, _LEAST_ROW_PIXELS = 60, 30, 14
 _BAD_HEIGHT = 0.05
 _DOT = 5
+_MOST_LABELS = 40
 _MARK_GAP = 3
 
 
@@ -258,6 +259,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         marks = [mark for mark in content.marks if view[0] <= mark[0] <= view[1]]
         low, high = content.y
         _set_pairs(self._marks, [(place, low, place, high) for place, _ in marks])
+        marks = marks[-_MOST_LABELS:]
         while len(self._mark_labels) < len(marks):
             self._mark_labels.append(self._label("mark"))
             self._dress_mark(self._mark_labels[-1])
@@ -402,7 +404,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def _place_marks(self, area: QRect) -> None:
         """Write each change of the rate beside its line; of those too near, the latest alone."""
-        marks, free = self._shown_marks(), float("inf")
+        marks, free = self._shown_marks()[-_MOST_LABELS:], float("inf")
         for label, (place, _) in reversed([*zip(self._mark_labels, marks, strict=False)]):
             label.adjustSize()
             x = self.mapFromScene(self.box.mapViewToScene(QPointF(place, 0.0))).x()

@@ -7,13 +7,14 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train.control import HIGHEST_RATE
 from studio.ui.kit import binding, icons, theme
 from studio.ui.kit.keys import with_keys
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.stepping import Stepping
 from studio.ui.kit.training_tick import tick_of
 from studio.ui.models.studio import Studio
-from studio.ui.models.training import HIGHEST_RATE, NO_DATA
+from studio.ui.models.training import NO_DATA
 from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
 

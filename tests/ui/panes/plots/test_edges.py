@@ -9,8 +9,8 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLabel
 
+from studio.engine.train.step_log import RATE
 from studio.ui.kit import theme
-from studio.ui.models.curves import RATE
 from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.trainings import Trainings

@@ -1,17 +1,18 @@
-"""The numbers of single steps in a run's folder: ``steps.bin``, only ever appended to.
+"""The numbers of single steps, as they come from a training and as a run's folder keeps them.
 
-A line of JSON says what is recorded; records of fixed size follow, little-endian: the steps done
-(u4), seconds since the run began and those of them it trained (f4 each), and for each metric its
-value (f4). Where a training has
-more than `MOST_RECORDS` steps, every record stands for ``stride`` of them and holds mean, lowest
-and highest of each metric. A last record that was torn is left out.
+``steps.bin`` is only ever appended to. A line of JSON says what is recorded; records of fixed size
+follow, little-endian: the steps done (u4), seconds since the run began and those of them it trained
+(f4 each), and for each metric its value (f4). Where a training has more than `MOST_RECORDS` steps,
+every record stands for ``stride`` of them and holds mean, lowest and highest of each metric. A last
+record that was torn is left out.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -19,14 +20,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import FormatError, quoted
+from studio.engine.core.errors import DataError, FormatError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
-from studio.ui.models.curves import StepChunk
-from studio.ui.models.series_axes import EpochSize
-from studio.ui.models.series_columns import Values
 
+RATE = "learning_rate"
+"""The name of the last column."""
 NAME = "steps.bin"
 FORMAT = "glassbox-steps"
 VERSION = 1
@@ -38,7 +38,54 @@ _MOST_BYTES = 2048 * MIB
 _LARGEST = (1 << 32) - 1
 _BEHIND = 1e-6
 
+Floats: TypeAlias = npt.NDArray[np.float64]
+Values: TypeAlias = npt.NDArray[np.floating]
 Records: TypeAlias = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class EpochSize:
+    """What an epoch consists of.
+
+    Attributes:
+        steps: steps of an epoch.
+        batch: items of a step; the last of an epoch may have fewer.
+        items: items of an epoch; 0 where that was not recorded.
+    """
+
+    steps: int
+    batch: int
+    items: int = 0
+
+    def items_at(self, steps: Floats) -> Floats:
+        """Items seen after so many steps."""
+        epochs = np.floor(steps / self.steps)
+        rest = np.minimum((steps - epochs * self.steps) * self.batch, self.items)
+        return np.asarray(epochs * self.items + rest)
+
+    def steps_of(self, items: Floats) -> Floats:
+        """Steps after which so many items have been seen."""
+        epochs = np.floor(items / self.items)
+        rest = np.minimum((items - epochs * self.items) / self.batch, self.steps)
+        return np.asarray(epochs * self.steps + rest)
+
+
+@dataclass(frozen=True, eq=False)
+class StepChunk:
+    """Steps that follow one another, with their numbers.
+
+    Attributes:
+        first: steps done before the first of them.
+        values: [steps, metrics] in the order of the run's metrics, the learning rate last.
+        wall: when the first of them began and when the numbers of the last were there, seconds
+            since the system's epoch.
+        relative: the same in seconds of training since the run began.
+    """
+
+    first: int
+    values: Values
+    wall: tuple[float, float]
+    relative: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -92,8 +139,10 @@ class StepsContent:
     records: Records
 
 
-class StepsWriter:
+class StepLog:
     """Appends to the file of a run; on one thread.
+
+    Every method raises DataError where the file cannot be written.
 
     Args:
         folder: of the run.
@@ -101,26 +150,27 @@ class StepsWriter:
         most: records at which neighbours are joined; an even number.
 
     Raises:
-        FormatError: the file cannot be written, or one is there that holds something else.
+        FormatError: a file is there that holds something else.
     """
 
     def __init__(self, folder: Path, header: StepsHeader, most: int = MOST_RECORDS) -> None:
         self.path = folder / NAME
         self._most = most
-        if self.path.is_file():
-            found = _read(self.path)
-            if found.header.metrics != header.metrics or found.header.size != header.size:
-                raise FormatError("it holds the steps of another training", who=str(self.path))
-            self.header, records = found.header, found.records
-            self._cut(len(records))
-        else:
-            self.header, records = header, np.zeros(0, header.dtype)
-            write_atomic(self.path, header.line())
-        self._take_over(records)
-        self._file = self.path.open("ab")
+        with _writing(self.path):
+            if self.path.is_file():
+                found = _read(self.path)
+                if found.header.metrics != header.metrics or found.header.size != header.size:
+                    raise FormatError("it holds the steps of another training", who=str(self.path))
+                self.header, records = found.header, found.records
+                self._cut(len(records))
+            else:
+                self.header, records = header, np.zeros(0, header.dtype)
+                write_atomic(self.path, header.line())
+            self._take_over(records)
+            self._file = self.path.open("ab")
 
     def add(self, chunks: Sequence[StepChunk]) -> None:
-        """Append steps that follow one another."""
+        """Append steps that follow one another, and hand them to the system."""
         chunks = [chunk for chunk in chunks if len(chunk.values)]
         if not chunks:
             return
@@ -136,23 +186,23 @@ class StepsWriter:
         single["relative"] = np.interp(steps, knots, [t for c in chunks for t in c.relative])
         single["values"][:, 0] = values
         self._watch_for_break(first)
-        while len(single):
-            # Neighbours are joined in pairs, so that is done where the segment has an even number.
-            room = max(self._most - self._count, self._in_segment % 2)
-            if room <= 0:
-                self._halve()
-                continue
-            taken = room * self.header.stride - len(self._waiting)
-            self._write(single[:taken])
-            single = single[taken:]
-
-    def flush(self) -> None:
-        """Hand what was added to the system."""
-        self._file.flush()
+        with _writing(self.path):
+            while len(single):
+                # Neighbours are joined in pairs, so that is done where the segment has an even
+                # number.
+                room = max(self._most - self._count, self._in_segment % 2)
+                if room <= 0:
+                    self._halve()
+                    continue
+                taken = room * self.header.stride - len(self._waiting)
+                self._write(single[:taken])
+                single = single[taken:]
+            self._file.flush()
 
     def close(self) -> None:
-        """Write what is left; a group that is not full is left out."""
-        self._file.close()
+        """Close the file; a group that is not full is left out."""
+        with suppress(OSError):
+            self._file.close()
 
     def _take_over(self, records: Records) -> None:
         """Know what the file holds."""
@@ -198,6 +248,14 @@ class StepsWriter:
         if self.path.stat().st_size > size:
             with self.path.open("r+b") as file:
                 file.truncate(size)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}", who=str(path)) from error
 
 
 def read_steps(folder: Path) -> StepsContent | None:

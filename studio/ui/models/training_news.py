@@ -1,0 +1,115 @@
+"""What a training emits on its own thread, queued for the window."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from studio.engine.core.errors import StudioError
+from studio.engine.train.control import State as ControlState
+from studio.engine.train.marks import BEGINNINGS, Mark
+from studio.engine.train.progress import Progress
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_log import StepChunk, StepsHeader
+from studio.engine.train.trainer import Trainer
+from studio.ui.models.runs_records import forget_test
+from studio.ui.models.training_state import Compiling
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The first step is about to run.
+
+    Attributes:
+        header: what each step gives, and what an epoch consists of.
+        step: steps done before.
+    """
+
+    header: StepsHeader
+    step: int
+
+
+@dataclass(frozen=True)
+class EpochEnded:
+    """An epoch with its validation is over.
+
+    Attributes:
+        step: steps done.
+        numbers: means over the epoch, and of validation.
+    """
+
+    step: int
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence for the user; ``is_warning`` where something is wrong."""
+
+    text: str
+    is_warning: bool = False
+
+
+News: TypeAlias = "Begun | StepChunk | EpochEnded | Mark | Progress | Compiling | Said"
+
+
+class TrainingNews:
+    """Listens to a training; its thread never waits for the window.
+
+    Args:
+        trainer: what is listened to, before it starts.
+        run: where it is recorded.
+        told: called after something was put in the queue; must only pass that on.
+    """
+
+    def __init__(self, trainer: Trainer, run: RunFolder, told: Callable[[], object]) -> None:
+        self.queue: deque[News] = deque()
+        self._trainer = trainer
+        self._run = run
+        self._told = told
+        trainer.steps.began.connect(self._began)
+        trainer.steps.added.connect(self._tell)
+        trainer.epoch_ended.connect(self._epoch_ended)
+        trainer.progress.connect(self._tell)
+        trainer.compiling.connect(self._compiling)
+        trainer.said.connect(self._said)
+        trainer.warned.connect(self._warned)
+        trainer.marked.connect(self._marked)
+        trainer.control.changed.connect(self._state_changed)
+
+    def _tell(self, news: News) -> None:
+        self.queue.append(news)
+        self._told()
+
+    def _began(self, header: StepsHeader, step: int) -> None:
+        self._tell(Begun(header, step))
+
+    def _epoch_ended(self, _epoch: int, numbers: Mapping[str, float]) -> None:
+        self._tell(EpochEnded(self._trainer.loop.total_step, dict(numbers)))
+
+    def _compiling(self, done: int, total: int) -> None:
+        self._tell(Compiling(done, total))
+
+    def _said(self, text: str) -> None:
+        self._tell(Said(text))
+
+    def _warned(self, text: str) -> None:
+        self._tell(Said(text, is_warning=True))
+
+    def _marked(self, mark: Mark) -> None:
+        if mark.kind == "restart":
+            self._forget_test()
+        if mark.kind not in BEGINNINGS:
+            self._tell(mark)
+
+    def _state_changed(self, _state: ControlState) -> None:
+        self._told()
+
+    def _forget_test(self) -> None:
+        """What the run reached on the test part was reached with other weights."""
+        try:
+            forget_test(self._run)
+        except StudioError as error:
+            self._warned(f"the result on the test part is of earlier weights: {error.message}")

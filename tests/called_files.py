@@ -1,0 +1,55 @@
+"""Which files of the package run, on any thread, while a test looks."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import studio
+
+ROOT = Path(studio.__file__).resolve().parent
+
+
+class CalledFiles:
+    """Remembers the files of functions that are called while it is on.
+
+    Threads are seen that start after it was made.
+
+    Attributes:
+        names: paths below ``studio/``, in the order they were first called.
+        is_on: whether calls are remembered.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+        self.is_on = False
+        self._known: dict[str, str] = {}
+
+    def _trace(self, frame: FrameType, event: str, _argument: object) -> None:
+        if self.is_on and event == "call":
+            file = frame.f_code.co_filename
+            name = self._known.get(file)
+            if name is None:
+                path = Path(file)
+                inside = path.is_relative_to(ROOT)
+                name = self._known[file] = path.relative_to(ROOT).as_posix() if inside else ""
+            if name:
+                self.names.setdefault(name)
+
+
+@contextmanager
+def called_files() -> Iterator[CalledFiles]:
+    """See all calls of this thread, and of those that start inside."""
+    found, before = CalledFiles(), sys.gettrace()
+    sys.settrace(found._trace)
+    threading.settrace(found._trace)
+    try:
+        yield found
+    finally:
+        found.is_on = False
+        threading.settrace(None)  # type: ignore[arg-type]
+        sys.settrace(before)
