@@ -145,6 +145,8 @@ from studio.engine.optim.losses import PointwiseLoss
 class LogCosh(PointwiseLoss, aliases=("log_cosh",)):
     """Nearly the squared error near the target, and the distance farther away."""
 
+    effect = "squares of small differences, large ones as they are"
+
     def terms(self, emit, p, t):
         """d + softplus(-2·d) - ln 2 with d = p - t."""
         error = emit(arithmetic.Add, x1=p, x2=t, alpha=1.0, beta=-1.0)
@@ -163,8 +165,20 @@ def test_a_loss(tmp_path: Path) -> None:
         TRAIN
         + """
 from studio.engine.train.guessing import guessing_loss
-from studio.graph_editor.model.repairs import data_repairs
+from studio.graph_editor.model.edits.chains import NewLayer, add_chain
+from studio.graph_editor.model.edits.sections import set_training
+from studio.graph_editor.model.repairs.search import with_fixes
+from studio.graph_editor.model.report import DataFacts
+from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.validation import validate
 from studio.ui.models.evaluation_measures import has_logits, regress
+
+chain = [NewLayer("Input", {"shape": [3]}), NewLayer("Dense", {"units": 2})]
+state = add_chain(DocumentState(), chain, at=(0.0, 0.0)).state
+state = set_training(state, {"loss": "CategoricalCrossentropy"})
+facts = DataFacts((3,), "table", 0, 2)
+report = with_fixes(validate(state, facts), state, facts)
+fixes = [fix for problem in report.problems for fix in problem.fixes]
 
 model.compile("sgd", "log_cosh")
 before = model.predict(x).astype(np.float64)
@@ -176,6 +190,7 @@ print(json.dumps({
     "lower": bool(losses[-1] < losses[0] < wanted.mean() * 1.1),
     "measured": bool(np.allclose(measured.losses, wanted, atol=1e-5)),
     "logits": has_logits([engine.LogCosh()]),
+    "offered": [(fix.text, fix.effect) for fix in fixes],
     "file": TrainingSettings(loss="log_cosh").plain()["loss"],
     "inspector": [setting("loss")["LogCosh"].label, setting("loss")["LogCosh"].doc],
 }))
@@ -186,6 +201,17 @@ print(json.dumps({
         "lower": True,
         "measured": True,
         "logits": False,
+        "offered": [
+            ["Let the loss follow from the data", "the loss is MeanSquaredError"],
+            [
+                "Set the loss to LogCosh",
+                "squares of small differences, large ones as they are",
+            ],
+            [
+                "Set the loss to MeanAbsoluteError",
+                "the mean of the differences, whatever their sign",
+            ],
+        ],
         "file": "LogCosh",
         "inspector": [
             "Log cosh",

@@ -45,6 +45,7 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
         needs_classes: whether it only compares classes.
         function: the activation that turns logits into the probabilities it compares, ``softmax``
             or ``sigmoid``; empty where predictions may be any numbers.
+        effect: what is compared, in a few words, where the loss is proposed.
     """
 
     positional: ClassVar[tuple[str, ...] | None] = ()
@@ -52,6 +53,12 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
     indices: ClassVar[bool] = False
     needs_classes: ClassVar[bool] = False
     function: ClassVar[str] = ""
+    effect: ClassVar[str] = ""
+
+    @classmethod
+    def takes_numbers(cls) -> bool:
+        """Whether targets and predictions may be any numbers."""
+        return not (cls.function or cls.needs_classes or cls.indices)
 
     @classmethod
     def suited(cls, ending: Ending) -> Loss | None:
@@ -286,6 +293,7 @@ class MeanAbsoluteError(Loss, aliases=("mae", "mean_absolute_error")):
     """Mean of the absolute differences."""
 
     instruction = loss.LossMAE
+    effect = "the mean of the differences, whatever their sign"
 
     def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
         """Mean absolute error of each sample."""

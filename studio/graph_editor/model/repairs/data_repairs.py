@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -135,12 +136,14 @@ def loss_repairs(broken: Broken) -> Iterator[Candidate]:
     yield _training(
         {"loss": None}, "Let the loss follow from the data", _loss_text(broken), "follow"
     )
-    yield _training(
-        {"loss": "MeanAbsoluteError"},
-        "Set the loss to MeanAbsoluteError",
-        "the mean of the differences, whatever their sign",
-        "loss",
-    )
+    usual = type(_fitting(broken))
+    for cls in Loss.members.values():
+        if issubclass(cls, Loss) and cls is not usual and cls.takes_numbers():
+            name = cls.__name__
+            yield replace(
+                _training({"loss": name}, f"Set the loss to {name}", cls.effect, "loss"),
+                choice=name,
+            )
 
 
 def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -242,6 +245,10 @@ def _training(changes: Mapping[str, object], text: str, effect: str, kind: str) 
 
 def _loss_text(broken: Broken) -> str:
     """The loss that follows from the data."""
+    return f"the loss is {type(_fitting(broken)).__name__}"
+
+
+def _fitting(broken: Broken) -> Loss:
     classes = broken.facts is not None and broken.facts.classes > 0
     shape = broken.flow.shape(broken.node.id) or ()
-    return f"the loss is {type(fitting_loss(broken.layer, shape, classes)).__name__}"
+    return fitting_loss(broken.layer, shape, classes)
