@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 RENAMED: Mapping[str, str] = {
     "Layer.ends_in_softmax": "Layer.ending",
     "Loss.cross_entropy": "Loss.function",
+    "studio.engine.train.checkpoint.Checkpoint": "studio.engine.formats.checkpoint.Checkpoint",
+    "studio.engine.train.checkpoint.Position": "studio.engine.formats.checkpoint.Position",
     "studio.engine.train.settings.CALLBACKS": "ProjectCallback.members",
-}
+    "studio.engine.train.weight_files.load_weights": "studio.engine.interop.reading.load_weights",
+    "studio.engine.train.weights.public_weights":
+        "studio.engine.layers.named_parameters.public_weights",
+    "studio.engine.train.weights.stored_weights":
+        "studio.engine.layers.named_parameters.stored_weights",
+}  # fmt: skip
 """What to write instead of each old name. Names that a release had go with the one after it."""
 
 
@@ -20,3 +28,18 @@ def warn(old: str) -> None:
         DeprecationWarning,
         stacklevel=3,
     )
+
+
+def moved(module: str) -> Callable[[str], object]:
+    """The ``__getattr__`` of a module whose names are elsewhere now, as the table says."""
+
+    def get(name: str) -> object:
+        old = f"{module}.{name}"
+        if old not in RENAMED:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warn(old)
+        place, _, new = RENAMED[old].rpartition(".")
+        found: object = getattr(importlib.import_module(place), new)
+        return found
+
+    return get

@@ -8,12 +8,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.renamed import moved
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import named_parameters
 from studio.engine.runtime.free_memory import require_memory
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = dict[str, Array]
+
+__getattr__ = moved(__name__)
 
 
 def initial_weights(graph: LayerGraph, seed: int) -> Weights:

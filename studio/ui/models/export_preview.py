@@ -13,6 +13,8 @@ from studio.engine.interop.file_format import Array, FileFormat
 from studio.instruction_view.model.quantities import bytes_text, exact_text
 
 LINES = 40
+LARGEST = 512 << 20
+"""Bytes of a file that is read as a whole; of a larger one only the beginning is shown."""
 _WIDTH = 200
 _HEX_LINES = 8
 _HEX = 16
@@ -49,9 +51,14 @@ class Preview:
 def preview_file(path: Path, form: FileFormat) -> Preview:
     """The beginning of an exported file; FormatError when it cannot be read."""
     try:
-        content = path.read_bytes()
+        nbytes = path.stat().st_size
+        with path.open("rb") as file:
+            content = file.read(_HEX_LINES * _HEX if nbytes > LARGEST else -1)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", who=path.name) from error
+    if nbytes > LARGEST:
+        lines = (form.title, "too large to be summed up", "", *hex_lines(content, _HEX_LINES))
+        return Preview(lines, 0, nbytes)
     return text_preview(content) if form.is_text else binary_preview(content, form.summary)
 
 

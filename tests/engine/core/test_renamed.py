@@ -5,10 +5,14 @@ from importlib import import_module
 import pytest
 
 from studio.engine.core.renamed import RENAMED
+from studio.engine.formats import checkpoint
+from studio.engine.interop import reading
+from studio.engine.layers import named_parameters
 from studio.engine.layers.activation_layers import Softmax
 from studio.engine.layers.dense import Dense
 from studio.engine.optim.losses import BinaryCrossentropy, CategoricalCrossentropy
-from studio.engine.train import settings
+from studio.engine.train import checkpoint as old_checkpoint
+from studio.engine.train import settings, weight_files, weights
 from studio.engine.train.callbacks.callback import ProjectCallback
 
 USES = {
@@ -19,12 +23,22 @@ USES = {
     "Loss.cross_entropy": lambda: [
         CategoricalCrossentropy().cross_entropy, BinaryCrossentropy().cross_entropy,
     ],
+    "studio.engine.train.checkpoint.Checkpoint": lambda: old_checkpoint.Checkpoint,
+    "studio.engine.train.checkpoint.Position": lambda: old_checkpoint.Position,
+    "studio.engine.train.weight_files.load_weights": lambda: weight_files.load_weights,
+    "studio.engine.train.weights.public_weights": lambda: weights.public_weights,
+    "studio.engine.train.weights.stored_weights": lambda: weights.stored_weights,
     "studio.engine.train.settings.CALLBACKS": lambda: settings.CALLBACKS,
 }  # fmt: skip
 
 ANSWERS = {
     "Layer.ends_in_softmax": [True, False, False],
     "Loss.cross_entropy": [True, False],
+    "studio.engine.train.checkpoint.Checkpoint": checkpoint.Checkpoint,
+    "studio.engine.train.checkpoint.Position": checkpoint.Position,
+    "studio.engine.train.weight_files.load_weights": reading.load_weights,
+    "studio.engine.train.weights.public_weights": named_parameters.public_weights,
+    "studio.engine.train.weights.stored_weights": named_parameters.stored_weights,
     "studio.engine.train.settings.CALLBACKS": tuple(ProjectCallback.members.values()),
 }
 

@@ -12,6 +12,10 @@ import pytest
 
 from studio.engine.core.errors import DataError, FormatError, StudioError
 from studio.engine.formats.gbi import load_gbi
+from studio.engine.formats.npz import save_npz
+from studio.engine.interop.file_format import Exportable
+from studio.engine.interop.npz import NumpyArchive
+from studio.engine.train.export_check.report import report_path
 from studio.engine.train.exporting import EXPORT_FORMATS
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
@@ -19,6 +23,7 @@ from studio.graph_editor.model.edits.layers import add_layer, rename, set_option
 from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.sections import set_data, set_training
 from studio.graph_editor.model.state import DocumentState
+from studio.ui.models import export_preview
 from studio.ui.models.export_preview import LINES, Preview, hex_lines
 from studio.ui.models.exporting import (
     ExportForm,
@@ -185,6 +190,36 @@ def stop_after_writing(task: TaskHandle) -> Callable[..., None]:
     return progress
 
 
+def test_a_file_that_answers_otherwise_is_not_kept_and_the_one_of_before_stays(
+    desk: ExportDesk, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.npz"
+    desk.exports.export(form_named("npz"), path)
+    desk.settle()
+    before = path.read_bytes(), report_path(path).read_bytes()
+    body = {"write": write_zeros, "__module__": NumpyArchive.__module__}
+    wrong = type("Wrong", (NumpyArchive,), body, abstract=True)()
+    result: list[ExportResult] = []
+
+    def hear(made: ExportResult) -> None:
+        result.append(made)
+
+    desk.exports.finished.connect(hear)
+    desk.exports.export(wrong, path, pytest.fail)
+    desk.settle()
+    assert result[0].check is not None
+    assert result[0].check.first is not None
+    assert not result[0].is_proven
+    assert not result[0].is_placed
+    assert (path.read_bytes(), report_path(path).read_bytes()) == before
+    assert sorted(each.name for each in tmp_path.glob(".*")) == []
+
+
+def write_zeros(_: NumpyArchive, model: Exportable, path: Path) -> None:
+    """What a broken writer makes: arrays of the right shape without their numbers."""
+    save_npz(path, {name: np.zeros_like(a) for name, a in model.public.items()})
+
+
 def test_without_a_training_it_is_said_and_nothing_is_written(
     desk: ExportDesk, tmp_path: Path
 ) -> None:
@@ -245,6 +280,17 @@ def test_binary_files_are_summed_up_and_begin_with_their_bytes(
         assert f"{len(program.tensors)} tensors" in text
         # The same as every other tool, and the report beside the file, say of it.
         assert f"SHA-256 {sha256(content).hexdigest()}" in text
+
+
+def test_of_a_huge_file_only_the_beginning_is_read(
+    desk: ExportDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = preview_of(desk, "npz")
+    monkeypatch.setattr(export_preview, "LARGEST", whole.nbytes - 1)
+    found = preview_of(desk, "npz")
+    assert found.lines[:2] == ("Weights (NumPy)", "too large to be summed up")
+    assert found.lines[-8:] == whole.lines[-8:]
+    assert found.nbytes == whole.nbytes
 
 
 def test_hex_lines_read_like_a_dump() -> None:

@@ -29,10 +29,11 @@ from studio.engine.train.export_check.check import ExportCheck
 from studio.engine.train.exporting import Export
 from studio.graph_editor.model.edits.layers import set_option
 from studio.graph_editor.model.edits.sections import set_training
-from studio.ui.models.exporting import ExportResult
+from studio.ui.models.exporting import ExportResult, search_words
 from studio.ui.models.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.export.opening import ExportOpener
+from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.engine.train.trained_projects import train
 
 LEFT = Qt.MouseButton.LeftButton
@@ -298,6 +299,7 @@ def test_an_export_can_be_stopped(
     idle(studio, qtbot)
     assert dialog.isVisible()
     assert studio.exporting.result is None
+    assert not list(tmp_path.glob("*m.gbi*"))
 
 
 def test_the_path_is_chosen_with_the_ending_of_the_form(
@@ -327,3 +329,28 @@ def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -
     qtbot.waitUntil(lambda: not found[0].isVisible())
     idle(studio, qtbot)
     del opener
+
+
+def test_a_format_from_elsewhere_is_offered_shown_written_and_checked(
+    studio: Studio, qtbot: QtBot, home: Path, tmp_path: Path
+) -> None:
+    with format_from_elsewhere(tmp_path / "modules", MODULE):
+        studio.open(home / "small.glassbox")
+        dialog = ExportDialog(studio)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        idle(studio, qtbot)
+        choose(dialog, qtbot, "Weights (reversed)")
+        assert dialog.findChild(QLabel, "export_about").text() == "All weights, back to front."
+        assert dialog.findChild(QLineEdit, "export_path").text().endswith("small.reversed")
+        text = dialog.findChild(QPlainTextEdit, "export_preview")
+        qtbot.waitUntil(lambda: text.toPlainText().startswith("reversed archive"), timeout=60_000)
+        assert "hidden/kernel" in text.toPlainText()
+        path = tmp_path / "model.reversed"
+        type_path(dialog, qtbot, path)
+        qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+        qtbot.waitUntil(lambda: sentence(dialog).startswith("Same model: "), timeout=60_000)
+        assert path.read_bytes().startswith(b"REVERSED")
+        assert "backwards" in search_words()
+        idle(studio, qtbot)
+        dialog.close()

@@ -1,0 +1,5 @@
+"""Weights are read by `studio.engine.interop.reading`; names of this module still work."""
+
+from studio.engine.core.renamed import moved
+
+__getattr__ = moved(__name__)

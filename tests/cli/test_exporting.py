@@ -1,0 +1,227 @@
+"""``export`` and ``import``: the check, a format from elsewhere, and what goes wrong."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from studio.cli.app import main
+from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.formats.npz import load_npz, save_npz
+from studio.engine.train import exporting
+from studio.engine.train.export_check import check as checking
+from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cli.conftest import Answer
+
+EXPORT = ("export", "iris", "-o")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[None]:
+    with format_from_elsewhere(tmp_path / "modules", MODULE):
+        yield
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.glob(".*"))
+
+
+def weights_of(folder: Path) -> Path:
+    return next((folder / "iris").glob("*.runs/*/checkpoints/final.safetensors"))
+
+
+def test_an_export_is_checked_and_a_report_lies_beside_it(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    lines = glassbox(*EXPORT, "iris.gbi").out.splitlines()
+    assert lines[0].startswith("iris.gbi: reloaded, its answers on 30 samples differ by at most ")
+    assert lines[1] == "report: iris.gbi.proof.json"
+    said = json.loads((here / "iris.gbi.proof.json").read_text())
+    assert (said["form"], said["same"], said["samples"], said["samples_of"]) == (
+        "gbi", True, 30, "test",
+    )  # fmt: skip
+    assert said["sha256"] == sha256((here / "iris.gbi").read_bytes()).hexdigest()
+    told = glassbox(*EXPORT, "iris.gbasm", "--json").json
+    assert (told["format"], told["same"], told["written"]) == ("gbasm", True, True)
+    assert told["finding"].startswith("same model: ")
+    assert told["report"] == "iris.gbasm.proof.json"
+
+
+def test_the_ending_says_the_format_and_an_unknown_one_is_refused(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
+) -> None:
+    told = glassbox(*EXPORT, "w.checkpoint.safetensors", "--json").json
+    assert told["format"] == "checkpoint"
+    text = refused(*EXPORT, "iris.onnx")
+    assert "the ending of 'iris.onnx' is of no format: expected one of .gbi, .gbasm" in text
+    assert not (here / "iris.onnx").exists()
+    assert glassbox(*EXPORT, "iris.onnx", "--format", "npz", "--json").json["same"] is True
+
+
+def test_a_file_that_answers_otherwise_is_not_kept(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glassbox(*EXPORT, "w.npz")
+    before = (here / "w.npz").read_bytes(), (here / "w.npz.proof.json").read_bytes()
+
+    def damaging(trained: Any, files: Any, *rest: Any) -> Any:
+        for file in files:
+            weights = load_npz(file.path)
+            name = next(n for n in weights if n.endswith("bias"))
+            weights[name] = (weights[name] + np.float32(2) * np.arange(weights[name].size)).astype(
+                np.float32
+            )
+            save_npz(file.path, weights)
+        whole = [file._replace(sha256=checking.process.file_hash(file.path)) for file in files]
+        return check_files(trained, whole, *rest)
+
+    check_files = exporting.check_files
+    monkeypatch.setattr(exporting, "check_files", damaging)
+    answer = glassbox(*EXPORT, "w.npz", code=1)
+    assert "not the same model: " in answer.err
+    assert "samples are answered differently, the first is sample " in answer.err
+    assert "what was there is kept" in answer.err
+    assert answer.out == ""
+    assert before == ((here / "w.npz").read_bytes(), (here / "w.npz.proof.json").read_bytes())
+    told = glassbox(*EXPORT, "other.npz", "--json", code=1).json
+    assert (told["same"], told["written"], told["report"]) == (False, False, None)
+    assert told["difference"] > 1e-5
+    assert not (here / "other.npz").exists()
+    assert hidden(here) == []
+
+
+def test_a_check_that_was_killed_is_said(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = subprocess.Popen
+
+    def killed(*args: Any, **named: Any) -> subprocess.Popen[bytes]:
+        child = real(*args, **named)
+        child.kill()
+        return child
+
+    monkeypatch.setattr(checking.subprocess, "Popen", killed)
+    answer = glassbox(*EXPORT, "w.npz", code=1)
+    assert "written, but not compared: the other process gave no answer" in answer.err
+    assert "SIGKILL" in answer.err
+    assert (here / "w.npz").is_file()
+    assert json.loads((here / "w.npz.proof.json").read_text())["same"] is None
+    assert hidden(here) == []
+
+
+def test_weights_that_are_no_numbers_are_refused_at_once(
+    refused: Callable[..., str], here: Path
+) -> None:
+    path = weights_of(here)
+    found = Checkpoint.load(path)
+    for values in found.tensors.values():
+        if values.dtype.kind == "f":
+            values.flat[0] = np.nan
+    found.save(path)
+    for form in exporting.EXPORT_FORMATS:
+        text = refused(*EXPORT, "w", "--format", form)
+        assert "hold NaN or infinity, so nothing is exported" in text
+    assert not (here / "w").exists()
+    assert hidden(here) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(errno.EACCES, "permission denied"), (errno.EROFS, "the disk is read-only")],
+)
+def test_a_folder_that_may_not_be_written_is_said(
+    refused: Callable[..., str],
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    said: str,
+) -> None:
+    folder = here / "locked"
+    folder.mkdir()
+    real = os.open
+
+    def locked(path: Any, flags: int, mode: int = 0o777, **named: Any) -> int:
+        if flags & os.O_CREAT and str(folder) in os.path.abspath(path):
+            raise OSError(number, os.strerror(number))
+        return real(path, flags, mode, **named)
+
+    monkeypatch.setattr(os, "open", locked)
+    assert f"[locked/w.npz] cannot write the file: {said}" in refused(*EXPORT, "locked/w.npz")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_full_device_and_a_full_disk_are_said(
+    refused: Callable[..., str], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = refused(*EXPORT, "/dev/full", "--format", "npz")
+    assert "[/dev/full] cannot write the file: there is a device or a pipe of that name" in text
+    real = os.open
+
+    def full(path: Any, flags: int, mode: int = 0o777, **named: Any) -> int:
+        is_new = flags & os.O_CREAT and str(here) in os.path.abspath(path)
+        return real("/dev/full", os.O_RDWR) if is_new else real(path, flags, mode, **named)
+
+    monkeypatch.setattr(os, "open", full)
+    for form in exporting.EXPORT_FORMATS:
+        assert "[w] cannot write the file: the disk is full" in refused(
+            *EXPORT, "w", "--format", form
+        )
+    assert not (here / "w").exists()
+    assert hidden(here) == []
+
+
+def test_a_report_that_cannot_be_written_is_said_and_the_file_is_there(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    (here / "w.npz.proof.json").mkdir()
+    answer = glassbox(*EXPORT, "w.npz")
+    assert "no report was written: cannot write the file: there is a folder of that name" in (
+        answer.err
+    )
+    assert (here / "w.npz").is_file()
+
+
+def test_interrupted_in_the_middle_nothing_stays_behind(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    children: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+
+    def popen(*args: Any, **named: Any) -> subprocess.Popen[bytes]:
+        children.append(real(*args, **named))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checking.subprocess, "Popen", popen)
+    assert main(["export", "iris", "-o", "w.npz"]) == 130
+    assert capsys.readouterr().err.endswith("glassbox: interrupted\n")
+    assert not (here / "w.npz").exists()
+    assert hidden(here) == []
+    for child in children:
+        child.kill()
+        child.communicate()
+
+
+def test_a_format_from_elsewhere_is_exported_checked_and_imported(
+    glassbox: Callable[..., Answer], elsewhere: None, here: Path
+) -> None:
+    told = glassbox(*EXPORT, "iris.reversed", "--json").json
+    assert (told["format"], told["same"], told["samples"]) == ("reversed", True, 30)
+    before = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    glassbox("train", "iris", "--epochs", 1, "--seed", 4, "--backend", "cpu")
+    run = glassbox("import", "iris.reversed", "-o", "iris", "--json").json["run"]
+    after = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
+    assert (after["run"], after["test"]) == (run, before["test"])
+    found = glassbox("train", "iris", "--epochs", 1, "--out", "o", "--backend", "cpu", "--json")
+    assert any(path.endswith(".reversed") for path in found.json["exports"])
