@@ -97,8 +97,7 @@ def _rounded(function: Callable[[float], float]) -> Callable[[float], float]:
 def _floor_div(a: float, b: float) -> float:
     if not b or math.isnan(a) or math.isnan(b) or math.isinf(a):
         return math.nan
-    quotient = a / b
-    return quotient if math.isinf(quotient) else float(math.floor(quotient))
+    return a // b
 
 
 def _mod(a: float, b: float) -> float:

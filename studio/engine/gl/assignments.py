@@ -1,56 +1,55 @@
-"""Element-wise instructions as assignments: a storage, an expression and what it reads."""
+"""Element-wise instructions as assignments: a storage, a formula and what it reads."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.attributes import attribute_literal
-from studio.engine.gl.elementwise import ROWS
+from studio.engine.formula.constants import with_values
+from studio.engine.formula.parse import parse_formula
+from studio.engine.formula.tree import Arithmetic, Call, Formula, Name, substituted
+from studio.engine.gl.formula_text import Value, formula_text
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.meaning import GRADIENT
 from studio.engine.isa.ops.norm import is_affine
-
-_WORD = re.compile(r"\b[A-Za-z_]\w*\b(?!\s*\()")
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """``target = expression`` or ``target += expression``, element by element.
+    """``target = formula`` or ``target += formula``, element by element.
 
     Attributes:
         target: the storage written.
-        expression: GLSL over operand names, with attributes put in already.
-        operands: storage by the name the expression has for it.
+        formula: over operand names, with attributes put in.
+        operands: storage by the name the formula has for it.
         adds: whether the value is added to what is there.
-        native: whether operands keep their own GLSL type instead of becoming float.
     """
 
     target: Ref
-    expression: str
+    formula: Formula
     operands: Mapping[str, Ref]
     adds: bool = False
-    native: bool = False
 
-    def text(self, variable: Callable[[Ref, bool], str]) -> str:
-        """The expression with every operand replaced by ``variable(ref, native)``."""
+    def text(self, variable: Callable[[Ref], Value], prefix: str) -> tuple[list[str], Value]:
+        """Statements that declare what the formula's lines name, and its result.
 
-        def put(match: re.Match[str]) -> str:
-            ref = self.operands.get(match[0])
-            return match[0] if ref is None else variable(ref, self.native)
+        Args:
+            variable: what an operand is in the kernel.
+            prefix: begin of the names declared.
+        """
+        names = {name: variable(ref) for name, ref in self.operands.items()}
+        return formula_text(self.formula, names, prefix)
 
-        return _WORD.sub(put, self.expression)
 
-
-def is_row(ins: Instruction) -> bool:
-    """Whether a row runs this instruction (or, for a twin, its gradients)."""
+def has_formula(ins: Instruction) -> bool:
+    """Whether a formula says what an instruction (or each gradient of a gradient's) computes."""
     if isinstance(ins, Twin):
-        row = ROWS.get(ins.forward.mnemonic)
-        return row is not None and all(name in row.gradients for name, _ in ins.targets())
-    return ins.mnemonic in ROWS
+        meaning = ins.forward.meaning
+        return meaning is not None and bool(meaning.slopes)
+    return ins.meaning is not None and ins.meaning.value is not None
 
 
 def assignments_of(ins: Instruction) -> tuple[Assignment, ...]:
@@ -58,51 +57,43 @@ def assignments_of(ins: Instruction) -> tuple[Assignment, ...]:
 
     A normalisation by running statistics is one where it follows a producer.
     """
+    names = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
+    if is_affine(ins):
+        return (_assignment(ins, names["y"], _affine("gamma" in names, "beta" in names), names),)
     if isinstance(ins, Twin):
-        row = ROWS[ins.forward.mnemonic]
+        meaning = ins.forward.meaning
+        (result,) = (r for spec, r in ins.named_operands() if spec.access is Access.WRITE)
+        names[GRADIENT] = result.gradient
+        slopes = {} if meaning is None else meaning.slopes
         return tuple(
-            _assignment(ins, target, row.gradients[name], not ins.sets(name), row.native)
+            _assignment(ins, target, slopes[name], names, adds=not ins.sets(name))
             for name, target in ins.targets()
         )
-    if is_affine(ins):
-        return (_affine(ins),)
-    row = ROWS[ins.mnemonic]
-    (target,) = (
-        ref for spec, ref in ins.named_operands() if spec.access in (Access.WRITE, Access.UPDATE)
-    )
-    return (_assignment(ins, target, row.forward, False, row.native),)
+    meaning = ins.meaning
+    if meaning is None or meaning.value is None:
+        raise TypeError(f"{ins.mnemonic} states no formula")
+    return (_assignment(ins, names[meaning.target], meaning.value, names),)
 
 
-def _affine(ins: Instruction) -> Assignment:
+@cache
+def _affine(scaled: bool, shifted: bool) -> Formula:
     """A normalisation by running statistics."""
-    names = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
-    eps = attribute_literal(OptionKind.NUMBER, ins.value("eps"))
-    gamma = "gamma * " if "gamma" in names else ""
-    beta = " + beta" if "beta" in names else ""
-    text = f"(x - mean) * ({gamma}inversesqrt(var + {eps})){beta}"
-    target = names.pop("y")
-    return Assignment(target, text, names)
+    text = f"(x - mean) * ({'gamma * ' * scaled}inverse){' + beta' * shifted}"
+    stated = parse_formula(text)
+    # Variances and eps are not negative: the device's own function, one operation, will do.
+    inverse = Call("inversesqrt", (Arithmetic("+", Name("var"), Name("eps")),))
+    return Formula(text, (), substituted(stated.value, {"inverse": inverse}))
 
 
 def _assignment(
-    ins: Instruction, target: Ref, expression: str, adds: bool, native: bool
+    ins: Instruction, target: Ref, stated: Formula, names: Mapping[str, Ref], adds: bool = False
 ) -> Assignment:
-    names = {spec.name: ref for spec, ref in ins.named_operands()}
-    if isinstance(ins, Twin):
-        (result,) = (r for spec, r in ins.named_operands() if spec.access is Access.WRITE)
-        names["dy"] = result.gradient
-    kinds = {a.name: a.kind for a in ins.attr_fields}
-    scalar = (OptionKind.NUMBER, OptionKind.INTEGER, OptionKind.FLAG)
-
-    def put(match: re.Match[str]) -> str:
-        kind = kinds.get(match[0])
-        if kind not in scalar or match[0] in names:
-            return match[0]
-        return attribute_literal(kind, ins.value(match[0]))
-
-    text = _WORD.sub(put, expression)
-    used = {word for word in _WORD.findall(text) if word in names}
-    return Assignment(target, text, {n: r for n, r in names.items() if n in used}, adds, native)
+    values = {
+        name: value for name, value in ins.attrs.items() if isinstance(value, float | int | str)
+    }
+    formula = with_values(stated, values)
+    used = {name: ref for name, ref in names.items() if name in formula.names}
+    return Assignment(target, formula, used, adds)
 
 
 def storages_of(assignments: Iterable[Assignment]) -> tuple[list[Ref], list[Ref]]:

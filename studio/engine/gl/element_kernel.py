@@ -10,7 +10,8 @@ from studio.engine.core.tensor import Ref, Shape
 from studio.engine.gl.accessors import Access, Use, block, macros, read_functions, write_functions
 from studio.engine.gl.assignments import Assignment, storages_of
 from studio.engine.gl.dispatch import groups_for
-from studio.engine.gl.glsl_text import as_type, for_each_lane
+from studio.engine.gl.formula_text import Value
+from studio.engine.gl.glsl_text import for_each_lane
 from studio.engine.gl.iteration import Iteration, iteration_over
 from studio.engine.gl.layout import Layout
 from studio.engine.gl.source import KernelSource, assemble
@@ -108,27 +109,24 @@ class ElementText:
         lines: list[str] = []
         for number, step in enumerate(self.assignments):
 
-            def variable(ref: Ref, native: bool) -> str:
-                have = self.layouts[ref].value_type
-                return as_type(values[ref], have, have if native else "float")
+            def variable(ref: Ref) -> Value:
+                return Value(values[ref], self.layouts[ref].value_type)
 
             layout = self.layouts[step.target]
-            expression = convert(step.text(variable), layout.dtype)
-            if step.adds:
-                expression = f"{values[step.target]} + {expression}"
-            lines.append(f"{layout.value_type} v{number} = {expression};")
+            before, found = step.text(variable, f"v{number}_")
+            value = convert(found, layout.dtype)
+            text = f"{values[step.target]} + {value.term}" if step.adds else value.text
+            lines += [*before, f"{layout.value_type} v{number} = {text};"]
             values[step.target] = f"v{number}"
         written = {step.target: values[step.target] for step in self.assignments}
         return lines, written
 
 
-def convert(expression: str, dtype: DType) -> str:
-    """An expression turned into the value an element of ``dtype`` has in a kernel."""
+def convert(value: Value, dtype: DType) -> Value:
+    """A value turned into that which an element of ``dtype`` has in a kernel."""
     if dtype is DType.bool:
-        return f"int(({expression}) != 0)"
-    if dtype in (DType.int32, DType.uint8):
-        return f"int({expression})"
-    return f"float({expression})"
+        value = value.to("bool")
+    return value.to("int" if dtype in (DType.bool, DType.int32, DType.uint8) else "float")
 
 
 def element_kernel(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from studio.engine.core.dtypes import DType
 
-VALUE_TYPES: dict[DType, str] = {
+ElementType: TypeAlias = Literal["float", "int"]
+
+VALUE_TYPES: dict[DType, ElementType] = {
     DType.float32: "float",
     DType.float16: "float",
     DType.int32: "int",
@@ -45,11 +48,6 @@ def int_literal(value: int) -> str:
     if value >= 1 << 31:
         value -= 1 << 32
     return f"({value})" if value < 0 else str(value)
-
-
-def as_type(expression: str, have: str, want: str) -> str:
-    """An expression of GLSL type ``have`` turned into ``want`` (``int`` or ``float``)."""
-    return expression if have == want else f"{want}({expression})"
 
 
 def for_each_lane(lines: Sequence[str]) -> list[str]:

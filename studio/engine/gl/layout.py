@@ -8,7 +8,7 @@ from math import prod
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, ROWS, Shape, Tensor
-from studio.engine.gl.glsl_text import PER_WORD, VALUE_TYPES
+from studio.engine.gl.glsl_text import PER_WORD, VALUE_TYPES, ElementType
 
 SYMBOLS = {BATCH: "BATCH", ROWS: "ROWS"}
 """Names the symbols of dimension 0 have in a kernel; their values come from the launch block."""
@@ -55,7 +55,7 @@ class Layout:
         return self.offset == 0
 
     @property
-    def value_type(self) -> str:
+    def value_type(self) -> ElementType:
         """The GLSL type its elements have in a kernel."""
         return VALUE_TYPES[self.dtype]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
-from studio.engine.gl.assignments import Assignment, assignments_of, is_row, storages_of
+from studio.engine.gl.assignments import Assignment, assignments_of, has_formula, storages_of
 from studio.engine.gl.dispatch import split_line
 from studio.engine.gl.element_kernel import LARGE, element_kernel
 from studio.engine.gl.epilogue import Epilogue
@@ -19,10 +19,10 @@ from studio.engine.gl.planned import Planned, StorageBinding
 from studio.engine.gl.reduce_kernel import plan_reduction
 from studio.engine.gl.specs import Case, Pass, Traits, Variant
 from studio.engine.gl.update_kernel import Place, plan_updates
-from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.norm import ColumnSums, is_affine
+from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 
@@ -75,7 +75,7 @@ class Planner:
         first = self.first_case(entry)
         if self._has_epilogue(entry):
             return self._with_epilogue(first, entry.parts[1:])
-        if len(entry.parts) == 1 and not is_row(entry.parts[0]) and not _is_update(entry):
+        if len(entry.parts) == 1 and not has_formula(entry.parts[0]) and not _is_update(entry):
             return self._passes(first)
         return self._plan_rows(entry)
 
@@ -118,7 +118,7 @@ class Planner:
         cases = [self.case(part) for part in entry.parts]
         if _is_update(entry):
             return plan_updates(cases, self.place)
-        if all(is_row(part) for part in entry.parts):
+        if all(has_formula(part) for part in entry.parts):
             return self._elements(cases)
         alone = (Entry(entry.section, entry.index, (part,)) for part in entry.parts)
         return [one for part in alone for one in self.plan(part)]
@@ -134,7 +134,7 @@ class Planner:
         return self.case(first, len(touched - {_produced(first)}))
 
     def _has_epilogue(self, entry: Entry) -> bool:
-        return entry.kind == "epilogue" and not is_row(entry.parts[0])
+        return entry.kind == "epilogue" and not has_formula(entry.parts[0])
 
     def case(self, ins: Instruction, tail_storages: int = 0) -> Case:
         """An instruction with everything about its operands.
@@ -322,4 +322,4 @@ def _produced(ins: Instruction) -> Ref:
 
 
 def _is_update(entry: Entry) -> bool:
-    return all(part.mnemonic in UPDATE_ROWS for part in entry.parts)
+    return all(isinstance(part, Update) for part in entry.parts)

@@ -9,7 +9,7 @@ from studio.engine.core.tensor import Ref, Shape, bind_shape
 from studio.engine.gl.accessors import Access, Use, block, read_functions
 from studio.engine.gl.assignments import Assignment
 from studio.engine.gl.dispatch import groups_for, split_line
-from studio.engine.gl.glsl_text import as_type
+from studio.engine.gl.formula_text import Value
 from studio.engine.gl.iteration import iteration_over
 from studio.engine.gl.layout import Layout
 from studio.engine.gl.planned import Planned, ScratchBinding, StorageBinding
@@ -77,10 +77,11 @@ def _partial_sums(
         heads += read_functions(access).needed_by(f"t{k}_load()")
         loads.append(f"{layout.value_type} t{k} = t{k}_load({space.cell(k)});")
 
-    def variable(ref: Ref, native: bool) -> str:
+    def variable(ref: Ref) -> Value:
         k = refs.index(ref)
-        have = layouts[k].value_type
-        return as_type(f"t{k}", have, have if native else "float")
+        return Value(f"t{k}", layouts[k].value_type)
+
+    before, term = step.text(variable, "v_")
 
     heads.append(
         f"layout(std430, binding = {len(refs)}) buffer scratch_block {{ float scratch[]; }};"
@@ -97,7 +98,8 @@ def _partial_sums(
         "        int s = r;",
         *(f"        {line}" for line in _unravel("s", summed, [a.text for a in space.axes])),
         *(f"        {line}" for line in loads),
-        f"        sum += {step.text(variable)};",
+        *(f"        {line}" for line in before),
+        f"        sum += {term.to('float').text};",
         "    }",
         "    scratch[THREAD] = sum;",
         "}",

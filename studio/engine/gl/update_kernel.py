@@ -8,17 +8,16 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.options import OptionKind
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.accessors import Access, Use, block, read_functions
-from studio.engine.gl.attributes import attribute_literal
 from studio.engine.gl.dispatch import split_line
+from studio.engine.gl.formula_text import Value, declared, expression_text
 from studio.engine.gl.glsl_text import for_each_lane, int_literal
 from studio.engine.gl.planned import ArenaBinding, Binding, Planned, StorageBinding, TableBinding
 from studio.engine.gl.source import assemble
 from studio.engine.gl.specs import Case
-from studio.engine.gl.update_rows import update_statements
 from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.update import Update
 
 Place = Callable[[Ref], tuple[int | str, int]]
 """Where a storage lies: a number that stands for its buffer, and its offset there in bytes."""
@@ -102,13 +101,22 @@ def _reading(access: Access, binding: int) -> list[str]:
     return [block(access, binding), *read_functions(access).needed_by(f"{access.name}()")]
 
 
-def _attributes(ins: Instruction) -> list[str]:
-    kinds = (OptionKind.NUMBER, OptionKind.INTEGER)
-    return [
-        f"#define {a.name} {attribute_literal(a.kind, ins.value(a.name))}"
-        for a in ins.attr_fields
-        if a.kind in kinds
-    ]
+def _statements(ins: Instruction, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What an invocation computes once, and what for each element, whose operands end in `_one`."""
+    if not isinstance(ins, Update):
+        raise TypeError(f"{ins.mnemonic} is no update")
+    steps = ins.steps()
+    known = {name: Value(name, "float") for name in ("lr", "t")}
+    once = [declared(step, known, "once_") for step in steps.once]
+    known |= {name: Value(f"{name}_one", "float") for name in names}
+    lines: list[str] = []
+    for step in steps.each:
+        if step.name in names:
+            value = expression_text(step.value, known).to("float")
+            lines.append(f"{known[step.name].text} = {value.text};")
+        else:
+            lines.append(declared(step, known, "its_"))
+    return once, lines
 
 
 def _body(case: Case, names: list[str]) -> str:
@@ -127,23 +135,23 @@ def _body(case: Case, names: list[str]) -> str:
     (periods,) = case.shape("rates")
     quads = [f"int {n}_at = table[row + {k}] + q;" for k, n in enumerate(names, 1)]
     loads = [f"vec4 {n}_four = {n}_data[{n}_at];" for n in names]
-    lanes = [f"float {n} = {n}_four[k];" for n in names]
-    backs = [f"{n}_four[k] = {n};" for n in names if n in written]
-    statements = update_statements(case.ins)
+    lanes = [f"float {n}_one = {n}_four[k];" for n in names]
+    backs = [f"{n}_four[k] = {n}_one;" for n in names if n in written]
+    once, statements = _statements(case.ins, names)
     stores = [f"{n}_data[{n}_at] = {n}_four;" for n in names if n in written]
     return "\n".join(
         [
             *heads,
-            *_attributes(case.ins),
             "void main() {",
             "    if (GROUP >= LAUNCH_0) return;",
             f"    int row = GROUP * {width};",
             "    int count = table[row];",
             f"    float lr = rates(step_word(0) % {int_literal(periods)});",
             "    float t = float(step_word(3));",
+            *(f"    {line}" for line in once),
             f"    for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += {_LOCAL[0]}) {{",
             *(f"        {line}" for line in [*quads, *loads]),
-            *(f"        {line}" for line in for_each_lane([*lanes, statements, *backs])),
+            *(f"        {line}" for line in for_each_lane([*lanes, *statements, *backs])),
             *(f"        {line}" for line in stores),
             "    }",
             "}",

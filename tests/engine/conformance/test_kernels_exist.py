@@ -9,9 +9,6 @@ import pytest
 import studio.engine.cpu
 from studio.engine.cpu.assemble import has_kernel
 from studio.engine.cpu.elementwise import ROWS
-from studio.engine.gl.elementwise import ROWS as GL_ROWS
-from studio.engine.gl.families import all_variants
-from studio.engine.gl.update_rows import UPDATE_ROWS
 from studio.engine.isa.instruction import Instruction, all_instructions, by_mnemonic
 
 MARKERS = {"FUSE", "END"}
@@ -21,14 +18,6 @@ EVERY = [cls for cls in all_instructions() if cls.mnemonic not in MARKERS]
 @pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.mnemonic)
 def test_the_cpu_has_a_kernel(cls: type[Instruction]) -> None:
     assert has_kernel(cls), f"no row and no cpu/kernels file for {cls.mnemonic}"
-
-
-@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.mnemonic)
-def test_opengl_has_a_kernel(cls: type[Instruction]) -> None:
-    row = GL_ROWS.get(cls.mnemonic.removeprefix("GRADS_"))
-    by_row = row is not None and (bool(row.gradients) or not cls.mnemonic.startswith("GRADS_"))
-    known = by_row or cls.mnemonic in UPDATE_ROWS or cls.mnemonic in all_variants()
-    assert known, f"no row and no gl/kernels file for {cls.mnemonic}"
 
 
 def test_an_element_wise_instruction_is_a_row() -> None:

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 import studio.engine.isa.ops  # noqa: F401
-from studio.engine.gl.elementwise import ROWS
 from studio.engine.gl.families import all_variants
 from studio.engine.gl.source import assemble
-from studio.engine.gl.update_rows import UPDATE_ROWS
-from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.isa.instruction import Instruction, Twin, all_instructions
 
 ROOT = Path(str(resources.files("studio.engine.gl")))
 FILES = sorted([*(ROOT / "kernels").glob("*.glsl"), *(ROOT / "lib").glob("*.glsl")])
@@ -22,22 +19,21 @@ MARKERS = {"FUSE", "END"}
 GLSL_DROPS_NAN = re.compile(r"(?<![\w.])(clamp|tanh|pow|sign)\s*\(")
 
 
+def _stated(cls: type[Instruction]) -> bool:
+    """Whether an instruction states a formula, slopes for a gradient's, or a rule."""
+    if issubclass(cls, Twin):
+        return cls.forward.meaning is not None and bool(cls.forward.meaning.slopes)
+    return cls.meaning is not None
+
+
 @pytest.mark.parametrize("cls", all_instructions(), ids=lambda cls: cls.mnemonic)
-def test_every_instruction_has_a_row_or_a_variant(cls: type) -> None:
-    if cls.mnemonic in MARKERS:
-        return
-    if issubclass(cls, Twin) and cls.forward.mnemonic in ROWS:
-        wanted = {
-            f.name for f in cls.operand_fields if f.access is Access.READ and f.differentiable
-        }
-        assert wanted <= set(ROWS[cls.forward.mnemonic].gradients)
-        return
-    assert cls.mnemonic in {*ROWS, *UPDATE_ROWS, *all_variants()}
+def test_every_instruction_has_a_formula_or_else_a_variant(cls: type[Instruction]) -> None:
+    if cls.mnemonic not in MARKERS:
+        assert _stated(cls) != (cls.mnemonic in all_variants())
 
 
-def test_rows_and_variants_are_of_instructions_that_exist() -> None:
-    known = {cls.mnemonic for cls in all_instructions()}
-    assert {*ROWS, *UPDATE_ROWS, *all_variants()} <= known
+def test_variants_are_of_instructions_that_exist() -> None:
+    assert set(all_variants()) <= {cls.mnemonic for cls in all_instructions()}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -62,13 +58,6 @@ def test_kernel_file_uses_functions_that_keep_nan(path: Path) -> None:
 def _is_integer_call(text: str) -> bool:
     inside = text[text.index("(") + 1 : text.index(";")]
     return "." not in inside and re.fullmatch(r"[\w\s,+\-*()%/]*", inside) is not None
-
-
-def test_rows_use_functions_that_keep_nan() -> None:
-    for row in ROWS.values():
-        for text in (row.forward, *row.gradients.values()):
-            assert not GLSL_DROPS_NAN.search(text), text
-            assert not re.search(r"\b(min|max)\s*\(", text), text
 
 
 def test_shared_memory_is_made_visible_at_every_barrier() -> None:

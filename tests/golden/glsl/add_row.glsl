@@ -19,19 +19,19 @@ void main() {
     vec4 t1 = t1_data[(c1) >> 2];
     vec4 t2_new;
     {
-        float v0 = float(1.0 * t0[0] + 1.0 * t1[0]);
+        float v0 = 1.0 * t0[0] + 1.0 * t1[0];
         t2_new[0] = v0;
     }
     {
-        float v0 = float(1.0 * t0[1] + 1.0 * t1[1]);
+        float v0 = 1.0 * t0[1] + 1.0 * t1[1];
         t2_new[1] = v0;
     }
     {
-        float v0 = float(1.0 * t0[2] + 1.0 * t1[2]);
+        float v0 = 1.0 * t0[2] + 1.0 * t1[2];
         t2_new[2] = v0;
     }
     {
-        float v0 = float(1.0 * t0[3] + 1.0 * t1[3]);
+        float v0 = 1.0 * t0[3] + 1.0 * t1[3];
         t2_new[3] = v0;
     }
     t2_data[(c0 * 8 + c1) >> 2] = t2_new;

@@ -57,31 +57,31 @@ int e1_cell(int i0, int i1) { return i0 * 8 + i1; }
 void e1_put(int cell, float value) { e1_data[cell] = value; }
 void e1_put4(int cell, vec4 value) { e1_data[cell + 0] = value[0]; e1_data[cell + 1] = value[1]; e1_data[cell + 2] = value[2]; e1_data[cell + 3] = value[3]; }
 void store_y(int i0, int i1, float value) {
-    float v0 = float(1.0 * value + 1.0 * e0_load(e0_cell(i1)));
-    float v1 = float(relu(v0));
+    float v0 = 1.0 * value + 1.0 * e0_load(e0_cell(i1));
+    float v1 = at_least(v0, 0.0);
     e1_put(e1_cell(i0, i1), v1);
 }
 void store_y4(int i0, int i1, vec4 values) {
     vec4 e0_four = e0_load4(e0_cell(i1));
     vec4 e1_new;
     {
-        float v0 = float(1.0 * values[0] + 1.0 * e0_four[0]);
-        float v1 = float(relu(v0));
+        float v0 = 1.0 * values[0] + 1.0 * e0_four[0];
+        float v1 = at_least(v0, 0.0);
         e1_new[0] = v1;
     }
     {
-        float v0 = float(1.0 * values[1] + 1.0 * e0_four[1]);
-        float v1 = float(relu(v0));
+        float v0 = 1.0 * values[1] + 1.0 * e0_four[1];
+        float v1 = at_least(v0, 0.0);
         e1_new[1] = v1;
     }
     {
-        float v0 = float(1.0 * values[2] + 1.0 * e0_four[2]);
-        float v1 = float(relu(v0));
+        float v0 = 1.0 * values[2] + 1.0 * e0_four[2];
+        float v1 = at_least(v0, 0.0);
         e1_new[2] = v1;
     }
     {
-        float v0 = float(1.0 * values[3] + 1.0 * e0_four[3]);
-        float v1 = float(relu(v0));
+        float v0 = 1.0 * values[3] + 1.0 * e0_four[3];
+        float v1 = at_least(v0, 0.0);
         e1_new[3] = v1;
     }
     e1_put4(e1_cell(i0, i1), e1_new);
@@ -129,26 +129,26 @@ void main() {
     vec4 t2_new;
     vec4 t3_new;
     {
-        float v0 = float(t0[0] * t0[0]);
-        float v1 = t2[0] + float(t1[0] * 2.0 * t0[0]);
+        float v0 = t0[0] * t0[0];
+        float v1 = t2[0] + 2.0 * t1[0] * t0[0];
         t3_new[0] = v0;
         t2_new[0] = v1;
     }
     {
-        float v0 = float(t0[1] * t0[1]);
-        float v1 = t2[1] + float(t1[1] * 2.0 * t0[1]);
+        float v0 = t0[1] * t0[1];
+        float v1 = t2[1] + 2.0 * t1[1] * t0[1];
         t3_new[1] = v0;
         t2_new[1] = v1;
     }
     {
-        float v0 = float(t0[2] * t0[2]);
-        float v1 = t2[2] + float(t1[2] * 2.0 * t0[2]);
+        float v0 = t0[2] * t0[2];
+        float v1 = t2[2] + 2.0 * t1[2] * t0[2];
         t3_new[2] = v0;
         t2_new[2] = v1;
     }
     {
-        float v0 = float(t0[3] * t0[3]);
-        float v1 = t2[3] + float(t1[3] * 2.0 * t0[3]);
+        float v0 = t0[3] * t0[3];
+        float v1 = t2[3] + 2.0 * t1[3] * t0[3];
         t3_new[3] = v0;
         t2_new[3] = v1;
     }

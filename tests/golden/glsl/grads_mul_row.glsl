@@ -20,19 +20,19 @@ void main() {
     vec4 t2 = t2_data[(c0 * 8 + c1) >> 2];
     vec4 t2_new;
     {
-        float v0 = t2[0] + float(t1[0] * t0[0]);
+        float v0 = t2[0] + t1[0] * t0[0];
         t2_new[0] = v0;
     }
     {
-        float v0 = t2[1] + float(t1[1] * t0[1]);
+        float v0 = t2[1] + t1[1] * t0[1];
         t2_new[1] = v0;
     }
     {
-        float v0 = t2[2] + float(t1[2] * t0[2]);
+        float v0 = t2[2] + t1[2] * t0[2];
         t2_new[2] = v0;
     }
     {
-        float v0 = t2[3] + float(t1[3] * t0[3]);
+        float v0 = t2[3] + t1[3] * t0[3];
         t2_new[3] = v0;
     }
     t2_data[(c0 * 8 + c1) >> 2] = t2_new;

@@ -15,17 +15,15 @@ layout(std430, binding = 3) buffer w_block { vec4 w_data[]; };
 layout(std430, binding = 4) readonly buffer g_block { vec4 g_data[]; };
 layout(std430, binding = 5) buffer m_block { vec4 m_data[]; };
 layout(std430, binding = 6) buffer v_block { vec4 v_data[]; };
-#define beta1 0.9
-#define beta2 0.999
-#define eps 1e-07
-#define decay RUNTIME_ZERO
-#define shrink RUNTIME_ZERO
 void main() {
     if (GROUP >= LAUNCH_0) return;
     int row = GROUP * 5;
     int count = table[row];
     float lr = rates(step_word(0) % 4);
     float t = float(step_word(3));
+    float once_c1 = one_minus_power(0.9, t);
+    float once_c2 = one_minus_power(0.999, t);
+    float once_part = lr * (root(once_c2) / once_c1);
     for (int q = int(gl_LocalInvocationIndex); q * 4 < count; q += 256) {
         int w_at = table[row + 1] + q;
         int g_at = table[row + 2] + q;
@@ -36,44 +34,56 @@ void main() {
         vec4 m_four = m_data[m_at];
         vec4 v_four = v_data[v_at];
         {
-            float w = w_four[0];
-            float g = g_four[0];
-            float m = m_four[0];
-            float v = v_four[0];
-            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
-            w_four[0] = w;
-            m_four[0] = m;
-            v_four[0] = v;
+            float w_one = w_four[0];
+            float g_one = g_four[0];
+            float m_one = m_four[0];
+            float v_one = v_four[0];
+            m_one = 0.9 * m_one + 0.100000024 * g_one;
+            v_one = 0.999 * v_one + 0.0009999871 * g_one * g_one;
+            float its_seen = v_one;
+            w_one = w_one - once_part * m_one / (root(its_seen) + 1e-07);
+            w_four[0] = w_one;
+            m_four[0] = m_one;
+            v_four[0] = v_one;
         }
         {
-            float w = w_four[1];
-            float g = g_four[1];
-            float m = m_four[1];
-            float v = v_four[1];
-            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
-            w_four[1] = w;
-            m_four[1] = m;
-            v_four[1] = v;
+            float w_one = w_four[1];
+            float g_one = g_four[1];
+            float m_one = m_four[1];
+            float v_one = v_four[1];
+            m_one = 0.9 * m_one + 0.100000024 * g_one;
+            v_one = 0.999 * v_one + 0.0009999871 * g_one * g_one;
+            float its_seen = v_one;
+            w_one = w_one - once_part * m_one / (root(its_seen) + 1e-07);
+            w_four[1] = w_one;
+            m_four[1] = m_one;
+            v_four[1] = v_one;
         }
         {
-            float w = w_four[2];
-            float g = g_four[2];
-            float m = m_four[2];
-            float v = v_four[2];
-            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
-            w_four[2] = w;
-            m_four[2] = m;
-            v_four[2] = v;
+            float w_one = w_four[2];
+            float g_one = g_four[2];
+            float m_one = m_four[2];
+            float v_one = v_four[2];
+            m_one = 0.9 * m_one + 0.100000024 * g_one;
+            v_one = 0.999 * v_one + 0.0009999871 * g_one * g_one;
+            float its_seen = v_one;
+            w_one = w_one - once_part * m_one / (root(its_seen) + 1e-07);
+            w_four[2] = w_one;
+            m_four[2] = m_one;
+            v_four[2] = v_one;
         }
         {
-            float w = w_four[3];
-            float g = g_four[3];
-            float m = m_four[3];
-            float v = v_four[3];
-            m = beta1 * m + (1.0 - beta1) * g; v = beta2 * v + (1.0 - beta2) * g * g; float c1 = one_minus_power(beta1, t); float c2 = one_minus_power(beta2, t); w -= lr * (sqrt(c2) / c1) * m / (root(v) + eps);
-            w_four[3] = w;
-            m_four[3] = m;
-            v_four[3] = v;
+            float w_one = w_four[3];
+            float g_one = g_four[3];
+            float m_one = m_four[3];
+            float v_one = v_four[3];
+            m_one = 0.9 * m_one + 0.100000024 * g_one;
+            v_one = 0.999 * v_one + 0.0009999871 * g_one * g_one;
+            float its_seen = v_one;
+            w_one = w_one - once_part * m_one / (root(its_seen) + 1e-07);
+            w_four[3] = w_one;
+            m_four[3] = m_one;
+            v_four[3] = v_one;
         }
         w_data[w_at] = w_four;
         m_data[m_at] = m_four;

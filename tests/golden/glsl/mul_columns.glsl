@@ -25,7 +25,7 @@ void main() {
         int c0 = rest;
         float t0 = t0_load(c0 * 5 + c1);
         float t1 = t1_load(c0 * 3 + c2);
-        float v0 = float(t0 * t1);
+        float v0 = t0 * t1;
         t2_put(c0 * 15 + c1 * 3 + c2, v0);
     }
 }

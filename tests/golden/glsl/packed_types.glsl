@@ -46,19 +46,19 @@ void main() {
     vec4 t0 = vec4(unpackHalf2x16(t0_data[(c0) >> 2].x), unpackHalf2x16(t0_data[(c0) >> 2].y));
     ivec4 t1_new;
     {
-        int v0 = int((t0[0]) != 0);
+        int v0 = int(t0[0] != 0.0);
         t1_new[0] = v0;
     }
     {
-        int v0 = int((t0[1]) != 0);
+        int v0 = int(t0[1] != 0.0);
         t1_new[1] = v0;
     }
     {
-        int v0 = int((t0[2]) != 0);
+        int v0 = int(t0[2] != 0.0);
         t1_new[2] = v0;
     }
     {
-        int v0 = int((t0[3]) != 0);
+        int v0 = int(t0[3] != 0.0);
         t1_new[3] = v0;
     }
     t1_data[(c0) >> 2] = uvec4(notEqual(t1_new, ivec4(0)));

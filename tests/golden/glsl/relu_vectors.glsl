@@ -13,19 +13,19 @@ void main() {
     vec4 t0 = t0_data[(c0) >> 2];
     vec4 t1_new;
     {
-        float v0 = float(relu(t0[0]));
+        float v0 = at_least(t0[0], 0.0);
         t1_new[0] = v0;
     }
     {
-        float v0 = float(relu(t0[1]));
+        float v0 = at_least(t0[1], 0.0);
         t1_new[1] = v0;
     }
     {
-        float v0 = float(relu(t0[2]));
+        float v0 = at_least(t0[2], 0.0);
         t1_new[2] = v0;
     }
     {
-        float v0 = float(relu(t0[3]));
+        float v0 = at_least(t0[3], 0.0);
         t1_new[3] = v0;
     }
     t1_data[(c0) >> 2] = t1_new;

@@ -24,9 +24,13 @@ int larger(int a, int b) { return max(a, b); }
 
 int smaller(int a, int b) { return min(a, b); }
 
-float within(float x, float low, float high) { return is_nan(x) ? x : min(max(x, low), high); }
+// Limits that are numbers.
 
-float relu(float x) { return is_nan(x) ? x : max(x, 0.0); }
+float at_least(float x, float low) { return is_nan(x) ? x : max(x, low); }
+
+float at_most(float x, float high) { return is_nan(x) ? x : min(x, high); }
+
+float within(float x, float low, float high) { return is_nan(x) ? x : min(max(x, low), high); }
 
 float sign_of(float x) { return is_nan(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
@@ -51,12 +55,26 @@ float log_1_plus(float x) {
     return x * (1.0 - x * (0.5 - x * (1.0 / 3.0 - x * (0.25 - x * (0.2 - x * (1.0 / 6.0))))));
 }
 
+// ln(1 + x) without cancellation near 0: where 1 + x is rounded, the quotient makes up for it.
+float logarithm_1_plus(float x) {
+    if (is_nan(x) || x < -1.0) return NOT_A_NUMBER;
+    if (x == -1.0) return -INFINITE;
+    if (abs(x) < 0.0625) return log_1_plus(x);
+    precise float more = 1.0 + x;
+    precise float kept = more - 1.0;
+    return x > 16777216.0 ? log(x) : log(more) * (x / kept);
+}
+
 float softplus(float x) { return is_nan(x) ? x : max(x, 0.0) + log_1_plus(exp(-abs(x))); }
 
 float logarithm(float x) {
     if (is_nan(x) || x < 0.0) return NOT_A_NUMBER;
     return x == 0.0 ? -INFINITE : log(x);
 }
+
+float squared(float x) { return x * x; }
+
+int squared(int x) { return x * x; }
 
 float root(float x) { return is_nan(x) || x < 0.0 ? NOT_A_NUMBER : sqrt(x); }
 
@@ -77,6 +95,25 @@ float power(float a, float b) {
     return floor(b * 0.5) * 2.0 == b ? size : -size;
 }
 
+// a - b * q is exact for quotients below 2^24; it says whether the rounded one is off by one.
+float floored_quotient(float a, float b) {
+    if (b == 0.0 || is_bad(a) || is_nan(b)) return NOT_A_NUMBER;
+    if (is_bad(b)) return a == 0.0 || (a < 0.0) == (b < 0.0) ? 0.0 : -1.0;
+    float q = floor(a / b);
+    if (is_bad(q)) return q;
+    precise float rest = fma(-q, b, a);
+    if (rest != 0.0 && (rest < 0.0) != (b < 0.0)) return q - 1.0;
+    return abs(rest) >= abs(b) ? q + 1.0 : q;
+}
+
+float floored_rest(float a, float b) {
+    if (b == 0.0 || is_bad(a) || is_nan(b)) return NOT_A_NUMBER;
+    if (is_bad(b)) return a == 0.0 || (a < 0.0) == (b < 0.0) ? a : b;
+    precise float rest = fma(-floor(a / b), b, a);
+    if (rest != 0.0 && (rest < 0.0) != (b < 0.0)) return rest + b;
+    return abs(rest) >= abs(b) ? rest - b : rest;
+}
+
 // (1 + erf(x / sqrt 2)) / 2 by its lower tail e^(-x^2/2) (1 + u) (c0 + ... + c8 u^8): the form of
 // Abramowitz and Stegun 7.1.26 with coefficients of our own, relative error at most 5e-8 before
 // rounding (see normal_share in cpu/rows.py).
@@ -88,28 +125,6 @@ float normal_share(float x) {
     float sum = 0.09441064 + u * (0.0759871 + u * (0.048391815 + u * (0.023314627 + u * high)));
     float tail = exp(-0.5 * x * x) * (1.0 + u) * sum;
     return x > 0.0 ? 1.0 - tail : tail;
-}
-
-// Slopes of functions whose derivative is more than one line.
-
-float swish_slope(float x, float beta) {
-    float s = sigmoid(beta * x);
-    return s + beta * x * s * (1.0 - s);
-}
-
-float gelu_slope(float x) {
-    float t = tangent_h(0.7978845608028654 * (x + 0.044715 * x * x * x));
-    float inner = 0.7978845608028654 * (1.0 + 3.0 * 0.044715 * x * x);
-    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
-}
-
-float gelu_exact_slope(float x) {
-    return normal_share(x) + x * 0.3989422804014327 * exp(-0.5 * x * x);
-}
-
-float mish_slope(float x) {
-    float t = tangent_h(softplus(x));
-    return t + x * (1.0 - t * t) * sigmoid(x);
 }
 
 // 1 - b^t for 0 <= b < 1 and t >= 1, without the cancellation of b near 1: with u = 1 - b it is

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError, ShaderError
-from studio.engine.gl.assignments import is_row
+from studio.engine.gl.assignments import has_formula
 from studio.engine.gl.entry_points import ContextLostError
 from studio.engine.gl.families import all_variants, choose
 from studio.engine.gl.product import Product
@@ -364,7 +364,7 @@ def _has_kernel_file(entry: Entry) -> bool:
     """Whether an entry is an instruction with variants, alone or with what follows it."""
     first = entry.parts[0]
     alone = len(entry.parts) == 1 or entry.kind == "epilogue"
-    return alone and not is_row(first) and first.mnemonic in all_variants()
+    return alone and not has_formula(first) and first.mnemonic in all_variants()
 
 
 def _without_sums(entry: Entry) -> Entry:

@@ -8,7 +8,12 @@ L2 (w·(1 - shrink), independent of the learning rate).
 
 from __future__ import annotations
 
+from textwrap import dedent
+from typing import Any
+
 from studio.engine.core.tensor import Ref, TensorType
+from studio.engine.formula.constants import assignments
+from studio.engine.formula.uniform import Split, split
 from studio.engine.isa.fields import (
     choice,
     flag,
@@ -22,11 +27,22 @@ from studio.engine.isa.fields import (
 )
 from studio.engine.isa.instruction import Effects, Instruction, TypeOf
 
+_DECAY = """\
+if decay != 0:
+    w = w - lr * decay * w
+if shrink != 0:
+    w = w * (1 - shrink)
+"""
+
+_TABLES = ("step", "rates")
+
 
 class Update(Instruction, category="update"):
-    """Operands every optimiser update has."""
+    """Operands every optimiser update has.
 
-    elementwise = True
+    A subclass states as ``rule`` how one element of the parameter and its slots changes in place;
+    decay and shrinkage come before it. A rule may also read the rate ``lr`` and the count ``t``.
+    """
 
     w = updates("Parameter.")
     g = reads("Its gradient.", differentiable=False)
@@ -34,6 +50,25 @@ class Update(Instruction, category="update"):
     rates = reads("Learning rates [R]; this step reads rates[step mod R].", differentiable=False)
     decay = number("Decoupled weight decay.", 0.0, low=0.0, tail=True)
     shrink = number("Shrinkage of the parameter before the update.", 0.0, low=0.0, tail=True)
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        if "rule" in vars(cls):
+            cls.rule = _DECAY + dedent(cls.rule)
+        super().__init_subclass__(**given)
+
+    def steps(self) -> Split:
+        """What happens to one element, with attributes put in, and what is computed once before."""
+        if self.meaning is None or self.meaning.rule is None:
+            raise TypeError(f"{self.mnemonic} states no rule")
+        present = frozenset(spec.name for spec, ref in self.named_operands() if ref.present)
+        fields = frozenset(spec.name for spec in self.operand_fields) - {*_TABLES}
+        return split(assignments(self.meaning.rule, self.attrs, present), fields)
+
+    def _found_effects(self) -> Effects:
+        """Optional slots that are there change in place as well."""
+        found = super()._found_effects()
+        slots = {r for spec, r in self.named_operands() if spec.optional and r.present}
+        return Effects(found.reads | slots, found.writes | slots, found.accumulates)
 
     def flops(self, of: TypeOf) -> int:
         """Four operations per parameter and operand."""
@@ -51,6 +86,9 @@ class UpdateSGD(Update, code=350, mnemonic="UPDATE_SGD"):
     """
 
     synopsis = "{w} -= lr·{g}"
+    rule = """
+        w = w - lr * g
+    """
 
 
 class UpdateMomentum(Update, code=351, mnemonic="UPDATE_MOMENTUM"):
@@ -61,6 +99,14 @@ class UpdateMomentum(Update, code=351, mnemonic="UPDATE_MOMENTUM"):
     """
 
     synopsis = "{w} += {m}, {m} = {momentum}·{m} - lr·{g}"
+    rule = """
+        if form == "average":
+            m = momentum * m + (1 - momentum) * g
+            w = w - lr * m
+        else:
+            m = momentum * m - lr * g
+            w = w + (momentum * m - lr * g if nesterov else m)
+    """
     m = updates("Velocity.")
     momentum = number("Momentum.", 0.9, low=0.0, high=1.0)
     nesterov = flag("Look ahead (Nesterov).")
@@ -76,6 +122,18 @@ class UpdateRMSProp(Update, code=352, mnemonic="UPDATE_RMSPROP"):
     """
 
     synopsis = "{w} -= lr·{g}/sqrt({v})"
+    rule = """
+        v = rho * v + (1 - rho) * g * g
+        seen = v
+        if has(a):
+            a = rho * a + (1 - rho) * g
+            seen = v - a * a
+        d = lr * g / (sqrt(seen) + eps if eps_outside else sqrt(seen + eps))
+        if has(m):
+            m = momentum * m + d
+            d = m
+        w = w - d
+    """
     v = updates("Mean square of the gradient.")
     rho = number("Decay of the means.", 0.9, low=0.0, high=1.0)
     momentum = number("Momentum.", 0.0, low=0.0, high=1.0)
@@ -83,10 +141,6 @@ class UpdateRMSProp(Update, code=352, mnemonic="UPDATE_RMSPROP"):
     m = side_input("Velocity slot, when momentum is used.")
     a = side_input("Mean gradient slot, when centred.")
     eps_outside = flag("Add eps to the root instead of under it.")
-
-    def _found_effects(self) -> Effects:
-        """The optional slots change in place as well."""
-        return _with_slots(super()._found_effects(), self.m, self.a)
 
 
 class UpdateAdam(Update, code=353, mnemonic="UPDATE_ADAM"):
@@ -99,6 +153,20 @@ class UpdateAdam(Update, code=353, mnemonic="UPDATE_ADAM"):
     """
 
     synopsis = "{w} -= lr·{m}/sqrt({v})"
+    rule = """
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g * g
+        seen = v
+        if has(vmax):
+            vmax = max(vmax, v)
+            seen = vmax
+        c1 = one_minus_pow(beta1, t)
+        c2 = one_minus_pow(beta2, t)
+        if eps_at == "hat":
+            w = w - lr / c1 * m / (sqrt(seen) * (1 / sqrt(c2)) + eps)
+        else:
+            w = w - lr * (sqrt(c2) / c1) * m / (sqrt(seen) + eps)
+    """
     m = updates("Mean gradient.")
     v = updates("Mean square of the gradient.")
     beta1 = number("Decay of the mean.", 0.9, low=0.0, high=1.0)
@@ -106,10 +174,6 @@ class UpdateAdam(Update, code=353, mnemonic="UPDATE_ADAM"):
     eps = number("Stabiliser.", 1e-7, low=0.0)
     vmax = side_input("Largest mean square so far, for AMSGrad.")
     eps_at = choice("Where eps joins.", "end", "hat")
-
-    def _found_effects(self) -> Effects:
-        """The optional slot changes in place as well."""
-        return _with_slots(super()._found_effects(), self.vmax)
 
 
 class UpdateAdagrad(Update, code=354, mnemonic="UPDATE_ADAGRAD"):
@@ -119,6 +183,10 @@ class UpdateAdagrad(Update, code=354, mnemonic="UPDATE_ADAGRAD"):
     """
 
     synopsis = "{w} -= lr·{g}/sqrt({a})"
+    rule = """
+        a = a + g * g
+        w = w - lr * g / (sqrt(a) + eps if eps_outside else sqrt(a + eps))
+    """
     a = updates("Sum of squares.")
     eps = number("Stabiliser.", 1e-7, low=0.0)
     eps_outside = flag("Add eps to the root instead of under it.")
@@ -132,6 +200,13 @@ class UpdateAdadelta(Update, code=355, mnemonic="UPDATE_ADADELTA"):
     """
 
     synopsis = "{w} -= lr·{g}·sqrt({u})/sqrt({a})"
+    rule = """
+        before = a
+        a = rho * a + (1 - rho) * g * g
+        d = g * sqrt(u + eps) / sqrt((before if old else a) + eps)
+        u = rho * u + (1 - rho) * d * d
+        w = w - lr * d
+    """
     a = updates("Mean square of the gradient.")
     u = updates("Mean square of the change.")
     rho = number("Decay of the means.", 0.95, low=0.0, high=1.0)
@@ -146,6 +221,11 @@ class UpdateAdamax(Update, code=356, mnemonic="UPDATE_ADAMAX"):
     """
 
     synopsis = "{w} -= lr·{m}/{u}"
+    rule = """
+        m = beta1 * m + (1 - beta1) * g
+        u = max(beta2 * u, abs(g))
+        w = w - lr / one_minus_pow(beta1, t) * m / (u + eps)
+    """
     m = updates("Mean gradient.")
     u = updates("Largest recent gradient.")
     beta1 = number("Decay of the mean.", 0.9, low=0.0, high=1.0)
@@ -225,8 +305,3 @@ class ClipNorm(Instruction, code=362, mnemonic="CLIP_NORM", category="update"):
     def flops(self, of: TypeOf) -> int:
         """One product per element."""
         return of(self.g).numel
-
-
-def _with_slots(effects: Effects, *slots: Ref) -> Effects:
-    present = frozenset(s for s in slots if s.present)
-    return Effects(effects.reads | present, effects.writes | present, effects.accumulates)
