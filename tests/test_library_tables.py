@@ -8,7 +8,10 @@ from pathlib import Path
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.options import Option
+from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.layer import Layer
+from studio.engine.layers.regularizers import Regularizer
+from studio.engine.layers.text_form import TextForm
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 from studio.engine.optim.optimizers import Optimizer
@@ -19,6 +22,8 @@ LIBRARY = Path(__file__).resolve().parent.parent / "docs" / "library.md"
 
 FAMILIES: dict[str, type[Configured]] = {
     "layers": Layer,
+    "initialisers": Initializer,
+    "penalties": Regularizer,
     "losses": Loss,
     "metrics": Metric,
     "optimisers": Optimizer,
@@ -47,7 +52,8 @@ def table(kinds: Iterable[type[Configured]], shared: frozenset[str]) -> str:
     lines = ["| name | what it is | options |", "|---|---|---|"]
     for cls in kinds:
         own = [option_text(o) for o in cls.options if o.name not in shared and len(o.choices) != 1]
-        lines.append(f"| `{cls.__name__}` | {first_sentence(cls)} | {', '.join(own)} |")
+        name = cls.word if issubclass(cls, TextForm) else cls.__name__
+        lines.append(f"| `{name}` | {first_sentence(cls)} | {', '.join(own)} |")
     return "\n".join(lines)
 
 

@@ -50,7 +50,7 @@ class L2(Regularizer, word="l2"):
 
 
 class L1L2(Regularizer, word="l1_l2"):
-    """Both."""
+    """Both penalties at once."""
 
     title = "l1 and l2"
 
