@@ -218,11 +218,18 @@ def _plain(value: object) -> Plain:
     return cast("Plain", value)
 
 
-def _wrong(option: Option[Any], value: object, who: str, wanted: str) -> ParameterError:
+def _wrong(option: AnyOption, value: object, who: str, wanted: str) -> ParameterError:
     return ParameterError(f"{option.name}: expected {wanted}, got {quoted(value)}", who=who)
 
 
-def _range_text(option: Option[Any]) -> str:
+def _beyond(
+    option: AnyOption, value: object, who: str, noun: str, more: str = ""
+) -> ParameterError:
+    """The error of a wrong number; the range is put into words only then."""
+    return _wrong(option, value, who, f"{noun}{_range_text(option)}{more}")
+
+
+def _range_text(option: AnyOption) -> str:
     if option.low == option.high:
         return f" equal to {_digits(option.low)}"
     if math.isinf(option.high):
@@ -234,78 +241,76 @@ def _digits(bound: float) -> str:
     return str(int(bound)) if bound == int(bound) else f"{bound:g}"
 
 
-def _integer(option: Option[Any], value: object, who: str) -> int:
-    wanted = f"a whole number{_range_text(option)}"
+def _integer(option: AnyOption, value: object, who: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, "a whole number")
     if not option.low <= value <= option.high:
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, "a whole number")
     return value
 
 
-def _number(option: Option[Any], value: object, who: str) -> float:
-    wanted = f"a number{_range_text(option)}"
+def _number(option: AnyOption, value: object, who: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, "a number")
     try:
         found = float(value)
     except OverflowError:
-        raise _wrong(option, value, who, wanted) from None
+        raise _beyond(option, value, who, "a number") from None
     if option.finite and not math.isfinite(found):
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, "a number")
     if not (option.low <= found <= option.high or math.isnan(found)):
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, "a number")
     return found
 
 
-def _flag(option: Option[Any], value: object, who: str) -> bool:
+def _flag(option: AnyOption, value: object, who: str) -> bool:
     if not isinstance(value, bool):
         raise _wrong(option, value, who, option.flag_words)
     return value
 
 
-def _choice(option: Option[Any], value: object, who: str) -> str:
+def _choice(option: AnyOption, value: object, who: str) -> str:
     if not isinstance(value, str) or value not in option.choices:
         raise _wrong(option, value, who, f"one of {', '.join(option.choices)}")
     return value
 
 
-def _items(option: Option[Any], value: object, who: str, wanted: str) -> Sequence[object]:
+def _items(
+    option: AnyOption, value: object, who: str, noun: str, more: str = ""
+) -> Sequence[object]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, noun, more)
     return value
 
 
-def _pair(option: Option[Any], value: object, who: str) -> tuple[int, int]:
-    wanted = f"a whole number{_range_text(option)}, or two of them"
+def _pair(option: AnyOption, value: object, who: str) -> tuple[int, int]:
     if isinstance(value, int) and not isinstance(value, bool):
         value = (value, value)
-    found = _items(option, value, who, wanted)
+    found = _items(option, value, who, "a whole number", ", or two of them")
     if len(found) != 2:
-        raise _wrong(option, value, who, wanted)
+        raise _beyond(option, value, who, "a whole number", ", or two of them")
     first, second = (_integer(option, v, who) for v in found)
     return first, second
 
 
-def _integers(option: Option[Any], value: object, who: str) -> tuple[int, ...]:
-    wanted = f"a list of whole numbers{_range_text(option)}"
-    return tuple(_integer(option, v, who) for v in _items(option, value, who, wanted))
+def _integers(option: AnyOption, value: object, who: str) -> tuple[int, ...]:
+    found = _items(option, value, who, "a list of whole numbers")
+    return tuple(_integer(option, v, who) for v in found)
 
 
-def _numbers(option: Option[Any], value: object, who: str) -> tuple[float, ...]:
-    wanted = f"a list of numbers{_range_text(option)}"
-    return tuple(_number(option, v, who) for v in _items(option, value, who, wanted))
+def _numbers(option: AnyOption, value: object, who: str) -> tuple[float, ...]:
+    found = _items(option, value, who, "a list of numbers")
+    return tuple(_number(option, v, who) for v in found)
 
 
-def _names(option: Option[Any], value: object, who: str) -> tuple[str, ...]:
-    wanted = f"names out of {', '.join(option.choices)}"
-    found = _items(option, value, who, wanted)
-    if not all(name in option.choices for name in found):
-        raise _wrong(option, value, who, wanted)
-    return tuple(name for name in option.choices if name in found)
+def _names(option: AnyOption, value: object, who: str) -> tuple[str, ...]:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    if not is_list or not all(name in option.choices for name in cast("Sequence[object]", value)):
+        raise _wrong(option, value, who, f"names out of {', '.join(option.choices)}")
+    return tuple(name for name in option.choices if name in cast("Sequence[object]", value))
 
 
-def _spec(option: Option[Any], value: object, who: str) -> object:
+def _spec(option: AnyOption, value: object, who: str) -> object:
     if option.read is None:
         raise TypeError(f"option {option.name!r} of kind SPEC declares no reader")
     try:
@@ -316,7 +321,7 @@ def _spec(option: Option[Any], value: object, who: str) -> object:
         raise
 
 
-_READERS: dict[OptionKind, Callable[[Option[Any], object, str], object]] = {
+_READERS: dict[OptionKind, Callable[[AnyOption, object, str], object]] = {
     OptionKind.INTEGER: _integer,
     OptionKind.NUMBER: _number,
     OptionKind.FLAG: _flag,
