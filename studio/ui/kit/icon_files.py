@@ -26,6 +26,11 @@ def shapes() -> Mapping[str, str]:
     return MappingProxyType(json.loads(beside.read_text(encoding="utf-8")))
 
 
+def is_icon(name: str) -> bool:
+    """Whether there is an icon of this name, or the text is an icon itself."""
+    return name.startswith("<") or name in shapes()
+
+
 @cache
 def svg(name: str, colour: str) -> str:
     """An icon as SVG text in one colour, given as ``#RRGGBB``.

@@ -158,16 +158,19 @@ class ActionRegistry:
         self._failed = failed or (lambda error: _LOG.error("%s", error))
 
     def declare(self, *tables: ActionTable[Any]) -> None:
-        """Add tables; one that is there already stays. ValueError for an id that is taken."""
-        for table in tables:
-            if table in self._tables:
-                continue
-            ids = [action.id for action in table]
-            for place, action_id in enumerate(ids):
-                if action_id in self._actions or action_id in ids[:place]:
-                    raise ValueError(f"action {action_id!r} is declared twice")
-            self._tables.append(table)
-            self._actions = _in_order(self._tables)
+        """Add tables; one that is there already stays.
+
+        Raises:
+            ValueError: an id is taken; then none of the tables is added.
+        """
+        added = [table for table in tables if table not in self._tables]
+        ids = set(self._actions)
+        for action in (action for table in added for action in table):
+            if action.id in ids:
+                raise ValueError(f"action {action.id!r} is declared twice")
+            ids.add(action.id)
+        self._tables += added
+        self._actions = _in_order(self._tables)
 
     def attach(self, table: ActionTable[T], target: T) -> None:
         """Let a table's actions be done to a target, in place of one attached before.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from PySide6.QtCore import QByteArray, QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
@@ -121,25 +121,34 @@ def _fill(
     return fronts
 
 
-def place_missing(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:
-    """Put docks that a record does not know where the workspace has them from the start."""
-    nowhere = Qt.DockWidgetArea.NoDockWidgetArea
-    for dock in docks.values():
-        if window.dockWidgetArea(dock) is not nowhere or dock.isFloating():
-            continue
-        place = dock.spec.place(workspace)
-        area = _SIDES[place.side]
-        beside = [
-            other
-            for other in docks.values()
-            if window.dockWidgetArea(other) is area
-            and not other.isFloating()
-            and other.spec.place(workspace)[:2] == place[:2]
-        ]
-        window.addDockWidget(area, dock)
-        if beside:
-            window.tabifyDockWidget(beside[0], dock)
-        dock.setVisible(place.shown)
+def place(window: QMainWindow, docks: Mapping[str, Dock], dock: Dock, workspace: str) -> None:
+    """Put one dock where the workspace has it from the start, behind those of its column."""
+    wanted = dock.spec.place(workspace)
+    area = _SIDES[wanted.side]
+    beside = [
+        other
+        for other in docks.values()
+        if other is not dock
+        and other.spec.place(workspace)[:2] == wanted[:2]
+        and window.dockWidgetArea(other) is area
+        and not other.isFloating()
+    ]
+    window.addDockWidget(area, dock)
+    front = next((other for other in beside if not other.visibleRegion().isEmpty()), None)
+    if beside:
+        window.tabifyDockWidget(beside[0], dock)
+    dock.setVisible(wanted.shown)
+    if front is not None:
+        front.raise_()
+
+
+def place_others(
+    window: QMainWindow, docks: Mapping[str, Dock], workspace: str, known: Collection[str]
+) -> None:
+    """Put the docks whose panes are not among the known ones where they are from the start."""
+    for name, dock in docks.items():
+        if name not in known:
+            place(window, docks, dock, workspace)
 
 
 def _share_out(window: QMainWindow, workspace: str, first: Mapping[Side, list[Dock]]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import shiboken6
 from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
-from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow
 
 from studio.engine.core.signal import Signal
 from studio.ui.models.studio import Studio
@@ -72,7 +73,7 @@ class Docks(QObject):
         return pane_id in self.all
 
     def _make(self, spec: PaneSpec) -> Dock:
-        dock = self.all[spec.id] = Dock(spec, self._maker(self._studio, spec), self._window)
+        dock = self.all[spec.id] = Dock(spec, partial(spec.make, self._studio), self._window)
         dock.maximise_wanted.connect(self.maximise)
         dock.visibilityChanged.connect(lambda on, dock=dock: self._seen(dock, on))
         # Qt takes a dock out of where it stands only when it was once put somewhere like this:
@@ -82,13 +83,10 @@ class Docks(QObject):
         return dock
 
     def add(self, spec: PaneSpec) -> None:
-        """Take in another pane, where its row says; ValueError for an id that is taken."""
-        if spec.id in self.all:
-            raise ValueError(f"there is a pane {spec.id!r} already")
+        """Take in another pane, where its row says."""
         with self._together():
             was_away = self.leave_modes()
-            self._window.removeDockWidget(self._make(spec))
-            arrangement.place_missing(self._window, self.all, self.workspace)
+            arrangement.place(self._window, self.all, self._make(spec), self.workspace)
             self.set_away(was_away)
 
     @property
@@ -104,15 +102,13 @@ class Docks(QObject):
         if self._unseen is not None and arrangement.fills_screen(self._window):
             # Only now it is as large as it was when this was recorded.
             self._take(self._unseen)
+            self._place_new()
         self._make_next()
 
     @property
     def is_making(self) -> bool:
         """Whether a pane in sight is still to be made."""
         return bool(self._wanted)
-
-    def _maker(self, studio: Studio, spec: PaneSpec) -> Callable[[QWidget], QWidget]:
-        return lambda parent: spec.make(studio, parent)
 
     def _seen(self, dock: Dock, on: bool) -> None:
         if on and dock.pane is None and dock not in self._wanted:
@@ -252,6 +248,7 @@ class Docks(QObject):
             # The next window may be wide: what is recorded is how the panes stand there.
             self._part()
             self._layout.states[self.workspace] = self._state()
+            self._layout.panes[self.workspace] = tuple(self.all)
 
     def _show(self, workspace: str) -> None:
         self._layout.workspace = workspace
@@ -262,6 +259,8 @@ class Docks(QObject):
             try:
                 if recorded is None or not self._take(recorded):
                     arrangement.arrange(self._window, self.all, workspace)
+                else:
+                    self._place_new()
                 arrangement.rescue(self.all)
             finally:
                 self._window.setUpdatesEnabled(True)
@@ -269,16 +268,17 @@ class Docks(QObject):
                 dock.show_tabbed()
         self._tidy.start()
 
+    def _place_new(self) -> None:
+        """A record made without a pane would leave it out of reach."""
+        known = self._layout.panes.get(self.workspace, ())
+        arrangement.place_others(self._window, self.all, self.workspace, known)
+
     def _state(self) -> bytes:
         return bytes(self._window.saveState(_STATE_VERSION).data())
 
     def _take(self, state: bytes) -> bool:
         self._unseen = None if self._window.isVisible() else state
-        is_taken = arrangement.take(self._window, QByteArray(state), _STATE_VERSION)
-        if is_taken:
-            # A record made with other panes would leave the new ones out of reach.
-            arrangement.place_missing(self._window, self.all, self.workspace)
-        return is_taken
+        return arrangement.take(self._window, QByteArray(state), _STATE_VERSION)
 
     # -- showing ----------------------------------------------------------------------------------
 

@@ -30,10 +30,12 @@ class Layout:
     Attributes:
         workspace: the one in use.
         states: Qt's record of each workspace that was used.
+        panes: the panes there were when it was recorded.
     """
 
     workspace: str = ""
     states: dict[str, bytes] = field(default_factory=dict)
+    panes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class LayoutStore:
@@ -50,13 +52,19 @@ class LayoutStore:
     def layout(self) -> Layout:
         """How the panes stood; empty where nothing usable is recorded."""
         given = _read(self._layout)
-        states = given.get("states")
+        states, panes = given.get("states"), given.get("panes")
         if not isinstance(states, Mapping):
             return Layout()
+        if isinstance(panes, list):
+            # Layouts once had one list for all workspaces.
+            panes = dict.fromkeys(states, panes)
         decoded = {str(name): _decoded(value) for name, value in states.items()}
         return Layout(
             str(given.get("workspace", "")),
             {name: state for name, state in decoded.items() if state},
+            {str(name): _names(each) for name, each in panes.items()}
+            if isinstance(panes, Mapping)
+            else {},
         )
 
     def geometry(self) -> bytes:
@@ -68,7 +76,7 @@ class LayoutStore:
         states = {name: base64.b64encode(each).decode() for name, each in layout.states.items()}
         _write(
             self._layout,
-            {"workspace": layout.workspace, "states": states},
+            {"workspace": layout.workspace, "panes": layout.panes, "states": states},
         )
 
     def keep_geometry(self, geometry: bytes) -> None:
@@ -105,6 +113,10 @@ def _write(path: Path | None, value: dict[str, object]) -> None:
     except (OSError, StudioError) as error:
         # Losing a layout is no reason to stand in the way of closing the window.
         _LOG.warning("the layout could not be kept: %s", error)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(str(name) for name in value) if isinstance(value, list) else ()
 
 
 def _decoded(value: object) -> bytes:

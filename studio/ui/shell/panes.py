@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from studio.ui.shell.workspaces import Workspace
+from studio.ui.kit.icon_files import is_icon
+from studio.ui.shell.workspaces import WORKSPACES, Workspace
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -84,6 +85,16 @@ class PaneSpec(Part):
     page: str = "guide"
     keys: tuple[str, ...] = ()
     height: int = 0
+
+    def __post_init__(self) -> None:
+        """ValueError for an icon, workspace or side that there is not."""
+        if not is_icon(self.icon):
+            raise ValueError(f"pane {self.id!r}: there is no icon {self.icon!r}")
+        for workspace, place in self.places.items():
+            if workspace not in WORKSPACES:
+                raise ValueError(f"pane {self.id!r}: there is no workspace {workspace!r}")
+            if place.side not in get_args(Side):
+                raise ValueError(f"pane {self.id!r}: there is no side {place.side!r}")
 
     def place(self, workspace: str) -> Place:
         """Where it begins in a workspace."""

@@ -54,9 +54,6 @@ class WindowActions:
         for spec in registry:
             self._make(spec)
         binding.connect(window, contexts.registered, self._joined)
-        for context in ("canvas", "listing", "table", "plot", "tensor"):
-            for widget in contexts.members(context):
-                self._joined(context, widget)
         binding.connect(window, registry.changed, self._changed)
 
     def __getitem__(self, action_id: str) -> QAction:
@@ -82,6 +79,9 @@ class WindowActions:
 
     def fill_menu_bar(self) -> None:
         """Make the menus of the window, in place of those before."""
+        for spec in self._registry:
+            if spec.id not in self._actions:
+                self._make(spec)
         bar = self._window.menuBar()
         for before in bar.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
             before.deleteLater()
@@ -165,6 +165,8 @@ class WindowActions:
             self._window.addAction(action)
         else:
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            for widget in contexts.members(spec.context):
+                widget.addAction(action)
         action.triggered.connect(lambda: self._trigger(spec))
         self._actions[spec.id] = action
         self._contexts[spec.id] = spec.context

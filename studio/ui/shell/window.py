@@ -219,7 +219,8 @@ class MainWindow(QMainWindow):
         """Take in another pane: it stands where its row says, in menus and workspaces.
 
         Raises:
-            ValueError: a pane or an action has one of its ids.
+            ValueError: another pane or action has one of its ids; nothing was changed.
+            ImportError: its actions cannot be imported; nothing was changed.
         """
         table = actions.of_panes((pane,))
         self.studio.actions.declare(table, *action_tables((pane,)))

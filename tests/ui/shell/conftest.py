@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.panes import PANES, PaneSpec
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import finish, show
 
@@ -54,7 +55,9 @@ def opened(qtbot: QtBot, window: MainWindow, project: Path) -> MainWindow:
 
 
 @pytest.fixture
-def another(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
+def another(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> Iterator[Callable[..., MainWindow]]:
     """Starts a window with the same folders as the one before, which is closed first."""
     made: list[tuple[MainWindow, QtScheduler]] = []
 
@@ -64,12 +67,12 @@ def another(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Iterator[Callab
         window.studio.close()
         scheduler.close()
 
-    def start() -> MainWindow:
+    def start(panes: Sequence[PaneSpec] = PANES) -> MainWindow:
         if made:
             end()
         scheduler = QtScheduler()
         studio = Studio(scheduler, Places.below(tmp_path / "places"))
-        window = MainWindow(studio, LayoutStore(studio.places.config))
+        window = MainWindow(studio, LayoutStore(studio.places.config), panes=panes)
         made.append((window, scheduler))
         show(qtbot, window)
         return window

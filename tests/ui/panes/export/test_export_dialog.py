@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, Qt
@@ -33,6 +34,7 @@ from studio.ui.models.exporting import ExportResult, search_words
 from studio.ui.models.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.export.opening import ExportOpener
+from studio.ui.shell.actions import EXPORT
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.engine.train.trained_projects import train
 
@@ -319,7 +321,7 @@ def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -
     window = QWidget()
     qtbot.addWidget(window)
     window.show()
-    opener = ExportOpener(studio, window)
+    studio.actions.attach(EXPORT, SimpleNamespace(exports=ExportOpener(studio, window)))
     for _ in range(2):
         assert studio.actions.trigger("export.dialog")
     found = [d for d in window.findChildren(ExportDialog) if d.isVisible()]
@@ -328,7 +330,6 @@ def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -
     studio.new()
     qtbot.waitUntil(lambda: not found[0].isVisible())
     idle(studio, qtbot)
-    del opener
 
 
 def test_a_format_from_elsewhere_is_offered_shown_written_and_checked(
