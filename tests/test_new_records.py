@@ -459,3 +459,53 @@ def test_an_initializer_and_a_layer_made_from_another(tmp_path: Path) -> None:
         "weights": [[0.5], [0.5]],
         "parsed": "halves",
     }
+
+
+OWN_TERM = '''
+"""Huber's loss, whose element is an instruction of its own."""
+
+from studio.engine.core.options import number
+from studio.engine.isa import fields
+from studio.engine.isa.families import Binary
+from studio.engine.optim.losses import PointwiseLoss
+
+
+class HuberTerm(Binary, code=399, mnemonic="HUBER"):
+    """Compare as Huber does.
+
+    y = d²/2 where d = |a - b| is at most delta, else delta·(d - delta/2).
+    """
+
+    synopsis = "{y} = huber({a} - {b})"
+    formula = """
+        d = abs(a - b)
+        d**2 / 2 if d <= delta else delta * (d - delta / 2)
+    """
+    slopes = {"a": "dy * clip(a - b, -delta, delta)", "b": "dy * clip(b - a, -delta, delta)"}
+    delta = fields.number("Where it becomes linear.", 1.0, low=0.0)
+
+
+class Huber(PointwiseLoss, aliases=("huber",)):
+    """Squared near the target, linear farther away (Huber 1964)."""
+
+    delta = number("Distance where it becomes linear.", 1.0, low=0.0)
+
+    def terms(self, emit, p, t):
+        """HUBER."""
+        return emit(HuberTerm, a=p, b=t, delta=self.delta)
+'''
+
+
+def test_an_instruction_of_a_record_is_known_when_a_program_is_read(tmp_path: Path) -> None:
+    found = answers(
+        tmp_path,
+        "studio.engine.optim",
+        OWN_TERM,
+        """
+        from studio.engine.isa.instruction import by_code, by_mnemonic
+        from studio.engine.isa.manual import manual
+
+        print(json.dumps([by_code(1399).mnemonic, by_mnemonic("HUBER").code, "HUBER" in manual()]))
+        """,
+    )
+    assert found == ["GRADS_HUBER", 399, True]

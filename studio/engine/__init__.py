@@ -51,7 +51,7 @@ def _record(name: str) -> object:
 
 
 def _callbacks() -> dict[str, object]:
-    """Callbacks that only Python can name; they are in no registry, as anybody may derive one."""
+    """Callbacks that only Python can name; any script may derive one, so no registry has them."""
     discovery = importlib.import_module("studio.engine.core.discovery")
     base = importlib.import_module(_FAMILIES["ProjectCallback"]).Callback
     return {
