@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import StudioError
+from studio.engine.core.options import AnyOption
 from studio.engine.core.signal import Signal
 from studio.engine.train.data.image_input import RawInputs, read_inputs
 from studio.engine.train.task import Task
@@ -17,7 +18,7 @@ from studio.ui.models.compilation_result import OpenData, open_data
 from studio.ui.models.drawing import Sheet, sheet_of
 from studio.ui.models.evaluation_answers import Answer, answer
 from studio.ui.models.evaluation_evidence import Choice, Indices
-from studio.ui.models.evaluation_form import FormField, form_of, row_of
+from studio.ui.models.evaluation_form import form_of, row_of
 from studio.ui.models.evaluation_measures import Array
 from studio.ui.models.evaluation_networks import Network, RecordedNetwork
 from studio.ui.models.evaluation_plane import Plane, ask_plane, is_plane
@@ -52,7 +53,7 @@ class Subject:
 
     parts: tuple[PartName, ...]
     classes: tuple[str, ...]
-    form: tuple[FormField, ...]
+    form: tuple[AnyOption, ...]
     sheet: Sheet | None
     is_plane: bool
     task: Task

@@ -1,13 +1,12 @@
-"""Rows typed by hand: one field for each number the network takes."""
+"""Rows typed by hand: one option for each number the network takes."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
+from studio.engine.core.options import AnyOption, integer, number
 from studio.engine.train.task import Task
 from studio.ui.models.evaluation_measures import Array
 
@@ -15,27 +14,11 @@ MOST_FIELDS = 64
 _BOUNDS = {DType.bool: (0, 1), DType.uint8: (0, 255), DType.int32: (-(1 << 31), (1 << 31) - 1)}
 
 
-@dataclass(frozen=True)
-class FormField:
-    """One number.
+def form_of(task: Task) -> tuple[AnyOption, ...]:
+    """The numbers of a task whose samples are rows of some; none for others.
 
-    Attributes:
-        name: what it is.
-        low: lowest in the training part.
-        high: highest in the training part.
-        start: the middle one of the training part.
-        is_whole: whether only whole numbers are stored.
+    Each begins with the middle one of the training part, and says the range it has there.
     """
-
-    name: str
-    low: float
-    high: float
-    start: float
-    is_whole: bool
-
-
-def form_of(task: Task) -> tuple[FormField, ...]:
-    """The fields for a task whose samples are rows of some numbers; none for others."""
     if task.training is None or task.input_facts.kind == "images":
         return ()
     samples = task.training.inputs[0]
@@ -44,11 +27,26 @@ def form_of(task: Task) -> tuple[FormField, ...]:
     names = task.input_facts.feature_names or default_names(samples.shape[1])
     wide = samples.astype(np.float64)
     low, high, start = wide.min(axis=0), wide.max(axis=0), np.median(wide, axis=0)
-    whole = samples.dtype.kind in "iu"
+    limits = _BOUNDS.get(DType.of(samples.dtype))
     return tuple(
-        FormField(name, float(low[i]), float(high[i]), float(start[i]), whole)
+        _option(name, float(low[i]), float(high[i]), float(start[i]), limits)
         for i, name in enumerate(names)
     )
+
+
+def _option(
+    name: str, least: float, most: float, start: float, limits: tuple[int, int] | None
+) -> AnyOption:
+    doc = f"From {least:g} to {most:g} in the data"
+    if limits is not None:
+        low, high = limits
+        return integer(doc, round(start), low=low, high=high, label=name).named(name)
+    return number(doc, start, label=name, step=_step(most - least)).named(name)
+
+
+def _step(span: float) -> float:
+    """About a fiftieth of the range, a round number."""
+    return float(f"{span / 50:.0e}") if span > 0 else 0.1
 
 
 def default_names(count: int) -> tuple[str, ...]:

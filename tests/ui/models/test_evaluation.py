@@ -370,7 +370,11 @@ def test_pictures_can_be_drawn_on_and_tables_typed(
     assert subject is not None
     assert subject.sheet is None
     assert len(subject.form) == 4
-    assert all(field.low <= field.start <= field.high for field in subject.form)
+    samples = subject.task.training.inputs[0]
+    for option, values in zip(subject.form, samples.T, strict=True):
+        assert option.default == pytest.approx(np.median(values))
+        assert option.doc == f"From {values.min():g} to {values.max():g} in the data"
+        assert option.label == option.name
     with pytest.raises(DataError, match="number"):
         iris.evaluation.ask_values([1.0, float("nan"), 0.0, 0.0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QPainter, QPaintEvent
@@ -23,13 +24,13 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.options import AnyOption
 from studio.ui.kit import binding, theme
+from studio.ui.kit.forms.number_editors import stepping_of
 from studio.ui.kit.scrub_field import ScrubField
-from studio.ui.kit.stepping import Stepping
 from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.evaluation import EvaluationModel, Subject
 from studio.ui.models.evaluation_answers import Answer
-from studio.ui.models.evaluation_form import FormField
 from studio.ui.panes.testing.answer_view import AnswerView
 from studio.ui.panes.testing.draw_view import WIDTHS, DrawView
 from studio.ui.panes.testing.pictures import sample_image, scaled
@@ -280,21 +281,20 @@ class AskView(QWidget):
         column.addWidget(self._form_area, 1)
         return page
 
-    def _make_form(self, fields: tuple[FormField, ...]) -> None:
+    def _make_form(self, options: tuple[AnyOption, ...]) -> None:
         self._fields = []
         holder = QWidget()
         form = QFormLayout(holder)
         form.setContentsMargins(0, 0, 8, 0)
         form.setVerticalSpacing(4)
-        for each in fields:
-            step = 1.0 if each.is_whole else _step(each)
-            field = ScrubField(Stepping("linear", integer=each.is_whole, step=step), each.start)
+        for each in options:
+            field = ScrubField(stepping_of(each), cast("float", each.default))
             field.setObjectName(f"input.{each.name}")
-            field.setAccessibleName(each.name)
-            field.set_hint(f"From {each.low:g} to {each.high:g} in the data")
+            field.setAccessibleName(each.label)
+            field.set_hint(each.doc)
             for signal in (field.committed, field.scrubbed):
                 signal.connect(self._typed)
-            form.addRow(each.name, field)
+            form.addRow(each.label, field)
             self._fields.append(field)
         self._form_area.setWidget(holder)
 
@@ -363,9 +363,3 @@ class SeenView(QWidget):
         painter.setPen(theme.colour("hairline"))
         painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         painter.end()
-
-
-def _step(field: FormField) -> float:
-    """About a fiftieth of the range, a round number."""
-    span = field.high - field.low
-    return float(f"{span / 50:.0e}") if span > 0 else 0.1
