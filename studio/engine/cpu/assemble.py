@@ -31,13 +31,10 @@ def kernel_module(mnemonic: str) -> ModuleType | None:
 
 
 def has_kernel(cls: type[Instruction]) -> bool:
-    """Whether the backend runs an instruction: from the table, or from a file of its name."""
-    from studio.engine.cpu.elementwise import ROWS
-
+    """Whether the backend runs an instruction: by its formula, or by a file of its name."""
     forward = cls.forward if issubclass(cls, Twin) else cls
-    row = ROWS.get(forward.mnemonic)
-    if row is not None:
-        return not issubclass(cls, Twin) or bool(row.gradients)
+    if forward.meaning is not None:
+        return True
     module = kernel_module(forward.mnemonic)
     return module is not None and hasattr(
         module, "build_grads" if issubclass(cls, Twin) else "build"

@@ -1,4 +1,4 @@
-"""Binds rows of the element-wise table to arrays, cut into stretches that stay in the cache.
+"""Binds formulas to arrays, cut into stretches that stay in the cache.
 
 Several instructions in a fused group run stretch by stretch: the second finds the results of the
 first still in the cache, and a tensor that lives only inside the group needs one stretch of memory.
@@ -6,22 +6,34 @@ first still in the cache, and a tensor that lives only inside the group needs on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from studio.engine.core.tensor import Ref, Shape
+from studio.engine.cpu.bound_steps import Bound, Known, Memory, cells_of
 from studio.engine.cpu.dense import in_turn
-from studio.engine.cpu.elementwise import ROWS
-from studio.engine.cpu.rows import Block, Row, Step
+from studio.engine.cpu.formulas import (
+    SLOPE,
+    Form,
+    is_gradient_itself,
+    is_light,
+    loop_of,
+    slope_form,
+    value_form,
+)
+from studio.engine.cpu.formulas import Space as FormSpace
+from studio.engine.cpu.steps import DTYPES
 from studio.engine.cpu.sums import reduced_axes, sum_to
 from studio.engine.cpu.team import cut_evenly, run_together
 from studio.engine.cpu.views import Anything, Floats, Run, Views
+from studio.engine.formula.kinds import Kind
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.meaning import GRADIENT
 
 STRETCH = 1 << 15
 """Elements of a stretch: a handful of float32 arrays of this length fit a second-level cache."""
@@ -29,21 +41,24 @@ STRETCH = 1 << 15
 LONG_STRETCH = 1 << 18
 """Elements of a stretch at most where nothing is read again: fewer calls."""
 
-_LIGHT = frozenset({"RELU", "CLIPPED_RELU", "COPY", "ADD", "SUB", "MUL"})
-"""Instructions bound by memory alone."""
+LOOP_FROM = 1 << 12
+"""Elements from which on a compiled loop is worth compiling."""
 
-_WHOLE = frozenset({"step", "rates", "norm"})
+_TABLES = frozenset({"step", "rates"})
 """Operands that are tables beside the elements, not elements."""
+
+_COMPUTED = frozenset(np.dtype(t) for t in DTYPES.values())
+"""Element types that are computed with; others are widened first."""
 
 
 def is_row(ins: Instruction) -> bool:
-    """Whether an instruction runs from the element-wise table."""
-    return _mnemonic(ins) in ROWS
+    """Whether an instruction runs from its formula or rule."""
+    return (ins.forward if isinstance(ins, Twin) else type(ins)).meaning is not None
 
 
 def is_one_pass(parts: Sequence[Instruction], views: Views) -> bool:
     """Whether instructions are a single pass that takes no longer than reading and writing."""
-    return len(parts) == 1 and views.means.compiled and _mnemonic(parts[0]) in _LIGHT
+    return len(parts) == 1 and views.means.compiled and is_light(_mnemonic(parts[0]))
 
 
 def bind(parts: Sequence[Instruction], views: Views) -> Run:
@@ -166,9 +181,8 @@ class _Part:
         registers: Mapping[str, Ref] | None = None,
     ) -> None:
         self.ins = ins
-        self.row: Row = ROWS[_mnemonic(ins)]
-        self.arrays = {n: a for n, a in arrays.items() if n not in _WHOLE}
-        self.whole = {n: a for n, a in arrays.items() if n in _WHOLE}
+        self.arrays = {n: a for n, a in arrays.items() if n not in _TABLES}
+        self.tables = {n: a for n, a in arrays.items() if n in _TABLES}
         self.registers = dict(registers or {})
 
     @classmethod
@@ -178,125 +192,219 @@ class _Part:
         arrays: dict[str, Anything] = {}
         if isinstance(ins, Twin):
             reads = {name: ref for name, ref in reads.items() if name in ins.saves}
-            arrays["dy"] = views.any(_result(ins).gradient)
+            arrays[GRADIENT] = views.any(_result(ins).gradient)
         registers = {n: ref for n, ref in reads.items() if views.is_bare_register(ref)}
         arrays.update({n: views.any(ref) for n, ref in reads.items() if n not in registers})
         return cls(ins, arrays, registers)
 
-    def constants(self) -> dict[str, Any]:
-        """Attributes, tables, and ``None`` for absent operands."""
-        absent = {s.name: None for s, ref in self.ins.named_operands() if not ref.present}
-        return {**self.ins.attrs, **absent, **self.whole}
+
+@dataclass(frozen=True)
+class _Job:
+    """One formula of a part.
+
+    Attributes:
+        part: whose it is.
+        operand: whose gradient it makes; empty for the result.
+        target: the array of a gradient; ``None`` where the part has the targets' arrays.
+        adds: whether the gradient is added to what is there.
+    """
+
+    part: _Part
+    operand: str = ""
+    target: Anything | None = None
+    adds: bool = False
 
 
 def bind_arrays(
     ins: Instruction, arrays: Mapping[str, Anything], space: Shape, views: Views
 ) -> Run:
     """As ``bind`` for one forward instruction whose arrays are given by operand name."""
-    return _bind_parts([_Part(ins, arrays)], space, [], views)
+    part = _Part(ins, arrays)
+    return _Binder([part], [_Job(part)], space, views).run([])
 
 
 def _bind_together(parts: Sequence[Instruction], views: Views) -> Run:
-    targets = [views.any(r) for p in parts if isinstance(p, Twin) for _, r in p.targets()]
-    return _bind_parts([_Part.of(i, views) for i in parts], _space(parts[0], views), targets, views)
-
-
-def _bind_parts(
-    bound: Sequence[_Part], space: Shape, targets: Sequence[Anything], views: Views
-) -> Run:
-    arrays = [a for part in bound for a in part.arrays.values()]
-    once = len(bound) == 1 and bound[0].row.floats == 0 and views.means.compiled
-    every = [*arrays, *(t for t in targets if t.shape == space)]
-    light = is_one_pass([part.ins for part in bound], views)
-    cut = _cut(space, every, _long_stretch(space, views) if once else STRETCH, light)
-    floats = [cut.scratch(views, np.float32) for _ in range(max(p.row.floats for p in bound))]
-    masks = [cut.scratch(views, np.bool_) for _ in range(2)]
-    registers = {
-        ref: cut.scratch(views, views.numpy_dtype(ref))
-        for ref in dict.fromkeys(r for part in bound for r in part.registers.values())
-    }
-    steps: list[list[tuple[Step, Block]]] = [[] for _ in cut.starts]
+    space = _space(parts[0], views)
+    bound = [_Part.of(ins, views) for ins in parts]
     sums: list[Run] = []
+    jobs: list[_Job] = []
     for part in bound:
-        pieces: dict[str, list[Anything]] = {n: cut.pieces(a) for n, a in part.arrays.items()}
-        pieces.update({n: registers[ref] for n, ref in part.registers.items()})
-        pieces.update({f"s{i + 1}": found for i, found in enumerate(floats)})
-        pieces.update({f"m{i + 1}": found for i, found in enumerate(masks)})
-        constants = {**part.constants(), "compiled": cut.flat and views.means.compiled}
-        blocks = [
-            Block(**{**constants, **{name: found[i] for name, found in pieces.items()}})
-            for i in range(len(steps))
-        ]
         if isinstance(part.ins, Twin):
-            _bind_gradients(part.ins, part.row, blocks, cut, steps, sums, views)
+            jobs += _gradients(part, part.ins, space, views, sums)
         else:
-            for i, block in enumerate(blocks):
-                block.in_place = _same(getattr(block, "x", None), getattr(block, "y", None))
-                steps[i].append((part.row.forward, block))
-        if not isinstance(part.ins, Twin):
-            _note(part.ins, part.row, "", blocks, cut, views)
-    shares = [[pair for i in share for pair in steps[i]] for share in cut.shares(views)]
-    return _runner(shares, sums)
+            jobs.append(_Job(part))
+    return _Binder(bound, jobs, space, views).run(sums)
 
 
-def _bind_gradients(
-    twin: Twin,
-    row: Row,
-    blocks: Sequence[Block],
-    cut: _Cut,
-    steps: list[list[tuple[Step, Block]]],
-    sums: list[Run],
-    views: Views,
-) -> None:
-    """Add the steps of every gradient a line computes, and the sums over repeats behind them."""
+def _gradients(
+    part: _Part, twin: Twin, space: Shape, views: Views, sums: list[Run]
+) -> Iterator[_Job]:
+    """A job for every gradient a line computes; sums over repeats come behind them."""
     for name, ref in twin.targets():
         target: Floats = views.any(ref)
-        step, into = row.gradients[name], None
-        if target.shape != cut.space:
-            wide = views.scratch(cut.space)
-            sums.append(_summed(wide, target, twin.sets(name)))
-            pieces = cut.pieces(wide)
-        elif twin.sets(name):
-            pieces = cut.pieces(target)
+        sets = twin.sets(name)
+        if target.shape == space:
+            yield _Job(part, name, target, not sets)
+        elif is_gradient_itself(twin.forward, name):
+            views.note(twin.mnemonic.lower())
+            sums.append(_summed(part.arrays[GRADIENT], target, sets))
         else:
-            pieces, into = cut.scratch(views, np.float32), cut.pieces(target)
-        made = [_with_target(block, piece) for block, piece in zip(blocks, pieces, strict=True)]
-        for i, block in enumerate(made):
-            steps[i].append((step, block))
-            if into is not None:
-                block.into = into[i]
-                steps[i].append((_accumulate, block))
-        _note(twin, row, name, made, cut, views)
+            wide = views.scratch(space)
+            sums.append(_summed(wide, target, sets))
+            yield _Job(part, name, wide)
 
 
-def _note(
-    ins: Instruction, row: Row, name: str, blocks: Sequence[Block], cut: _Cut, views: Views
-) -> None:
-    """Say what one step calls: that of an operand's gradient, or the one that makes the result."""
-    threads = len(cut.shares(views))
-    loop_of = row.loops.get(name) if blocks and blocks[0].compiled else None
-    loop = None if loop_of is None else loop_of(blocks[0])
-    if loop is None:
-        views.note(ins.mnemonic.lower(), threads, "elements")
-    else:
-        views.note_loop(loop, threads, "elements")
+class _Binder:
+    """Cuts the arrays of jobs into stretches and binds the calls of each.
+
+    Args:
+        bound: all parts.
+        jobs: their formulas, in order.
+        space: the index space of all.
+        views: of the program.
+    """
+
+    def __init__(
+        self, bound: Sequence[_Part], jobs: Sequence[_Job], space: Shape, views: Views
+    ) -> None:
+        self._views, self._jobs, self._space = views, jobs, space
+        arrays = [a for part in bound for a in part.arrays.values()]
+        arrays += [job.target for job in jobs if job.target is not None]
+        light = is_one_pass([part.ins for part in bound], views)
+        self._cut = _cut(space, arrays, STRETCH, light)
+        self._loops = self._cut.flat and views.means.compiled
+        self._large = prod(space) >= LOOP_FROM
+        forms = [self._form(job) for job in jobs]
+        self._forms = forms
+        if len(jobs) == 1 and views.means.compiled and self._is_pass(forms[0]):
+            self._cut = _cut(space, arrays, _long_stretch(space, views), light)
+        plans = [form.plan for form in forms if not self._in_loop(form)]
+        self._words = self._scratch(max((p.words for p in plans), default=0), np.float32)
+        self._masks = self._scratch(max((p.masks for p in plans), default=0), np.bool_)
+        self._registers = {
+            ref: self._cut.scratch(views, views.numpy_dtype(ref))
+            for ref in dict.fromkeys(r for part in bound for r in part.registers.values())
+        }
+
+    def run(self, sums: Sequence[Run]) -> Run:
+        """Everything bound, in one callable."""
+        steps: list[list[Bound]] = [[] for _ in self._cut.starts]
+        before: list[Run] = []
+        for job, form in zip(self._jobs, self._forms, strict=True):
+            self._bind(job, form, steps, before)
+        shares = [
+            [pair for i in share for pair in steps[i]] for share in self._cut.shares(self._views)
+        ]
+        return _runner(before, shares, sums)
+
+    def _scratch(self, count: int, dtype: type[np.generic]) -> list[list[Anything]]:
+        return [self._cut.scratch(self._views, dtype) for _ in range(count)]
+
+    def _in_loop(self, form: Form) -> bool:
+        # One that rounds otherwise runs at every size: numbers do not hang on how parameters lie.
+        return self._loops and form.graph is not None and (self._large or form.fast)
+
+    def _is_pass(self, form: Form) -> bool:
+        """Whether nothing is read again that would have to stay in the cache."""
+        return self._in_loop(form) or not (form.plan.words or form.plan.masks)
+
+    def _form(self, job: _Job) -> Form:
+        part, twin = job.part, job.part.ins
+        space = self._space_of(job)
+        if isinstance(twin, Twin):
+            return slope_form(twin.forward, twin, job.operand, space, adds=job.adds)
+        return value_form(part.ins, space)
+
+    def _space_of(self, job: _Job) -> FormSpace:
+        part = job.part
+        dtypes = {name: array.dtype for name, array in part.arrays.items()}
+        dtypes |= {n: np.dtype(self._views.numpy_dtype(r)) for n, r in part.registers.items()}
+        if job.target is not None:
+            dtypes[SLOPE] = job.target.dtype
+        one = prod(self._space) != 1
+        targets = dtypes.keys() & _targets(job)
+        return FormSpace(
+            tuple((name, _kind(dtype)) for name, dtype in dtypes.items()),
+            frozenset(n for n, a in part.arrays.items() if one and a.size == 1),
+            frozenset(n for n, dtype in dtypes.items() if dtype not in _COMPUTED),
+            frozenset(n for n in targets if dtypes[n] in _COMPUTED),
+            frozenset(
+                (target, name)
+                for target in targets
+                for name in dtypes
+                if target == name or self._may_share(job, target, name)
+            ),
+        )
+
+    def _may_share(self, job: _Job, target: str, name: str) -> bool:
+        one, other = self._whole(job, target), self._whole(job, name)
+        if isinstance(one, Ref) or isinstance(other, Ref):
+            return isinstance(one, Ref) and isinstance(other, Ref) and one == other
+        return bool(np.may_share_memory(one, other))
+
+    def _whole(self, job: _Job, name: str) -> Anything | Ref:
+        if name == SLOPE and job.target is not None:
+            return job.target
+        return job.part.registers[name] if name in job.part.registers else job.part.arrays[name]
+
+    @staticmethod
+    def _known(job: _Job) -> Known:
+        return Known(job.part.ins.attrs, job.part.arrays, job.part.tables)
+
+    def _pieces(self, job: _Job) -> dict[str, list[Anything]]:
+        part = job.part
+        pieces = {n: self._cut.pieces(a) for n, a in part.arrays.items()}
+        pieces |= {n: self._registers[ref] for n, ref in part.registers.items()}
+        if job.target is not None:
+            pieces[SLOPE] = self._cut.pieces(job.target)
+        return pieces
+
+    def _bind(self, job: _Job, form: Form, steps: list[list[Bound]], before: list[Run]) -> None:
+        """Add the calls of a formula to those of each stretch, and note what they are."""
+        views, pieces = self._views, self._pieces(job)
+        threads = len(self._cut.shares(views))
+        mnemonic = job.part.ins.mnemonic.lower()
+        if self._in_loop(form):
+            same = {
+                name: target
+                for target in form.targets
+                for name, found in pieces.items()
+                if name == target or (found and _same(found[0], pieces[target][0]))
+            }
+            name = f"{mnemonic}_{job.operand}" if job.operand else mnemonic
+            loop, function = loop_of(form, name, same)
+            cells = cells_of(loop.cells, self._known(job), before)
+            for i, calls in enumerate(steps):
+                names = (*form.targets, *loop.operands)
+                calls.append((function, (*(pieces[n][i] for n in names), *cells), {}))
+            views.note_loop(function, threads, "elements")
+            return
+        cells = cells_of(form.plan.cells, self._known(job), before)
+        for i, calls in enumerate(steps):
+            memory = Memory(
+                {name: found[i] for name, found in pieces.items()},
+                [found[i] for found in self._words],
+                [found[i] for found in self._masks],
+                cells,
+            )
+            calls += (memory.bound(step) for step in form.plan.steps)
+        views.note(mnemonic, threads, "elements")
 
 
-def _with_target(block: Block, target: Floats) -> Block:
-    made = Block(**{**vars(block), "d": target})
-    made.in_place = _same(made.dy, target)
-    return made
+def _targets(job: _Job) -> set[str]:
+    if job.target is not None:
+        return {SLOPE}
+    fields = job.part.ins.operand_fields
+    return {f.name for f in fields if f.access is not Access.READ or (f.tail and f.optional)}
 
 
-def _same(one: Anything | None, other: Anything | None) -> bool:
+def _kind(dtype: np.dtype[np.generic]) -> Kind:
+    return Kind.BOOL if dtype.kind == "b" else Kind.FLOAT if dtype.kind == "f" else Kind.INT
+
+
+def _same(one: Anything, other: Anything) -> bool:
     """Whether two arrays begin at the same place."""
-    if one is None or other is None:
-        return False
     return bool(one.ctypes.data == other.ctypes.data)
-
-
-def _accumulate(block: Block) -> None:
-    np.add(block.into, block.d, out=block.into)
 
 
 def _summed(wide: Floats, target: Floats, sets: bool) -> Run:
@@ -313,12 +421,14 @@ def _summed(wide: Floats, target: Floats, sets: bool) -> Run:
     return run
 
 
-def _runner(shares: Sequence[Sequence[tuple[Step, Block]]], sums: Sequence[Run]) -> Run:
-    parts = [_steps_runner(steps) for steps in shares]
-    if not sums:
+def _runner(before: Sequence[Run], shares: Sequence[Sequence[Bound]], sums: Sequence[Run]) -> Run:
+    parts = [_calls_runner(calls) for calls in shares]
+    if not sums and not before:
         return parts[0] if len(parts) == 1 else lambda: run_together(parts)
 
     def run() -> None:
+        for prepare in before:
+            prepare()
         run_together(parts)
         for deliver in sums:
             deliver()
@@ -326,13 +436,13 @@ def _runner(shares: Sequence[Sequence[tuple[Step, Block]]], sums: Sequence[Run])
     return run
 
 
-def _steps_runner(steps: Sequence[tuple[Step, Block]]) -> Run:
-    if len(steps) == 1:
-        step, block = steps[0]
-        return lambda: step(block)
+def _calls_runner(calls: Sequence[Bound]) -> Run:
+    if len(calls) == 1:
+        function, given, named = calls[0]
+        return partial(function, *given, **named)
 
     def run() -> None:
-        for step, block in steps:
-            step(block)
+        for function, given, named in calls:
+            function(*given, **named)
 
     return run

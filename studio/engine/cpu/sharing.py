@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from studio.engine.core.tensor import BATCH, Ref
-from studio.engine.cpu.binding import is_one_pass
-from studio.engine.cpu.elementwise import ROWS
+from studio.engine.cpu.binding import is_one_pass, is_row
 from studio.engine.cpu.scratch import Scratch
 from studio.engine.cpu.team import (
     LIGHT_PASS,
@@ -116,7 +115,7 @@ def _by_sample(ins: Instruction, views: Views) -> bool:
     if forward in FROZEN_BY_SAMPLE:
         if not ins.value("frozen"):
             return False
-    elif forward not in BY_SAMPLE and (forward not in ROWS or forward.startswith("UPDATE_")):
+    elif forward not in BY_SAMPLE and (not is_row(ins) or forward.startswith("UPDATE_")):
         return False
     effects = ins.effects()
     of_samples = effects.reads | effects.writes

@@ -9,7 +9,6 @@ import numpy as np
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.binding import bind, bind_arrays
 from studio.engine.cpu.dense import in_turn
-from studio.engine.cpu.elementwise import ROWS
 from studio.engine.cpu.scratch import ALIGNMENT
 from studio.engine.cpu.views import Anything, Run, Views
 from studio.engine.isa.instruction import Instruction
@@ -42,7 +41,7 @@ def _elements(ins: Instruction) -> list[Ref]:
 def _continues(first: Instruction, second: Instruction, views: Views) -> bool:
     if type(first) is not type(second) or dict(first.attrs) != dict(second.attrs):
         return False
-    if first.mnemonic not in ROWS or not first.mnemonic.startswith("UPDATE_"):
+    if first.meaning is None or first.meaning.rule is None:
         return False
     if any(first.ref(name) != second.ref(name) for name in _SHARED):
         return False

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.ours import network_of, ready_to_train
 from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import CPU
-from studio.engine.cpu import compiled, team
+from studio.engine.cpu import compiled, formulas, loops, team
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.bound_calls import bound_calls
 from studio.engine.cpu.compiled.toolchain import has_compiler
@@ -42,6 +42,12 @@ class Heard:
             for name, value in list(vars(module).items()):
                 if hasattr(value, "py_func"):
                     monkeypatch.setattr(module, name, _Loop(value, self.loops))
+        printed = loops.compiled_loop
+        monkeypatch.setattr(
+            formulas,
+            "compiled_loop",
+            lambda *given, **named: _Loop(printed(*given, **named), self.loops),
+        )
         own = team.shared_team()
         monkeypatch.setattr(team, "shared_team", lambda: _Team(own, self))
 

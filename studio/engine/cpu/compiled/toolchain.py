@@ -32,15 +32,24 @@ def has_compiler() -> bool:
     return True
 
 
-def compiled(function: F) -> F:
-    """The function as machine code, kept on disk; free of the interpreter's lock."""
+def compiled(function: F, *, fast: bool = True) -> F:
+    """The function as machine code, kept on disk; free of the interpreter's lock.
+
+    Args:
+        function: in the part of Python that Numba reads.
+        fast: the compiler has the freedoms of ``FAST``, else none.
+    """
     import numba
 
     settings: Any = numba.config
     if not settings.CACHE_DIR:
         # Beside the code, where Numba would put it, belongs to the installation.
-        settings.CACHE_DIR = str(_cache_folder())
-    options: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+        settings.CACHE_DIR = str(cache_folder())
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": FAST if fast else False,
+        "error_model": "numpy",
+    }
     try:
         made: F = numba.njit(function, cache=True, **options)
     except RuntimeError:
@@ -49,7 +58,8 @@ def compiled(function: F) -> F:
     return made
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where machine code is kept."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(given) if given.startswith("/") else Path.home() / ".cache"
     return root / "glassbox" / "compiled"

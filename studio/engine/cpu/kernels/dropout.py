@@ -11,7 +11,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import BackendError
 from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.draws import Words, step_words
-from studio.engine.cpu.rows import keep
+from studio.engine.cpu.steps import keep
 from studio.engine.cpu.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction, Twin
 

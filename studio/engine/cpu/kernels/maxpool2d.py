@@ -9,7 +9,7 @@ import numpy as np
 
 from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.pooling import ELEMENTS, pool_geometry
-from studio.engine.cpu.rows import keep
+from studio.engine.cpu.steps import keep
 from studio.engine.cpu.views import Anything, Floats, Run, Sink, Views
 from studio.engine.cpu.windows import Geometry
 from studio.engine.isa.instruction import Instruction, Twin
