@@ -1,4 +1,4 @@
-"""Which files of the package run, on any thread, while a test looks."""
+"""Which files of the package run while a test looks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class CalledFiles:
     Attributes:
         names: paths below ``studio/``, in the order they were first called.
         is_on: whether calls are remembered.
+        threads: beginnings of the names of the threads that are looked at; all of them if empty.
     """
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
         self.is_on = False
+        self.threads: tuple[str, ...] = ()
         self._known: dict[str, str] = {}
 
     def _trace(self, frame: FrameType, event: str, _argument: object) -> None:
@@ -37,7 +39,7 @@ class CalledFiles:
                 path = Path(file)
                 inside = path.is_relative_to(ROOT)
                 name = self._known[file] = path.relative_to(ROOT).as_posix() if inside else ""
-            if name:
+            if name and threading.current_thread().name.startswith(self.threads or ("",)):
                 self.names.setdefault(name)
 
 

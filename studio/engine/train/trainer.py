@@ -32,6 +32,7 @@ from studio.engine.train.progress import Progress, Reporter
 from studio.engine.train.project import Project
 from studio.engine.train.recording import (
     RunWriter,
+    StepRecorder,
     checkpoint_of,
     restore_callbacks,
     restore_step_block,
@@ -40,7 +41,6 @@ from studio.engine.train.recording import (
 from studio.engine.train.resuming import require_fit, require_place
 from studio.engine.train.room import require_room
 from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_recorder import StepRecorder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained

@@ -23,9 +23,8 @@ from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import CancelledError, TaskHandle, TaskList
 from studio.ui.models.training_device import Device, LentContext
 from studio.ui.models.training_network import SharedNetwork
-from studio.ui.models.training_news import Begun, EpochEnded, News, Said
+from studio.ui.models.training_news import Begun, EpochEnded, News, Relay, Said
 from studio.ui.models.training_preparation import Plan, Prepared, prepare
-from studio.ui.models.training_relay import Relay
 from studio.ui.models.training_state import BUSY, Compiling, Ending, Standing, State
 
 _LOG = logging.getLogger(__name__)

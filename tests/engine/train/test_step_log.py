@@ -259,13 +259,13 @@ def test_a_folder_that_becomes_read_only_is_told_and_the_training_goes_on(
 _CHILD = """
 import resource, sys
 from pathlib import Path
-from studio.engine.train import step_recorder
+from studio.engine.train import recording
 from studio.engine.train.devices import open_backend
 from studio.engine.train.project import Project
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
-step_recorder.WRITE_SECONDS = 0.0
+recording.WRITE_SECONDS = 0.0
 made = Project.load(sys.argv[1])
 run = RunFolder.create(made)
 print(run.path, flush=True)

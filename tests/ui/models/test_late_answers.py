@@ -430,7 +430,7 @@ POSTED = {
     f"{MODELS}/profiling.py:_begin_sampling": "asked for a training that is followed no more",
     f"{MODELS}/tasks.py:_run": "the tasks themselves",
     f"{MODELS}/training_device.py:_give_back": "gives the context back",
-    f"{MODELS}/training_relay.py:ask": "closed with its session",
+    f"{MODELS}/training_news.py:ask": "closed with its session",
     f"{MODELS}/training_session.py:begin": "of a session that is left",
     f"{MODELS}/training_session.py:step": "of a session that is left",
     f"{MODELS}/training_session.py:_control_changed": "of a session that is left",

@@ -8,7 +8,7 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.ui.models.scheduling import ManualScheduler, Work
-from studio.ui.models.training_relay import Relay
+from studio.ui.models.training_news import Relay
 from studio.ui.models.training_staleness import graph_difference
 
 
