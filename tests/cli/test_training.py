@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.train import pace
+from studio.engine.train import progress
 from studio.engine.train.marks import read_marks
 from studio.engine.train.run_lock import RunLock
 from studio.samples import open_copy
@@ -44,7 +44,7 @@ def test_sample_is_copied_here_trained_and_recorded(
 def test_the_pace_and_the_time_are_those_of_the_clock(
     glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "WINDOW_SECONDS", 1e9)
+    monkeypatch.setattr(progress, "WINDOW_SECONDS", 1e9)
     began = time.perf_counter()
     answer = glassbox("train", "iris", "--backend", "cpu", "--epochs", 40)
     passed = time.perf_counter() - began

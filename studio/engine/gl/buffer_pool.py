@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studio.engine.core.errors import BackendError
-from studio.engine.core.sizes import format_bytes
 from studio.engine.gl import constants as const
 from studio.engine.gl.buffers import (
     Allocation,
@@ -24,6 +23,7 @@ from studio.engine.gl.buffers import (
     size_class,
 )
 from studio.engine.gl.device import LARGEST_BUFFER_BYTES
+from studio.engine.runtime.free_memory import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from studio.engine.core.errors import BackendError
-from studio.engine.core.sizes import format_bytes
 
 _TOLD_BY = Path("/proc/meminfo")
 _SYSCONF: Callable[[str], int] | None = getattr(os, "sysconf", None)
@@ -68,3 +67,13 @@ def require_memory(nbytes: int, purpose: str) -> None:
             who="cpu",
             hint="use a smaller batch or smaller layers, or close other programs",
         )
+
+
+def format_bytes(nbytes: int) -> str:
+    """A byte count as people read it: ``1.5 MiB``."""
+    value = float(nbytes)
+    for unit in ("bytes", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"

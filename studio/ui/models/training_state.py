@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.pace import NO_TIME, TimeLeft
-from studio.engine.train.progress import Progress
+from studio.engine.train.progress import NO_TIME, Progress, TimeLeft
 from studio.engine.train.verdict import Verdict
 
 State: TypeAlias = Literal[

@@ -8,12 +8,18 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from studio.engine.runtime.backend import Backend
-from studio.engine.train import loop, pace
+from studio.engine.train import loop
 from studio.engine.train import progress as progress_module
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.meter import Meter
-from studio.engine.train.pace import LEAST_SECONDS, WINDOW_SECONDS, Pace, TimeLeft, TimeLeftTeller
-from studio.engine.train.progress import Progress
+from studio.engine.train.progress import (
+    LEAST_SECONDS,
+    WINDOW_SECONDS,
+    Pace,
+    Progress,
+    TimeLeft,
+    TimeLeftTeller,
+)
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.trainer import Trainer
 from tests.engine.train.small_tasks import task
@@ -207,7 +213,9 @@ def test_instrumented_steps_are_left_out(cpu: Backend, monkeypatch: pytest.Monke
         heard: list[tuple[float, int]] = []
         plain = Pace.note
         monkeypatch.setattr(
-            pace.Pace, "note", lambda self, s, r: (heard.append((s, r)), plain(self, s, r))[1]
+            progress_module.Pace,
+            "note",
+            lambda self, s, r: (heard.append((s, r)), plain(self, s, r))[1],
         )
         result = trainer.run()
         measured = trainer.loop.measured_rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.train import pace
+from studio.engine.train import progress
 from studio.engine.train.runs import list_runs
 from studio.engine.train.step_log import RATE, read_steps
 from studio.engine.train.trained import Trained
@@ -129,8 +129,8 @@ def test_two_trainings_of_one_seed_give_the_same_weights(bench: TrainingBench) -
 def test_the_pace_is_that_of_the_recorded_steps(
     bench: TrainingBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "WINDOW_SECONDS", 1e9)
-    monkeypatch.setattr(pace, "_APART", 0.0)
+    monkeypatch.setattr(progress, "WINDOW_SECONDS", 1e9)
+    monkeypatch.setattr(progress, "_APART", 0.0)
     document = bench.document
     document.apply("More", set_training(document.state, {"epochs": 30}))
     bench.train()
