@@ -59,7 +59,10 @@ def preview_file(path: Path, form: FileFormat) -> Preview:
     if nbytes > LARGEST:
         lines = (form.title, "too large to be summed up", "", *hex_lines(content, _HEX_LINES))
         return Preview(lines, 0, nbytes)
-    return text_preview(content) if form.is_text else binary_preview(content, form.summary)
+    if form.is_text:
+        return text_preview(content)
+    noun = "weights" if form.holds == "program" else "arrays"
+    return binary_preview(content, form.summary, noun)
 
 
 def text_preview(content: bytes) -> Preview:
@@ -68,9 +71,9 @@ def text_preview(content: bytes) -> Preview:
     return Preview(tuple(line[:_WIDTH] for line in lines[:LINES]), len(lines), len(content))
 
 
-def binary_preview(content: bytes, summary: Summary) -> Preview:
+def binary_preview(content: bytes, summary: Summary, noun: str = "arrays") -> Preview:
     """What sums a file up, and its first bytes."""
-    lines = list(_lines(summary(content)))
+    lines = list(_lines(summary(content), noun))
     room = LINES - _HEX_LINES - 1
     if len(lines) > room:
         left = len(lines) - room + 1
@@ -87,18 +90,18 @@ def hex_lines(content: bytes, count: int) -> Iterator[str]:
         yield f"{at:08x}  {digits:<47}  {shown}"
 
 
-def _lines(summary: Iterator[str | Mapping[str, Array]]) -> Iterator[str]:
+def _lines(summary: Iterator[str | Mapping[str, Array]], noun: str) -> Iterator[str]:
     for part in summary:
         if isinstance(part, str):
             yield part[:_WIDTH]
         else:
-            yield from _arrays(part)
+            yield from _arrays(part, noun)
 
 
-def _arrays(arrays: Mapping[str, Array]) -> Iterator[str]:
+def _arrays(arrays: Mapping[str, Array], noun: str) -> Iterator[str]:
     if not arrays:
         return
     total = sum(array.nbytes for array in arrays.values())
-    yield f"{len(arrays)} arrays, {bytes_text(total)}"
+    yield f"{len(arrays)} {noun}, {bytes_text(total)}"
     for name, array in arrays.items():
         yield f"  {name}  {array.dtype.name}{shape_text(array.shape)}  {bytes_text(array.nbytes)}"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -138,9 +138,9 @@ def check_files(
         For each file what was found, or why it could not be compared.
     """
     try:
-        with _folder() as folder:
+        with _folder() as folder, _Child(folder) as child:
             check = _Check(trained, files, model, project, progress or _unheard, folder)
-            return check.run()
+            return check.run(child)
     except FormatError as error:
         return [error for _ in files]
 
@@ -186,14 +186,14 @@ class _Check:
         self._rows, self._part = stored_samples(trained.task)
         self._expected = _answers(trained, self._rows)
 
-    def run(self) -> list[ExportCheck | FormatError]:
+    def run(self, child: _Child) -> list[ExportCheck | FormatError]:
         """What was found of each file."""
         self._tell(0.1, "exporting once more")
         same = [self._is_same_again(file) for file in self._files]
         self._tell(0.3, "loading the file in another process")
         readable = [file for file in self._files if file.form.can_read]
         self._hand_over(readable)
-        why = _ask(self._folder, len(readable), self._tell) if readable else ""
+        why = child.ask(len(readable), self._tell) if readable else ""
         self._tell(0.9, "comparing")
         found: list[ExportCheck | FormatError] = []
         for file, same_bytes in zip(self._files, same, strict=True):
@@ -324,49 +324,68 @@ def _reply(folder: Path, index: int) -> Mapping[str, object] | None:
     return found if isinstance(found, Mapping) else None
 
 
-def _ask(folder: Path, files: int, tell: Progress) -> str:
-    """Run the other process to its end; why it gave no answer, should one be missing."""
-    root = str(Path(studio.__file__).resolve().parent.parent)
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-m", process.__name__, str(folder)]
-    try:
-        child = subprocess.Popen(
-            command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
-    except OSError as error:
-        return f"another Python could not be started: {error.strerror}"
-    said, is_late = _wait(child, folder, files, tell)
-    if is_late:
-        return f"it took longer than {_SECONDS:.0f} s"
-    lines = said.strip().splitlines()
-    if child.returncode < 0:
-        return f"it was ended by signal {-child.returncode} ({_signal_name(-child.returncode)})"
-    return lines[-1][:200] if lines else f"it ended with code {child.returncode}"
+class _Child:
+    """The other process; a context manager that leaves none behind.
 
+    It is started before there is anything to load, as loading Python and its libraries takes it
+    longer than writing what it is asked.
 
-def _wait(
-    child: subprocess.Popen[bytes], folder: Path, files: int, tell: Progress
-) -> tuple[str, bool]:
-    """What the process wrote to its standard error, and whether it was given up as too slow."""
-    done, deadline = 0, time.monotonic() + _SECONDS
-    try:
+    Args:
+        folder: where the request will be.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._why = ""
+        root = str(Path(studio.__file__).resolve().parent.parent)
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", process.__name__, str(folder)],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, cwd=folder,
+                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
+        except OSError as error:
+            self._why = f"another Python could not be started: {error.strerror}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def ask(self, files: int, tell: Progress) -> str:
+        """Have the request answered; why there is no answer, should one be missing."""
+        child = self._process
+        if child is None:
+            return self._why
+        said = self._wait(child, files, tell)
+        if said is None:
+            return f"it took longer than {_SECONDS:.0f} s"
+        lines = said.strip().splitlines()
+        if child.returncode < 0:
+            number = -child.returncode
+            return f"it was ended by signal {number} ({_signal_name(number)})"
+        return lines[-1][:200] if lines else f"it ended with code {child.returncode}"
+
+    def _wait(self, child: subprocess.Popen[bytes], files: int, tell: Progress) -> str | None:
+        """What it wrote to its standard error; None where it is given up as too slow."""
+        done, deadline = 0, time.monotonic() + _SECONDS
         while True:
             try:
+                # This closes its standard input, at the end of which it begins.
                 _, said = child.communicate(timeout=_POLL)
             except subprocess.TimeoutExpired:
-                while done < files and (folder / process.reply_name(done)).exists():
+                while done < files and (self._folder / process.reply_name(done)).exists():
                     done, deadline = done + 1, time.monotonic() + _SECONDS
                 tell(0.4 + 0.5 * done / files, "loading the file in another process")
                 if time.monotonic() > deadline:
-                    return "", True
+                    return None
             else:
-                return said.decode("utf-8", "replace"), False
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.communicate()
+                return said.decode("utf-8", "replace")
 
 
 def _signal_name(number: int) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +37,9 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
 from studio.engine.train.devices import open_backend
 from studio.engine.train.execute import run_program
-from studio.engine.train.network import check_fit
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+
+if TYPE_CHECKING:
+    from studio.engine.train.task import Task
 
 REQUEST = "request.json"
 PROGRAM_WEIGHTS = "weights.npz"
@@ -103,6 +102,10 @@ class _Network:
         """The project, opened again with its data; None without one."""
         if self.base is None:
             return None
+        # Programs are checked sooner without what reads projects and data.
+        from studio.engine.train.project import Project
+        from studio.engine.train.task import Task
+
         project = Project.load(self.folder / PROJECT)
         project.path = self.base / PROJECT
         return Task.of_project(project)
@@ -118,8 +121,16 @@ class _Network:
     def program(self) -> Program:
         """The inference program with its weights left open."""
         if self.task is not None:
+            from studio.engine.train.programs import Programs
+
             return Programs(self.task).program("infer")
         return load_gbi(self.folder / NETWORK).program
+
+    def check_fit(self, weights: Mapping[str, Array], who: str) -> None:
+        """CheckpointError naming the first weight that is missing or of another shape."""
+        from studio.engine.train.network import check_fit
+
+        check_fit(self.program.of_role(Role.PARAM, Role.STATE), weights, who)
 
 
 def answer_all(folder: Path) -> bool:
@@ -171,7 +182,7 @@ def answer(
         reply |= _checked_program(program, path.name)
     else:
         program, weights = network.program, found.weights
-        check_fit(program.of_role(Role.PARAM, Role.STATE), weights, path.name)
+        network.check_fit(weights, path.name)
         reply |= _stated_by_project(network.task, reply)
     with open_backend("cpu") as opened:
         answers = run_program(opened.backend, program, weights, rows)
@@ -216,7 +227,13 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer the request in a folder; 0 when all files were loaded, 1 when one was refused."""
+    """Answer the request in a folder; 0 when all files were loaded, 1 when one was refused.
+
+    Begins at the end of standard input: what the folder holds is written while this starts.
+    """
+    with open_backend("cpu"):
+        # The compiler of kernels is loaded by now.
+        sys.stdin.read()
     return 0 if answer_all(Path(arguments[0])) else 1
 
 

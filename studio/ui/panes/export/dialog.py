@@ -255,7 +255,8 @@ class ExportDialog(QDialog):
         if result is None or result is self._written:
             return
         self._written = result
-        if result.form is self._form and not isinstance(result.form, PictureForm):
+        is_shown = result.form is self._form and not isinstance(result.form, PictureForm)
+        if is_shown and result.is_placed:
             self._make_preview(result)
 
     def _make_preview(self, written: ExportResult | None = None) -> None:

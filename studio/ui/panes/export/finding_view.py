@@ -112,7 +112,7 @@ def finding_of(result: ExportResult) -> Finding:
     if made is None:
         return Finding("ok", "Written", written)
     if found is None:
-        why = "" if made.doubt is None else made.doubt.message
+        why = "" if made.doubt is None else _capital(made.doubt.message)
         return Finding("warning", "Written, not compared", f"{written}\n{why}")
     if found.is_same:
         return Finding("ok", _capital(found.sentence), f"{written}\n{_same(found)}")

@@ -218,6 +218,9 @@ def test_a_difference_names_the_first_sample_and_shows_it(
          "its class 0 is called '1', expected '0'"),
         Difference(7, "3 (0.98)", "8 (0.55)"), "test", 1.0,
     )  # fmt: skip
+    choose(dialog, qtbot, "Weights (NumPy)")
+    preview = dialog.findChild(QPlainTextEdit, "export_preview")
+    qtbot.waitUntil(lambda: preview.toPlainText().startswith("zip archive"), timeout=60_000)
     made = Export(format_named("npz"), tmp_path / "m.npz", 1234, check)
     result = ExportResult(made.form, made.path, made.nbytes, made)
     studio.exporting.result = result
@@ -228,6 +231,8 @@ def test_a_difference_names_the_first_sample_and_shows_it(
     assert "the studio says 3 (0.98), the file says 8 (0.55)" in details
     assert "Its class 0 is called '1', expected '0'." in details
     assert f"{made.path} was not written; what was there is kept" in details
+    idle(studio, qtbot)
+    assert preview.toPlainText().startswith("zip archive"), "there is no other file to show"
     assert dialog.finding.sample.isVisible()
 
 
@@ -316,14 +321,14 @@ def test_the_path_is_chosen_with_the_ending_of_the_form(
     idle(studio, qtbot)
 
 
-def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -> None:
+def test_one_dialog_is_opened(studio: Studio, qtbot: QtBot, home: Path) -> None:
     studio.open(home / "small.glassbox")
     window = QWidget()
     qtbot.addWidget(window)
     window.show()
     studio.actions.attach(EXPORT, SimpleNamespace(exports=ExportOpener(studio, window)))
     for _ in range(2):
-        assert studio.actions.trigger("export.dialog")
+        opener.open()
     found = [d for d in window.findChildren(ExportDialog) if d.isVisible()]
     assert len(found) == 1
     assert not found[0].isModal()
