@@ -321,14 +321,14 @@ def test_the_path_is_chosen_with_the_ending_of_the_form(
     idle(studio, qtbot)
 
 
-def test_one_dialog_is_opened(studio: Studio, qtbot: QtBot, home: Path) -> None:
+def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -> None:
     studio.open(home / "small.glassbox")
     window = QWidget()
     qtbot.addWidget(window)
     window.show()
     studio.actions.attach(EXPORT, SimpleNamespace(exports=ExportOpener(studio, window)))
     for _ in range(2):
-        opener.open()
+        assert studio.actions.trigger("export.dialog")
     found = [d for d in window.findChildren(ExportDialog) if d.isVisible()]
     assert len(found) == 1
     assert not found[0].isModal()
