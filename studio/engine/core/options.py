@@ -71,6 +71,7 @@ class Words(TypedDict, total=False):
     editor: Editor
     kinds: Kinds
     group: str
+    on_card: bool
 
 
 class _Required:
@@ -105,6 +106,7 @@ class Option(Generic[T]):
         editor: what a form edits it with; follows from the kind unless given.
         kinds: the kinds its values may be of, where each has options of its own.
         group: heading it stands under in a form.
+        on_card: whether a layer shows it on the canvas; where it was changed unless given.
     """
 
     finite: ClassVar[bool] = True
@@ -131,6 +133,7 @@ class Option(Generic[T]):
     editor: Editor | None = None
     kinds: Kinds | None = None
     group: str = ""
+    on_card: bool | None = None
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -157,6 +160,11 @@ class Option(Generic[T]):
     def required(self) -> bool:
         """Whether a value must be given."""
         return isinstance(self.default, _Required)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether only one value is possible."""
+        return self.low == self.high or len(self.choices) == 1
 
     @property
     def form_editor(self) -> Editor:

@@ -109,7 +109,7 @@ def activation(doc: str = "Function applied to the result.") -> Option[str]:
     """An option that takes an activation's name; none means linear."""
     return spec(
         doc, "linear", parse_activation, _write, choices=tuple(FUNCTIONS), aliases=("act",),
-        effect="Without one, layers in a row are no more than a single layer.",
+        on_card=True, effect="Without one, layers in a row are no more than a single layer.",
     )  # fmt: skip
 
 

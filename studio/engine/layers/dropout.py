@@ -26,7 +26,9 @@ class Dropout(Layer):
         "Share of elements dropped.", low=0.0, high=LARGEST_RATE, start=0.25,
         effect="More works against overfitting and slows learning down.",
     )  # fmt: skip
-    seed = optional_integer("Keeps this layer's draws apart from another with its id.", low=0)
+    seed = optional_integer(
+        "Keeps this layer's draws apart from another with its id.", low=0, on_card=False
+    )
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """DROPOUT in training; nothing otherwise, and nothing at rate 0."""

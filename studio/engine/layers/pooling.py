@@ -21,7 +21,7 @@ class Pooling2D(Layer, abstract=True):
     instruction: ClassVar[type[Instruction]]
 
     pool_size = pair(
-        "Rows and columns of the window.", (2, 2), aliases=("pool",),
+        "Rows and columns of the window.", (2, 2), aliases=("pool",), on_card=True,
         effect="Larger windows make the output smaller and less exact about places.",
     )  # fmt: skip
     strides = optional_pair(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from studio.engine.core.options import Option, OptionKind, Plain
+from studio.engine.core.options import AnyOption, OptionKind, Plain
 from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.layer_types import is_known, layer_of
@@ -14,11 +14,6 @@ from studio.graph_editor.model.state import CanvasNode
 
 MOST_LINES = 3
 TIMES = "\u00d7"
-
-ALWAYS = ("pool_size", "activation")
-"""Options shown whatever their value, behind those a layer requires; then what was changed."""
-
-_NEVER = ("data_format", "seed", "groups")
 
 
 class CardLine(NamedTuple):
@@ -59,7 +54,7 @@ def _lines(type_name: str, config: FrozenConfig) -> tuple[CardLine, ...]:
     layer = layer_of(type_name, config)
     options = layer_class(type_name).options
     shown = [o for o in options if o.required]
-    shown += [o for o in options if o.name in ALWAYS and not o.required]
+    shown += [o for o in options if o.on_card and not o.required]
     shown += [o for o in options if o not in shown and _stands_out(o, config)]
     return tuple(
         CardLine(o.name, o.name.replace("_", " "), value_text(o.plain(layer.option_values[o.name])))
@@ -67,8 +62,7 @@ def _lines(type_name: str, config: FrozenConfig) -> tuple[CardLine, ...]:
     )
 
 
-def _stands_out(option: Option[Any], config: FrozenConfig) -> bool:
+def _stands_out(option: AnyOption, config: FrozenConfig) -> bool:
     """Whether an option was set to something worth a line."""
-    return (
-        option.name in config and option.kind is not OptionKind.SPEC and option.name not in _NEVER
-    )
+    is_plain = option.kind is not OptionKind.SPEC and option.on_card is None
+    return option.name in config and is_plain and not option.is_fixed

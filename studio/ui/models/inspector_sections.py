@@ -37,8 +37,7 @@ def layer_sections(rows: Sequence[Row]) -> tuple[OptionSection, ...]:
     groups: dict[str, list[Row]] = {title: [] for title in _LAYER_GROUPS}
     for row in rows:
         option = row.option
-        is_fixed = option.low == option.high or len(option.choices) == 1
-        title = option.group or (fixed if is_fixed else own)
+        title = option.group or (fixed if option.is_fixed else own)
         groups.setdefault(title, []).append(row)
     return tuple(
         OptionSection(title, tuple(found), title == own) for title, found in groups.items() if found

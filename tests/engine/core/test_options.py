@@ -59,6 +59,9 @@ def test_an_option_says_what_forms_need_where_it_is_declared() -> None:
     ]  # fmt: skip
     sizes = options.spec("Sizes.", "s", lambda value, _: str(value), str, choices=("s", "m"))
     assert sizes.form_editor == "choice"
+    assert options.choice("Only one.", "same").is_fixed
+    assert options.integer("Only one.", 1, low=1, high=1).is_fixed
+    assert not Cat.colour.is_fixed
     with pytest.raises(ParameterError, match=r"unknown option 'pawz'"):
         Cat.option("pawz")
 
