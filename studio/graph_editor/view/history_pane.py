@@ -70,7 +70,7 @@ class HistoryPane(PaneFrame):
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("History", "history", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("history_pane")
         self._studio = studio
         self._document: Document | None = None

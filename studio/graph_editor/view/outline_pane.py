@@ -44,7 +44,7 @@ class OutlinePane(PaneFrame):
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Outline", "outline", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("outline_pane")
         self._studio = studio
         self._rows: dict[str, QTreeWidgetItem] = {}

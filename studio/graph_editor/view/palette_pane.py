@@ -88,7 +88,7 @@ class PalettePane(PaneFrame):
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Palette", "palette", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("palette_pane")
         self._studio = studio
         self._palette = studio.palette

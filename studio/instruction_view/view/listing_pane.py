@@ -104,7 +104,7 @@ class ListingPane(PaneFrame):
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Listing", "listing", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("listing")
         self._compilation = studio.compilation
         self._profiling = studio.profiling

@@ -50,7 +50,7 @@ class TensorMapPane(PaneFrame):
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Tensor map", "tensor-map", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("tensor_map")
         self._compilation = studio.compilation
         self._annotations = studio.annotations

@@ -17,11 +17,10 @@ _MARK = 2
 class PaneFrame(QWidget):
     """A pane: give it a body, and an `EmptyState` for when there is nothing to show.
 
-    Its header is drawn by whoever places it (see `FrameHeader`); the pane only says what is in it.
+    Its header is drawn where it stands (see `FrameHeader`), with the title and icon of its row; the
+    pane only says what is in it.
 
     Args:
-        title: the pane's name.
-        icon: name of its icon.
         linkable: it follows the selection, so that it can be pinned.
         parent: the widget it stands in.
     """
@@ -29,13 +28,8 @@ class PaneFrame(QWidget):
     header_changed = Signal()
     pin_changed = Signal(bool)
 
-    def __init__(
-        self, title: str, icon: str = "", *, linkable: bool = False, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, *, linkable: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(title)
-        self.title = title
-        self.icon = icon
         self.linkable = linkable
         self._note = ""
         self._pinned = False
@@ -123,7 +117,7 @@ class FrameHeader(QWidget):
 
     Args:
         frame: the pane; None for a plain widget, which has no remark and no tools.
-        title: the name, where it is not the pane's own.
+        title: the pane's name.
         icon: its icon.
         parent: the widget it stands in.
     """
@@ -131,7 +125,7 @@ class FrameHeader(QWidget):
     def __init__(
         self,
         frame: PaneFrame | None,
-        title: str = "",
+        title: str,
         icon: str = "",
         parent: QWidget | None = None,
     ) -> None:
@@ -141,7 +135,7 @@ class FrameHeader(QWidget):
         self._frame = frame
         self._marked = False
         self._height = theme.ROW
-        self._title = QLabel(title or (self._frame.title if self._frame else ""), self)
+        self._title = QLabel(title, self)
         self._title.setFont(theme.font("ui"))
         self._note = ElidedLabel(self)
         self._note.setProperty("role", "faint")
@@ -163,7 +157,7 @@ class FrameHeader(QWidget):
                 self._chain.toggled.connect(self._toggled)
             self._frame.header_changed.connect(self.refresh)
         self._picture = picture
-        self._icon = icon or (self._frame.icon if self._frame else "")
+        self._icon = icon
         self._picture.setVisible(bool(self._icon))
         binding.connect(self, theme.changed, self.refresh)
         self.refresh()

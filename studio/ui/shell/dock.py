@@ -75,6 +75,7 @@ class Dock(QDockWidget):
         if self._pane is None:
             try:
                 self._pane = self._make(self._frame)
+                self._pane.setAccessibleName(self.spec.title)
             except Exception as error:
                 _LOG.exception("the pane %s could not be made", self.spec.title)
                 for begun in self._frame.findChildren(QWidget, options=_DIRECT):

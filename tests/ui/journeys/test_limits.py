@@ -104,7 +104,7 @@ def test_the_slowest_layer_is_found_and_changed_in_six_actions(person: Person) -
     person.press("F5")
     person.press("Ctrl+3")
     table = person.until(lambda: person.sees(ProfilerPane)).table
-    person.until(lambda: studio.profiling.measurement and len(table.kernels.rows) > 3)
+    person.until(lambda: studio.profiling.measurement and len(table.entries.rows) > 3)
     nodes = studio.document.state.nodes
     sized = [key for key, node in nodes.items() if set(SIZES) & set(node.config)]
     chosen = person.slowest_layer(table, sized)

@@ -110,7 +110,7 @@ def _slowest_kernel(person: Person) -> None:
     """A click on the first row of the kernel table selects its layer on the canvas."""
     person.press("Ctrl+3")
     table = person.until(lambda: person.sees(ProfilerPane)).table
-    person.until(lambda: table.kernels.rows)
+    person.until(lambda: table.entries.rows)
     layer = person.slowest_layer(table)
     assert layer in person.studio.document.state.nodes
 
@@ -144,9 +144,9 @@ def _ask(person: Person) -> tuple[int, Answer]:
     """Click the first sample of the test page: which one it is, and what the window answers."""
     person.command("test the network")
     view = person.until(lambda: person.sees(SamplesView))
-    person.until(lambda: view.samples.rowCount() > 0)
-    sample = view.samples.sample(0)
-    person.click(view.viewport(), view.visualRect(view.samples.index(0)).center())
+    person.until(lambda: view.entries.rowCount() > 0)
+    sample = view.entries.record(0)
+    person.click(view.viewport(), view.visualRect(view.entries.index(0, 0)).center())
     shown = person.until(lambda: person.sees(AnswerView))
     name = (f"test sample {sample}",)
     return sample, person.until(lambda: a if (a := shown.answer) and a.names == name else None)

@@ -22,10 +22,10 @@ from studio.ui.models.theme import Theme
 @pytest.fixture
 def frame(qtbot: QtBot, dark: Theme) -> Iterator[PaneFrame]:
     window = QWidget()
-    made = PaneFrame("Inspector", "inspector", linkable=True, parent=window)
+    made = PaneFrame(linkable=True, parent=window)
     made.set_body(QLabel("body"))
     column = QVBoxLayout(window)
-    column.addWidget(FrameHeader(made))
+    column.addWidget(FrameHeader(made, "Inspector", "inspector"))
     column.addWidget(made)
     qtbot.addWidget(window)
     window.resize(320, 400)
@@ -68,9 +68,9 @@ def test_tools_added_late_stand_in_the_header(qtbot: QtBot, frame: PaneFrame) ->
 
 
 def test_panes_that_do_not_follow_have_no_chain(qtbot: QtBot, dark: Theme) -> None:
-    frame = PaneFrame("Log")
+    frame = PaneFrame()
     qtbot.addWidget(frame)
-    header = FrameHeader(frame)
+    header = FrameHeader(frame, "Log")
     qtbot.addWidget(header)
     assert header.findChild(QToolButton, "chain") is None
     frame.set_pinned(True)

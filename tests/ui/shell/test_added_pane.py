@@ -37,7 +37,7 @@ from counting.model import LayerCount
 
 class CountingPane(PaneFrame):
     def __init__(self, studio, parent=None):
-        super().__init__("Counting", "ok", parent=parent)
+        super().__init__(parent=parent)
         self.count = LayerCount(studio)
         self.label = QLabel(self)
         self.label.setFocusPolicy(self.label.focusPolicy().StrongFocus)

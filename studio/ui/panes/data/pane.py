@@ -52,7 +52,7 @@ class DataPane(PaneFrame):
     """What the network is trained on."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Data", "data", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("data_pane")
         self.setAcceptDrops(True)
         self._data = studio.data

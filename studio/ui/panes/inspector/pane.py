@@ -23,7 +23,7 @@ class InspectorPane(PaneFrame):
     """Options of the selected layers; with nothing selected, totals and training settings."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Inspector", "inspector", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("inspector_pane")
         self._data = studio.data
         self.inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)

@@ -36,7 +36,7 @@ class LogPane(PaneFrame):
     """The lines of the log, the latest at the bottom; details of the one in hand beside them."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Log", "log", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("log_pane")
         self._log = studio.log
         self._actions = studio.actions

@@ -51,7 +51,7 @@ class PlotsPane(PaneFrame):
     """The curves of the training under way and of the runs chosen."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Plots", "plots", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("plots_pane")
         self._display = studio.plots
         self._training = studio.training

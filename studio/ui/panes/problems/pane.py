@@ -20,7 +20,7 @@ class ProblemsPane(PaneFrame):
     """The list of problems; repairs of the one in hand stand under it."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Problems", "problems", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("problems_pane")
         self._problems = studio.problems
         self._data = studio.data

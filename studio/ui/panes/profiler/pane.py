@@ -68,7 +68,7 @@ class ProfilerPane(PaneFrame):
     """What was measured last, live while a training runs."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Profiler", "profiler", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("profiler_pane")
         self._profiling = studio.profiling
         self._training = studio.training

@@ -46,7 +46,7 @@ class RunsPane(PaneFrame):
     """The table of runs, notes of the one in hand, and what differs between several."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Runs", "runs", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("runs_pane")
         self._runs = studio.runs
         self._training = studio.training

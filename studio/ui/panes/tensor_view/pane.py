@@ -64,7 +64,7 @@ class TensorViewPane(PaneFrame):
     """Shows the tensor that is selected, or one that is pinned."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Tensor", "tensor", linkable=True, parent=parent)
+        super().__init__(linkable=True, parent=parent)
         self.setObjectName("tensor_view_pane")
         self._live = studio.live
         self._actions = studio.actions

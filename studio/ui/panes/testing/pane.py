@@ -47,7 +47,7 @@ class TestingPane(PaneFrame):
     __test__ = False
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
-        super().__init__("Testing", "testing", parent=parent)
+        super().__init__(parent=parent)
         self.setObjectName("testing_pane")
         self._evaluation = studio.evaluation
         self._training = studio.training
