@@ -30,7 +30,7 @@ _MOST_SMOOTH = 5000
 _TICK_PIXELS, _ROW_PIXELS, _LEAST_ROW_PIXELS = 60, 30, 14
 _BAD_HEIGHT = 0.05
 _DOT = 5
-_MOST_LABELS = 40
+_MOST_MARKS = 60
 _MARK_GAP = 3
 
 
@@ -256,10 +256,9 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             self._note.setText(f"{numbers.count(bad.total)} {noun} not finite")
 
     def _draw_marks(self, content: Content, view: tuple[float, float]) -> None:
-        marks = [mark for mark in content.marks if view[0] <= mark[0] <= view[1]]
+        marks = _marks_in(content, view)
         low, high = content.y
         _set_pairs(self._marks, [(place, low, place, high) for place, _ in marks])
-        marks = marks[-_MOST_LABELS:]
         while len(self._mark_labels) < len(marks):
             self._mark_labels.append(self._label("mark"))
             self._dress_mark(self._mark_labels[-1])
@@ -404,7 +403,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def _place_marks(self, area: QRect) -> None:
         """Write each change of the rate beside its line; of those too near, the latest alone."""
-        marks, free = self._shown_marks()[-_MOST_LABELS:], float("inf")
+        marks, free = self._shown_marks(), float("inf")
         for label, (place, _) in reversed([*zip(self._mark_labels, marks, strict=False)]):
             label.adjustSize()
             x = self.mapFromScene(self.box.mapViewToScene(QPointF(place, 0.0))).x()
@@ -420,8 +419,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
     def _shown_marks(self) -> list[tuple[float, float]]:
         if self._content is None:
             return []
-        low, high = self._display.view or self._display.extent
-        return [mark for mark in self._content.marks if low <= mark[0] <= high]
+        return _marks_in(self._content, self._display.view or self._display.extent)
 
     def _item(self, item: Any, depth: float) -> Any:
         item.setZValue(depth)
@@ -444,3 +442,15 @@ def _set_pairs(item: Any, lines: list[tuple[float, float, float, float]]) -> Non
         return
     places = np.array(lines, float).reshape(-1, 2, 2)
     item.setData(places[:, :, 0].ravel(), places[:, :, 1].ravel(), connect="pairs")
+
+
+def _marks_in(content: Content, view: tuple[float, float]) -> list[tuple[float, float]]:
+    """Changes of the rate in a stretch of the axis; where they are many, some way apart."""
+    marks = [mark for mark in content.marks if view[0] <= mark[0] <= view[1]]
+    if len(marks) <= _MOST_MARKS:
+        return marks
+    kept: list[tuple[float, float]] = []
+    for mark in sorted(marks, reverse=True):
+        if not kept or kept[-1][0] - mark[0] >= (view[1] - view[0]) / _MOST_MARKS:
+            kept.append(mark)
+    return kept[::-1]

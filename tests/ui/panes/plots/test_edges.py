@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLabel
 
+from studio.engine.train.marks import Mark
 from studio.engine.train.step_log import RATE
 from studio.ui.kit import theme
 from studio.ui.panes.plots.metric_plot import MetricPlot
@@ -83,6 +85,25 @@ def test_marks_too_near_to_each_other_leave_the_latest(
         for one, other in pairwise(shown):
             assert one.geometry().right() < other.x()
     end(trainings)
+
+
+def test_very_many_marks_stay_some_way_apart_and_the_latest_is_written(
+    trained: PlotsPane, trainings: Trainings
+) -> None:
+    curves = trainings.studio.training.curves
+    assert curves is not None
+    last = int(curves.segments[0].last_step)
+    # As a callback makes them that sets the rate again and again.
+    for number in range(500):
+        place = round(last * number / 500)
+        curves.mark(Mark("learning_rate", place, 0.0, 1e-3 * (number + 1)))
+    trained.draw()
+    for plot in trained.plots:
+        lines = np.unique(plot._marks.getData()[0])
+        assert 30 < len(lines) <= 61
+        assert place_of(plot, lines[1]) - place_of(plot, lines[0]) >= 2
+        assert len(labels(plot)) >= 1
+        assert max(labels(plot), key=QLabel.x).text() == "rate 0.5"
 
 
 @pytest.mark.parametrize("value", [-1.2345e-38, -3.4028e38, 0.25], ids=["small", "large", "usual"])
