@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 
@@ -18,6 +19,30 @@ class Listed(Protocol):
 
 
 T = TypeVar("T", bound=Listed)
+
+
+_undo: list[Callable[[], object]] | None = None
+
+
+@contextmanager
+def all_or_none() -> Iterator[None]:
+    """What is added to registries inside is taken out again when it ends with an exception."""
+    global _undo
+    outer, _undo = _undo, []
+    try:
+        yield
+    except BaseException:
+        for take_out in reversed(_undo):
+            take_out()
+        raise
+    finally:
+        _undo = outer
+
+
+def added(take_out: Callable[[], object]) -> None:
+    """Say how an addition to a registry is taken out again, should `all_or_none` ask for it."""
+    if _undo is not None:
+        _undo.append(take_out)
 
 
 def import_modules(package: str) -> tuple[str, ...]:
@@ -58,8 +83,10 @@ class Registry(Mapping[str, type[T]]):
                 raise TypeError(
                     f"{name!r} of {cls.__module__} is taken by a class of {other.__module__}"
                 )
+        before = dict(self._classes), dict(self._named)
         self._classes[cls.__name__] = cls
         self._named.update(dict.fromkeys(names, cls))
+        added(lambda: self._restore(*before))
 
     def find(self, name: object) -> type[T] | None:
         """The class of that name or alias."""
@@ -94,6 +121,9 @@ class Registry(Mapping[str, type[T]]):
     def __len__(self) -> int:
         self._load()
         return len(self._classes)
+
+    def _restore(self, classes: dict[str, type[T]], named: dict[str, type[T]]) -> None:
+        self._classes, self._named = classes, named
 
     def _load(self) -> None:
         # Forgotten only at the end, so that a second thread waits for the modules as well. A lock

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.discovery import import_modules
+from studio.engine.core.discovery import added, import_modules
 from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.formats.checkpoint import Checkpoint
@@ -127,6 +127,7 @@ class FileFormat:
             raise TypeError(f"two file formats are called {cls.name!r}: {_origin(type(other))[0]} "
                             f"and {cls.__module__}")  # fmt: skip
         FileFormat.members[cls.name] = cls()
+        added(lambda: FileFormat.members.pop(cls.name, None))
 
     @property
     def can_import(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
-from studio.engine.core.discovery import import_modules
+from studio.engine.core.discovery import added, import_modules
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.fields import Access, Attr, Operand, names
@@ -364,6 +364,7 @@ def _register(cls: type[Instruction]) -> None:
         )
     _BY_CODE[cls.code] = cls
     _BY_MNEMONIC[cls.mnemonic] = cls
+    added(lambda: (_BY_CODE.pop(cls.code, None), _BY_MNEMONIC.pop(cls.mnemonic, None)))
 
 
 def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:

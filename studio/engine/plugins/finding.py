@@ -1,0 +1,100 @@
+"""Finds the plugins there are, without running a line of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from studio.engine.plugins.plugin import Plugin
+
+GROUP = "glassbox.plugins"
+FOLDER = "plugins"
+"""Folder of ``.py`` plugins inside that of the user's configuration."""
+MODULES = "glassbox_plugins"
+"""What the modules of ``.py`` plugins are called: ``glassbox_plugins.<name>``."""
+NO_VERSION = "0"
+
+_NAME = re.compile(r"[A-Za-z]\w{0,63}\Z", re.ASCII)
+_LONGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """A plugin that could be loaded.
+
+    Attributes:
+        plugin: its name and version.
+        module: what its module is called.
+        place: its file, or the package it is installed with, for people.
+        path: the file, for a plugin that is one.
+        problem: why it cannot be loaded, empty where nothing is known to be wrong.
+    """
+
+    plugin: Plugin
+    module: str
+    place: str
+    path: Path | None = None
+    problem: str = ""
+
+
+def find_plugins(config: Path) -> tuple[Found, ...]:
+    """Every plugin of this installation and of the user's folder, by name.
+
+    Of two with one name the installed one is taken, and the file says so as its problem.
+
+    Args:
+        config: folder of the user's configuration.
+    """
+    found = {each.plugin.name: each for each in map(_installed, _points())}
+    lost: list[Found] = []
+    for path in _files(config / FOLDER):
+        made = _file(path)
+        other = found.setdefault(made.plugin.name, made)
+        if other is not made:
+            problem = f"a plugin of this name is installed with {other.place}"
+            lost.append(Found(made.plugin, made.module, made.place, path, problem))
+    return tuple(sorted((*found.values(), *lost), key=lambda each: each.plugin.name))
+
+
+def _points() -> list[EntryPoint]:
+    return [point for point in entry_points(group=GROUP) if _NAME.match(point.name)]
+
+
+def _installed(point: EntryPoint) -> Found:
+    package = point.dist
+    version = package.version if package is not None else NO_VERSION
+    place = package.name if package is not None else point.module
+    return Found(Plugin(point.name, version or NO_VERSION), point.module, place)
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.glob("*.py") if _NAME.match(path.stem))
+    except OSError:
+        return []
+
+
+def _file(path: Path) -> Found:
+    try:
+        large = path.stat().st_size > _LONGEST
+        problem = "the file is larger than 1 MiB" if large else ""
+        version = NO_VERSION if large else _version(ast.parse(path.read_bytes()))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        version = NO_VERSION
+        problem = f"the file cannot be read: {getattr(error, 'strerror', None) or error}"
+    name = path.stem
+    return Found(Plugin(name, version), f"{MODULES}.{name}", str(path), path, problem)
+
+
+def _version(tree: ast.Module) -> str:
+    """``__version__`` as the file states it; its text is read, not run."""
+    for line in tree.body:
+        match line:
+            case ast.Assign(
+                targets=[ast.Name(id="__version__")], value=ast.Constant(value=str() as version)
+            ) if 0 < len(version) <= 64 and version.isprintable():
+                return version
+    return NO_VERSION

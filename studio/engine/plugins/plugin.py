@@ -1,0 +1,44 @@
+"""Which plugins are loaded, and which of them a class comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plugin by name and version."""
+
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+_BY_MODULE: dict[str, Plugin] = {}
+
+
+def note_loaded(module: str, plugin: Plugin) -> None:
+    """Remember that a module, and those of the package it may be, belong to a plugin."""
+    _BY_MODULE[module] = plugin
+
+
+def forget(module: str) -> None:
+    """The module was taken out again."""
+    _BY_MODULE.pop(module, None)
+
+
+def loaded_plugins() -> tuple[Plugin, ...]:
+    """Every plugin that is loaded, by name."""
+    return tuple(sorted(_BY_MODULE.values(), key=lambda each: each.name))
+
+
+def plugin_of(cls: type) -> Plugin | None:
+    """The plugin a class comes from; None for one of Glassbox or of the user's own script."""
+    module = cls.__module__
+    while module:
+        if module in _BY_MODULE:
+            return _BY_MODULE[module]
+        module = module.rpartition(".")[0]
+    return None
