@@ -28,7 +28,7 @@ from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.view.canvas import CanvasView
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 
 ROWS = 10

@@ -29,7 +29,7 @@ from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 
 HOVERS = 1000

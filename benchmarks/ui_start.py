@@ -36,7 +36,7 @@ def child(project: Path, places: Path) -> None:
 
     from PySide6.QtCore import QEvent, QObject, QTimer
 
-    from studio.ui.models.places import Places
+    from studio.engine.core.places import Places
     from studio.ui.shell.app import Session, make_application
     from studio.ui.shell.launch import LaunchOptions
     from studio.ui.shell.shared_context import prepare_sharing

@@ -18,7 +18,7 @@ from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
 from studio.ui.kit.watchdog import Watchdog
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.shell.app import Session, make_application
 from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.shared_context import prepare_sharing

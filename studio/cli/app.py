@@ -35,6 +35,7 @@ COMMANDS = {
     "export": ("interop", "export_project"),
     "trust": ("trust", "trust"),
     "doctor": ("doctor", "doctor"),
+    "plugins": ("plugins", "plugins"),
     "isa": ("manual", "isa"),
 }
 """Where each command is: module below ``studio.cli.commands`` and function."""
@@ -72,8 +73,13 @@ def _run(words: list[str], window: Window | None) -> int:
 
     from studio.cli import console
     from studio.engine.core.errors import StudioError
+    from studio.engine.core.places import Places
+    from studio.engine.plugins.loading import load_plugins
 
     try:
+        for state in load_plugins(Places.of_user().config):
+            if state.failed:
+                console.complain(f"plugin {state.found.plugin.name} is left out: {state.problem}")
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]
         elif _is_for_the_window(words, window):

@@ -11,11 +11,11 @@ import typer
 
 from studio.engine.core.errors import DataError
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.places import Places
 from studio.engine.train.project import Project
 from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
 from studio.engine.train.trusted_data import TrustedData, UntrustedDataError
 from studio.samples import open_copy, sample_names, sample_root
-from studio.ui.models.places import Places
 
 _MOST_NEAR = 200
 

@@ -22,7 +22,7 @@ from studio.samples import open_copy
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Choice
 from studio.ui.shell.layout_store import LayoutStore

@@ -145,6 +145,10 @@ class Configured:
 
     def config(self) -> dict[str, Plain]:
         """Options that differ from their defaults, as plain data."""
+        return self.plain_options()
+
+    def plain_options(self) -> dict[str, Plain]:
+        """What `config` says of the declared options."""
         return {
             o.name: o.plain(self.option_values[o.name])
             for o in self.options

@@ -69,6 +69,7 @@ class Registry(Mapping[str, type[T]]):
         self._package = package
         self._classes: dict[str, type[T]] = {}
         self._named: dict[str, type[T]] = {}
+        self._stand_ins: dict[str, type[T]] = {}
 
     def add(self, cls: type[T], aliases: tuple[str, ...] = ()) -> None:
         """Add a class under its name and aliases.
@@ -88,14 +89,18 @@ class Registry(Mapping[str, type[T]]):
         self._named.update(dict.fromkeys(names, cls))
         added(lambda: self._restore(*before))
 
+    def add_stand_in(self, name: str, cls: type[T]) -> None:
+        """Have a name found that no class has; the stand-in is in no list, and gives way to one."""
+        self._stand_ins[name] = cls
+
     def find(self, name: object) -> type[T] | None:
-        """The class of that name or alias."""
+        """The class of that name or alias, or what stands in for it."""
         if not isinstance(name, str):
             return None
         # A module of the package may ask for what is known already while it is imported itself.
         if name not in self._named:
             self._load()
-        return self._named.get(name)
+        return self._named.get(name) or self._stand_ins.get(name)
 
     def all_names(self) -> tuple[str, ...]:
         """Every name and alias."""

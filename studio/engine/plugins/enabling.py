@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from studio.engine.core.errors import FormatError, ParameterError, StudioError, quoted
@@ -91,8 +90,3 @@ def why_off(found: Found, enabled: dict[str, str]) -> str:
     if wanted and wanted != found.plugin.version:
         return f"version {wanted} was switched on, this is {found.plugin.version}"
     return ""
-
-
-def as_variable(plugins: Iterable[Plugin]) -> dict[str, str]:
-    """What to add to the environment of another process so that it loads the same plugins."""
-    return {VARIABLE: ",".join(f"{each.name}=={each.version}" for each in plugins)}

@@ -12,7 +12,8 @@ from types import ModuleType
 
 from studio.engine.core.discovery import all_or_none, import_modules
 from studio.engine.core.errors import StudioError, in_one_line
-from studio.engine.plugins.enabling import enabled_plugins, why_off
+from studio.engine.core.places import CONFIG_VARIABLE
+from studio.engine.plugins.enabling import VARIABLE, enabled_plugins, why_off
 from studio.engine.plugins.finding import FOLDER, MODULES, Found, find_plugins
 from studio.engine.plugins.plugin import Plugin, forget, loaded_plugins, note_loaded
 
@@ -44,6 +45,7 @@ class State:
 
 
 _states: tuple[State, ...] = ()
+_config = Path()
 
 
 def plugin_states() -> tuple[State, ...]:
@@ -60,7 +62,8 @@ def load_plugins(config: Path) -> tuple[State, ...]:
     Returns:
         Every plugin there is, and every one that is switched on and missing.
     """
-    global _states
+    global _config, _states
+    _config = config
     try:
         enabled = enabled_plugins(config)
     except StudioError as error:
@@ -82,6 +85,12 @@ def load_plugins(config: Path) -> tuple[State, ...]:
     return _states
 
 
+def for_child() -> dict[str, str]:
+    """What to add to the environment of another process so that it loads the same plugins."""
+    names = ",".join(f"{each.name}=={each.version}" for each in loaded_plugins())
+    return {VARIABLE: names, CONFIG_VARIABLE: str(_config)} if names else {VARIABLE: ""}
+
+
 def _loaded(found: Found, enabled: dict[str, str]) -> State:
     if found.plugin in loaded_plugins():
         return State(found)
@@ -99,13 +108,13 @@ def _loaded(found: Found, enabled: dict[str, str]) -> State:
         raise
     except BaseException as error:
         # A plugin may raise anything, SystemExit included.
-        _LOG.exception("plugin %s failed", found.plugin)
+        _LOG.exception("%s failed", found.plugin)
         forget(found.module)
         for name in set(sys.modules) - before:
             if name == found.module or name.startswith(f"{found.module}."):
                 del sys.modules[name]
         return State(found, in_one_line(error), failed=True)
-    _LOG.info("plugin %s is loaded from %s", found.plugin, found.place)
+    _LOG.info("%s is loaded from %s", found.plugin, found.place)
     return State(found)
 
 

@@ -13,7 +13,7 @@ class Plugin:
     version: str
 
     def __str__(self) -> str:
-        return f"{self.name} {self.version}"
+        return f"the plugin {self.name} {self.version}"
 
 
 _BY_MODULE: dict[str, Plugin] = {}

@@ -27,6 +27,7 @@ from studio.engine.train.annotations import (
     annotations_from_json,
 )
 from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.plugin_use import plugins_used, prepare_stand_ins
 from studio.engine.train.project_text import project_text
 from studio.engine.train.settings import TrainingSettings
 
@@ -35,7 +36,7 @@ VERSION = 1
 SUFFIX = ".glassbox"
 FIELDS = (
     "format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes",
-    "annotations",
+    "annotations", "plugins",
 )  # fmt: skip
 LIMITS = Limits(file_bytes=16 * MIB, json_bytes=16 * MIB, json_depth=24, json_values=500_000)
 
@@ -105,6 +106,7 @@ class Project:
     def from_json(cls, document: object, who: str = "project") -> Project:
         """The project a document describes; ``who`` names it in errors."""
         fields = _checked(document, who)
+        _section(who, "plugins", lambda: prepare_stand_ins(fields.get("plugins", {})))
         graph = _section(who, "graph", lambda: graph_from_json(fields.get("graph")))
         data = fields.get("data")
         found = (
@@ -143,6 +145,9 @@ class Project:
             made["canvas"] = _canvas(self.canvas)
         if self.annotations.to_json():
             made["annotations"] = self.annotations.to_json()
+        uses = plugins_used(self.graph, self.training)
+        if uses:
+            made["plugins"] = {use.plugin.name: use.to_json() for use in uses}
         return made
 
     def text(self) -> str:

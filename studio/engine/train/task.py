@@ -25,6 +25,7 @@ from studio.engine.train.data.splitting import (
     stratified_split_indices,
     tail_split_indices,
 )
+from studio.engine.train.plugin_use import check_complete
 from studio.engine.train.project import Project
 from studio.engine.train.samples import Samples
 from studio.engine.train.settings import ClassWeights, TrainingSettings
@@ -91,6 +92,7 @@ class Task:
             StudioError: what graph, data reference or loaders find wrong.
         """
         graph, settings = project.graph, project.training
+        check_complete(graph, settings)
         graph.check()
         if project.data is None:
             inputs = tuple(Source(graph.shapes()[node.id]) for node in graph.inputs)
@@ -133,6 +135,7 @@ class Task:
         Only what network and settings decide is made anew, so that an edit costs no copy of data.
         """
         graph, settings = project.graph, project.training
+        check_complete(graph, settings)
         graph.check()
         changed = replace(self, name=project.name, graph=graph, settings=settings)
         if self.training is None:

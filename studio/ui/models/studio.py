@@ -14,6 +14,7 @@ from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.errors import InternalError, MemoryShortageError, NumericError, StudioError
+from studio.engine.core.places import Places
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
@@ -41,7 +42,6 @@ from studio.ui.models.logbook import Logbook
 from studio.ui.models.logbook_events import LogEvents
 from studio.ui.models.notice_settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling
 from studio.ui.models.notices import Notice, NoticeAction, Notices, Severity
-from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.preview import NodePreviews
 from studio.ui.models.problems import ProblemItem, ProblemList, Repair, of_error

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from studio import __version__
 from studio.engine.core.errors import StudioError
+from studio.engine.core.places import Places
 from studio.ui.kit import theme
 from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
@@ -21,7 +22,6 @@ from studio.ui.kit.watchdog import Watchdog
 from studio.ui.models.crash_reports import CrashReports
 from studio.ui.models.debug_log import DebugLog
 from studio.ui.models.notice_settling import OPEN
-from studio.ui.models.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.models.studio import Studio
 from studio.ui.shell.demo import Demo

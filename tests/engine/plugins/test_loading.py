@@ -49,7 +49,7 @@ from studio.engine.plugins.plugin import loaded_plugins
 print(json.dumps({
     "states": {s.found.plugin.name: [s.problem, s.failed] for s in states},
     "layers": [c.__name__ for c in all_layers()],
-    "loaded": [str(p) for p in loaded_plugins()],
+    "loaded": [f"{p.name} {p.version}" for p in loaded_plugins()],
 }))
 """
 

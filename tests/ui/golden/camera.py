@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import profiling
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Mode
 from studio.ui.shell import status_facts

@@ -22,7 +22,7 @@ from studio.samples import open_copy
 from studio.ui.models.data_changes import AugmentationPreview
 from studio.ui.models.entities import Entity
 from studio.ui.models.exporting import form_named
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import WORKERS, TaskHandle, TaskList

@@ -11,7 +11,7 @@ import pytest
 from studio.graph_editor.model.edits.layers import set_option
 from studio.instruction_view.model.kernels import Kernels
 from studio.samples import open_copy
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 

@@ -17,7 +17,7 @@ from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.culprit import FailedStep
 from studio.ui.models.live import LiveView
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.samples import sample_root
 from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.panes import PANES, PaneSpec

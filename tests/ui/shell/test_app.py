@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.train.project import Project
 from studio.ui.kit import theme
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.shell import app
 from studio.ui.shell.app import Session, choose_scale

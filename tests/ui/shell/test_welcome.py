@@ -32,7 +32,7 @@ CRASH = """
 import os, sys
 from pathlib import Path
 from studio.graph_editor.model.edits.comments import add_note
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 scheduler = ManualScheduler()

@@ -29,6 +29,7 @@ from studio.engine.formats.npz import save_npz
 from studio.engine.formats.safe_json import load_json
 from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.engine.layers.graph_json import graph_to_json
+from studio.engine.plugins.loading import for_child
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export_check import process
 from studio.engine.train.export_check.answers import NOTHING, TOLERANCE, Difference, compare
@@ -343,7 +344,7 @@ class _Child:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", process.__name__, str(folder)],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, cwd=folder,
+                env={**os.environ, **for_child(), "PYTHONPATH": os.pathsep.join(paths)}, cwd=folder,
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:

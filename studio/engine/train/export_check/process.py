@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from studio.engine.compiler.verify import verify
 from studio.engine.core.errors import FormatError, StudioError, in_one_line
+from studio.engine.core.places import Places
 from studio.engine.core.tensor import Role
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.gbi import load_gbi
@@ -35,6 +36,7 @@ from studio.engine.isa.program import Program
 from studio.engine.isa.text import format_program, parse_program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
+from studio.engine.plugins.loading import load_plugins
 from studio.engine.train.devices import open_backend
 from studio.engine.train.execute import run_program
 
@@ -231,6 +233,7 @@ def main(arguments: list[str]) -> int:
 
     Begins at the end of standard input: what the folder holds is written while this starts.
     """
+    load_plugins(Places.of_user().config)
     with open_backend("cpu"):
         # The compiler of kernels is loaded by now.
         sys.stdin.read()

@@ -18,7 +18,7 @@ from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.live_frames import Frame
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane

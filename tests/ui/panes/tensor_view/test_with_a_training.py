@@ -20,7 +20,7 @@ from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.compilation_result import Compiled, Compiler
-from studio.ui.models.places import Places
+from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.shared_context import provider_for

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 NAME = "glassbox"
+CONFIG_VARIABLE = "GLASSBOX_CONFIG_DIR"
+"""Folder to use for the configuration instead of the platform's."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class Places:
     @classmethod
     def of_user(cls) -> Places:
         """The platform's folders (on Linux those of the XDG base directory specification)."""
+        found = cls._of_platform()
+        given = os.environ.get(CONFIG_VARIABLE, "")
+        return replace(found, config=Path(given)) if given else found
+
+    @classmethod
+    def _of_platform(cls) -> Places:
         home = Path.home()
         if sys.platform == "win32":
             local = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

@@ -1,0 +1,87 @@
+"""``glassbox plugins``: which plugins there are, and switching them on and off."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from studio.cli import console
+from studio.cli.options import JsonOption
+from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.places import Places
+from studio.engine.plugins.enabling import FILE, enabled_plugins, set_enabled, why_off
+from studio.engine.plugins.finding import FOLDER, Found, find_plugins
+from studio.engine.plugins.loading import State, load_plugins
+from studio.engine.plugins.plugin import Plugin
+
+EnableOption = Annotated[
+    list[str], typer.Option("--enable", help="Switch a plugin on, for its present version.",
+                            metavar="NAME")
+]  # fmt: skip
+DisableOption = Annotated[
+    list[str], typer.Option("--disable", help="Switch a plugin off.", metavar="NAME")
+]
+
+
+def plugins(
+    enable: EnableOption = [],  # noqa: B006
+    disable: DisableOption = [],  # noqa: B006
+    as_json: JsonOption = False,
+) -> None:
+    """List the plugins there are, and switch them on or off.
+
+    A plugin is an installed package with an entry point in the group glassbox.plugins, or a .py
+    file in the folder plugins of the user's configuration. It runs as a part of Glassbox: switch
+    on only what you trust.
+    """
+    config = Places.of_user().config
+    there = {found.plugin.name: found for found in find_plugins(config) if not found.problem}
+    for name in enable:
+        set_enabled(config, _named(name, there), on=True)
+    switched_on = enabled_plugins(config)
+    for name in disable:
+        known = {**there, **dict.fromkeys(switched_on)}
+        if name not in known:
+            _named(name, there)
+        set_enabled(config, Plugin(name, ""), on=False)
+    states = _states()
+    if as_json:
+        console.answer_json([_facts(state) for state in states])
+    elif states:
+        rows = [(s.found.plugin.name, s.found.plugin.version, s.found.place, s.problem or "on")
+                for s in states]  # fmt: skip
+        console.table(("plugin", "version", "from", "state"), rows)
+    else:
+        console.say(f"no plugins; {config / FOLDER} holds .py files, {config / FILE} the list")
+
+
+def _states() -> tuple[State, ...]:
+    config = Places.of_user().config
+    loaded = load_plugins(config)
+    if loaded:
+        return loaded
+    enabled = enabled_plugins(config)
+    return tuple(State(found, why_off(found, enabled)) for found in find_plugins(config))
+
+
+def _named(name: str, there: dict[str, Found]) -> Plugin:
+    if name not in there:
+        raise ParameterError(
+            f"there is no plugin {quoted(name)}",
+            who="plugins",
+            hint=did_you_mean(name, there, f"there are {', '.join(there) or 'none'}"),
+        )
+    return there[name].plugin
+
+
+def _facts(state: State) -> dict[str, object]:
+    found = state.found
+    return {
+        "name": found.plugin.name,
+        "version": found.plugin.version,
+        "from": found.place,
+        "loaded": not state.problem,
+        "problem": state.problem,
+    }

@@ -1,0 +1,58 @@
+"""Classes that stand in for those of a plugin that is not loaded: what names them is kept."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar, cast
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.options import Plain
+
+C = TypeVar("C", bound=Configured)
+
+
+class StandIn:
+    """Keeps a configuration as it is, whatever is in it.
+
+    Attributes:
+        home: what it would come from; its text stands in sentences.
+    """
+
+    home: ClassVar[object] = None
+
+    option_values: dict[str, object]
+
+    def __init__(self, **given: object) -> None:
+        # Not by way of the family's base, which knows options that all its members have.
+        self.option_values = dict(given)
+
+    def check_options(self, given: Mapping[str, object]) -> dict[str, object]:
+        """The options as they were given."""
+        return dict(given)
+
+    def plain_options(self) -> dict[str, Plain]:
+        """The options as they were given."""
+        return cast("dict[str, Plain]", dict(self.option_values))
+
+    def __hash__(self) -> int:
+        return hash(type(self).__name__)
+
+
+def stand_in(family: type[C], name: str, home: object, base: type[C] | None = None) -> None:
+    """Have a family find a name that none of its members has.
+
+    Args:
+        family: the base of the family.
+        name: of the class that is missing.
+        home: what it would come from; its text stands in sentences.
+        base: a stand-in of the family's own, where the plain one is not enough.
+    """
+    bases: tuple[type, ...] = (StandIn, family) if base is None else (base,)
+    made = types.new_class(
+        name,
+        bases,
+        {"abstract": True},
+        lambda body: body.update(home=home, __doc__=f"From {home}, which is not loaded."),
+    )
+    family.members.add_stand_in(name, cast("type[Configured]", made))

@@ -1,0 +1,136 @@
+"""Which plugins a project uses: what is written into it, and what stands in for an absent one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from studio.engine.core.configured import Configured
+from studio.engine.core.errors import FormatError, ParameterError, quoted
+from studio.engine.core.options import Plain
+from studio.engine.core.stand_ins import StandIn, stand_in
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.layer import Layer
+from studio.engine.layers.missing import MissingLayer
+from studio.engine.optim.losses import Loss
+from studio.engine.optim.metrics import Metric
+from studio.engine.optim.optimizers import Optimizer
+from studio.engine.optim.schedules import Schedule
+from studio.engine.plugins.plugin import Plugin, plugin_of
+from studio.engine.train.callbacks.callback import ProjectCallback
+from studio.engine.train.settings import TrainingSettings
+
+FAMILIES: Mapping[str, type[Configured]] = {
+    base.family_name: base for base in (Layer, Loss, Metric, Optimizer, Schedule, ProjectCallback)
+}
+"""What a plugin can give a project, by family."""
+
+_MOST = 1000
+_LONGEST = 64
+
+
+@dataclass(frozen=True)
+class PluginUse:
+    """What a project has of one plugin.
+
+    Attributes:
+        plugin: its name, and the version the project was last saved with.
+        classes: names of the classes used, by family.
+    """
+
+    plugin: Plugin
+    classes: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Plain]:
+        """``{"version", "classes": {family: [names]}}``."""
+        families = sorted({family for family, _ in self.classes})
+        named: dict[str, Plain] = {
+            family: [name for each, name in self.classes if each == family] for family in families
+        }
+        return {"version": self.plugin.version, "classes": named}
+
+
+def plugins_used(graph: LayerGraph, training: TrainingSettings) -> tuple[PluginUse, ...]:
+    """What network and training settings have of plugins, loaded or not."""
+    found: dict[str, tuple[Plugin, set[tuple[str, str]]]] = {}
+    for each in _settings(graph, training):
+        entry = (each.family_name, type(each).__name__)
+        plugin = each.home if isinstance(each, StandIn) else plugin_of(type(each))
+        if isinstance(plugin, Plugin):
+            found.setdefault(plugin.name, (plugin, set()))[1].add(entry)
+    return tuple(
+        PluginUse(plugin, tuple(sorted(classes))) for _, (plugin, classes) in sorted(found.items())
+    )
+
+
+def check_complete(graph: LayerGraph, training: TrainingSettings) -> None:
+    """ParameterError where a network or its training needs a plugin that is not loaded."""
+    for each in _settings(graph, training):
+        if isinstance(each, StandIn):
+            raise ParameterError(
+                f"{type(each).__name__} comes from {each.home}, which is not loaded",
+                who=each.who,
+                hint="install it and switch it on",
+            )
+
+
+def _settings(graph: LayerGraph, training: TrainingSettings) -> Iterator[Configured]:
+    for layer in graph.layers():
+        yield from _inside(layer)
+    yield from _inside(training)
+
+
+def _inside(value: object) -> Iterator[Configured]:
+    if isinstance(value, Configured):
+        yield value
+        for each in value.option_values.values():
+            yield from _inside(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _inside(each)
+
+
+def prepare_stand_ins(data: object) -> None:
+    """Have a stand-in for every class that a project file has of plugins and that is not there.
+
+    Args:
+        data: what the file says of plugins.
+
+    Raises:
+        FormatError: it is not of the form that `PluginUse.to_json` writes.
+    """
+    uses = tuple(_use(name, entry) for name, entry in _object(data, "plugins").items())
+    if sum(len(use.classes) for use in uses) > _MOST:
+        raise FormatError(f"expected at most {_MOST} classes", who="plugins")
+    for use in uses:
+        for family, name in use.classes:
+            base = FAMILIES[family]
+            if base.members.find(name) is None:
+                own = MissingLayer if base is Layer else None
+                stand_in(base, name, use.plugin, own)
+
+
+def _use(name: str, entry: object) -> PluginUse:
+    fields = _object(entry, name)
+    version = fields.get("version")
+    if not _is_name(name) or not isinstance(version, str) or len(version) > _LONGEST:
+        raise FormatError("expected a name and a version", who="plugins")
+    classes = []
+    for family, names in _object(fields.get("classes"), name).items():
+        if family not in FAMILIES or not isinstance(names, list):
+            raise FormatError(f"expected lists of classes, got {quoted(family)}", who=name)
+        for each in names:
+            if not isinstance(each, str) or not _is_name(each):
+                raise FormatError(f"expected the name of a class, got {quoted(each)}", who=name)
+            classes.append((family, each))
+    return PluginUse(Plugin(name, version), tuple(classes))
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and len(text) <= _LONGEST
+
+
+def _object(value: object, who: str) -> Mapping[str, object]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise FormatError(f"expected an object, got {quoted(value)}", who=who)
+    return value
