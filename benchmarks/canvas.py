@@ -21,6 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.timing import machine
+from studio.engine.core.places import Places
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.geometry import COLUMN
@@ -28,7 +29,6 @@ from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.view.canvas import CanvasView
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 
 ROWS = 10

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.engine.core.places import Places
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.train.project import Project
@@ -29,7 +30,6 @@ from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 
 HOVERS = 1000

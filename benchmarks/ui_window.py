@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QApplication
 
 from benchmarks.ui_load import TurnClock
 from benchmarks.ui_probes import EpochClock, LatencyProbe, PaintProbe, Phase
+from studio.engine.core.places import Places
 from studio.engine.profiler.other_load import OtherLoad
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
 from studio.ui.kit.watchdog import Watchdog
-from studio.engine.core.places import Places
 from studio.ui.shell.app import Session, make_application
 from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.shared_context import prepare_sharing

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.engine.core.places import Places
 from studio.ui.kit import theme
 from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
-from studio.engine.core.places import Places
 from studio.ui.models.theme import Theme
 from tests.ui.virtual_display import ensure_display
 

@@ -17,12 +17,12 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.engine.core.places import Places
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Choice
 from studio.ui.shell.layout_store import LayoutStore

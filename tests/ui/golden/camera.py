@@ -11,10 +11,10 @@ from PySide6.QtCore import QCoreApplication, QEvent, QPoint
 from PySide6.QtGui import QCursor, QFont, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.engine.core.places import Places
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import profiling
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Mode
 from studio.ui.shell import status_facts

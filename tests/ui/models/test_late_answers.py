@@ -15,6 +15,7 @@ import pytest
 
 import studio as package
 from studio.engine.core.errors import DataError
+from studio.engine.core.places import Places
 from studio.engine.train.runs import RunFolder
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.sections import set_data, set_training
@@ -22,7 +23,6 @@ from studio.samples import open_copy
 from studio.ui.models.data_changes import AugmentationPreview
 from studio.ui.models.entities import Entity
 from studio.ui.models.exporting import form_named
-from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 from studio.ui.models.tasks import WORKERS, TaskHandle, TaskList

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from studio.engine.core.places import Places
 from studio.graph_editor.model.edits.layers import set_option
 from studio.instruction_view.model.kernels import Kernels
 from studio.samples import open_copy
-from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 

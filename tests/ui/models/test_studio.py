@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import NumericError, StudioError
+from studio.engine.core.places import Places
 from studio.engine.train import room
 from studio.graph_editor.model.edits.layers import set_options
 from studio.graph_editor.model.edits.sections import set_training
@@ -17,7 +18,6 @@ from studio.samples import open_copy
 from studio.ui.models import entities
 from studio.ui.models.culprit import FailedStep
 from studio.ui.models.live import LiveView
-from studio.engine.core.places import Places
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
 

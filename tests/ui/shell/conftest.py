@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from studio.engine.core.places import Places
 from studio.samples import sample_root
 from studio.ui.kit.scheduling import QtScheduler
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.shell.layout_store import LayoutStore
 from studio.ui.shell.panes import PANES, PaneSpec

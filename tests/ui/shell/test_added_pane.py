@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QApplication, QMenu, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
 import studio.ui.models
+from studio.engine.core.places import Places
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models.actions import UNAVAILABLE
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.shell.command_palette import CommandHistory, search_commands
 from studio.ui.shell.help_viewer import HelpViewer

@@ -15,9 +15,9 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.core.places import Places
 from studio.engine.train.project import Project
 from studio.ui.kit import theme
-from studio.engine.core.places import Places
 from studio.ui.models.preferences import Preferences
 from studio.ui.shell import app
 from studio.ui.shell.app import Session, choose_scale

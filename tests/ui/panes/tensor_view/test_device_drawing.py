@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
+from studio.engine.core.places import Places
 from studio.engine.gl import live as gl_live
 from studio.engine.gl.live import GlSnapshot, GlTap
 from studio.engine.runtime.live import ArraySnapshot
@@ -18,7 +19,6 @@ from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.live_frames import Frame
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane

@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox
 
+from studio.engine.core.places import Places
 from studio.engine.gl.live import GlSnapshot
 from studio.graph_editor.model.edits.insertion import add_on_wire
 from studio.graph_editor.model.edits.layers import rename, set_option
@@ -20,7 +21,6 @@ from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.compilation_result import Compiled, Compiler
-from studio.engine.core.places import Places
 from studio.ui.models.studio import Studio
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.shared_context import provider_for
