@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from studio.engine.cpu.steps import DTYPES, Cell, Place, Step, call_of
+from studio.engine.cpu.steps import COPIES, DTYPES, Cell, Place, Step, call_of
 from studio.engine.cpu.views import Anything, Run
+from studio.engine.formula.constants import folded
 from studio.engine.formula.evaluate import evaluator
 from studio.engine.formula.kinds import Kind
-from studio.engine.formula.tree import Name, names_in
+from studio.engine.formula.tree import Name, Number, names_in, substituted
 from studio.engine.isa.meaning import COUNT, RATE
 from studio.engine.isa.ops.data import StepWord
 
@@ -40,6 +42,8 @@ class Memory:
         """The call of a step."""
         given = tuple(self._array(place, kind, step.bits) for place, kind in step.inputs)
         out = self._array(step.output, step.kind, step.bits)
+        if step.function in COPIES:
+            return np.copyto, (out, given[0]), {"casting": "unsafe"}
         return call_of(step.function), given, {"out": out}
 
     def _array(self, place: Place, kind: Kind, bits: bool) -> Anything:
@@ -71,17 +75,15 @@ class Known:
     arrays: Mapping[str, Anything]
     tables: Mapping[str, Anything]
 
-    def value(self, name: str) -> float:
-        """The value a name has now."""
+    def getter(self, name: str) -> Callable[[], float]:
+        """What says the value a name has now."""
         if name == RATE:
-            rates = self.tables["rates"]
-            return float(rates[int(self.tables["step"][StepWord.STEP]) % len(rates)])
+            rates, step = self.tables["rates"], self.tables["step"]
+            return lambda: rates.item(step.item(StepWord.STEP) % len(rates))
         if name == COUNT:
-            return int(self.tables["step"][StepWord.UPDATES])
-        if name in self.attributes:
-            return float(self.attributes[name])
-        number: float = self.arrays[name].item()
-        return number
+            return partial(self.tables["step"].item, StepWord.UPDATES)
+        array = self.arrays[name]
+        return lambda: array.item()
 
 
 def cells_of(cells: Sequence[Cell], known: Known, before: list[Run]) -> list[Anything]:
@@ -101,16 +103,22 @@ def _cell(cell: Cell, known: Known, before: list[Run]) -> Anything:
         own = known.arrays[cell.expression.name]
         if own.dtype == dtype:
             return own.reshape(())
+    values = {name: Number(value) for name, value in known.attributes.items() if _is_number(value)}
+    expression = folded(substituted(cell.expression, values))
     made: Anything = np.zeros((), dtype)
-    value = evaluator(cell.expression)
-    names = frozenset(names_in(cell.expression))
+    with np.errstate(all="ignore"):
+        if isinstance(expression, Number):
+            made[...] = expression.value
+            return made
+    names = sorted(set(names_in(expression)))
+    value, getters = evaluator(expression, names), [known.getter(name) for name in names]
 
     def fill() -> None:
-        made[...] = value({name: known.value(name) for name in names})
+        made[()] = value(*[get() for get in getters])
 
-    if names <= known.attributes.keys():
-        with np.errstate(all="ignore"):
-            fill()
-    else:
-        before.append(fill)
+    before.append(fill)
     return made
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)

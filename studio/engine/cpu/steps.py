@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -76,8 +75,8 @@ class Plan:
     cells: tuple[Cell, ...]
 
 
-def _copy(values: Anything, *, out: Anything) -> None:
-    np.copyto(out, values, casting="unsafe")
+COPIES = frozenset({"load", "cast", "store"})
+"""Steps that copy, with a conversion where kinds differ."""
 
 
 def keep(values: Anything, mask: Anything, out: Anything) -> None:
@@ -89,11 +88,8 @@ def keep(values: Anything, mask: Anything, out: Anything) -> None:
     np.multiply(values.view(np.int32), mask, out=out.view(np.int32))
 
 
-@cache
 def call_of(function: str) -> Callable[..., object]:
-    """The NumPy function of a step, which takes its inputs and ``out``."""
-    if function in ("load", "cast", "store"):
-        return _copy
+    """The NumPy function of a step that is no copy; it takes its inputs and ``out``."""
     found: Callable[..., object] = getattr(np, {"keep": "multiply"}.get(function, function))
     return found
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,53 +20,41 @@ from studio.engine.formula.tree import (
     Select,
 )
 
-Values: TypeAlias = Mapping[str, float]
-"""Numbers by name."""
 
-_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+def evaluator(node: Expression, names: Sequence[str]) -> Callable[..., float]:
+    """A function of the values of ``names``, in order.
+
+    It runs before every step, so it is one Python expression and no walk over the tree.
+    """
+    known: dict[str, object] = {"quotient": _quotient}
+    text = _text(node, known)
+    found: Callable[..., float] = eval(f"lambda {', '.join(names)}: {text}", known)
+    return found
 
 
-def evaluator(node: Expression) -> Callable[[Values], float]:
-    """A function of the values of an expression's names."""
+def _text(node: Expression, known: dict[str, object]) -> str:
     match node:
         case Number(value):
-            return lambda _: value
+            # Infinities have no literal.
+            name = f"number_{len(known)}"
+            known[name] = value
+            return name
         case Name(name):
-            return lambda known: known[name]
+            return name
         case Negative(a):
-            inner = evaluator(a)
-            return lambda known: -inner(known)
+            return f"(-{_text(a, known)})"
         case Not(a):
-            inner = evaluator(a)
-            return lambda known: not inner(known)
+            return f"(not {_text(a, known)})"
         case Arithmetic("/", a, b):
-            return _binary(_quotient, a, b)
-        case Arithmetic(sign, a, b) | Comparison(sign, a, b):
-            return _binary(_OPERATORS[sign], a, b)
-        case Logic(word, a, b):
-            one, other = evaluator(a), evaluator(b)
-            if word == "and":
-                return lambda known: one(known) and other(known)
-            return lambda known: one(known) or other(known)
+            return f"quotient({_text(a, known)}, {_text(b, known)})"
+        case Arithmetic(sign, a, b) | Comparison(sign, a, b) | Logic(sign, a, b):
+            return f"({_text(a, known)} {sign} {_text(b, known)})"
         case Select(condition, a, b):
-            decides, one, other = (evaluator(each) for each in (condition, a, b))
-            return lambda known: (one if decides(known) else other)(known)
+            return f"({_text(a, known)} if {_text(condition, known)} else {_text(b, known)})"
         case Call(name, arguments):
-            function = FUNCTIONS[name].meaning
-            inputs = [evaluator(argument) for argument in arguments]
-            return lambda known: function(*(each(known) for each in inputs))
+            known[f"function_{name}"] = FUNCTIONS[name].meaning
+            return f"function_{name}({', '.join(_text(each, known) for each in arguments)})"
     raise TypeError("a word has no number")
-
-
-def _binary(
-    function: Callable[[Any, Any], Any], a: Expression, b: Expression
-) -> Callable[[Values], float]:
-    one, other = evaluator(a), evaluator(b)
-    return lambda known: function(one(known), other(known))
 
 
 def _quotient(a: float, b: float) -> float:
