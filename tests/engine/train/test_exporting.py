@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import safetensors.numpy
 from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError
 from studio.engine.formats.gbasm import load_gbasm
 from studio.engine.formats.gbi import load_gbi, save_gbi
+from studio.engine.train.devices import open_backend
 from studio.engine.train.execute import execute
 from studio.engine.train.exporting import (
     EXPORT_FORMATS,
@@ -127,6 +129,36 @@ def test_programs_that_cannot_be_run_are_refused(
         execute(tmp_path / "bad.gbi", rows, cpu)
     with pytest.raises(FormatError, match="there is no file"):
         execute(tmp_path / "none.gbi", rows, cpu)
+
+
+@pytest.mark.gl
+def test_a_network_that_was_trained_on_opengl_is_checked_on_the_cpu(tmp_path: Path) -> None:
+    with (
+        open_backend("gl") as opened,
+        Trainer(task(mlp(), epochs=1), opened.backend) as trainer,
+    ):
+        trainer.run()
+        made = export_all(trainer.trained(), tmp_path)
+    assert [each.format for each in made] == list(EXPORT_FORMATS)
+    assert all(each.check is not None and each.check.is_same for each in made)
+
+
+def test_a_full_disk_in_the_middle_of_many_files_leaves_none(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small.npz").write_bytes(b"of before")
+    real = os.open
+
+    def full(path: Any, flags: int, mode: int = 0o777, **named: Any) -> int:
+        is_fourth = flags & os.O_CREAT and ".npz" in os.path.basename(path)
+        return real("/dev/full", os.O_RDWR) if is_fourth else real(path, flags, mode, **named)
+
+    monkeypatch.setattr(os, "open", full)
+    with pytest.raises(FormatError, match="the disk is full") as refused:
+        export_all(trained, tmp_path)
+    assert refused.value.who == str(tmp_path / "small.npz")
+    assert [each.name for each in tmp_path.iterdir()] == ["small.npz"]
+    assert (tmp_path / "small.npz").read_bytes() == b"of before"
 
 
 def test_an_unknown_format_and_a_missing_folder_are_named(trained: Trained, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.sections import set_notes, set_training
 from studio.samples import open_copy
 from studio.ui.shell.window import MainWindow
+from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.ui.shell.driving import answer, press, question
 
 
@@ -362,6 +363,21 @@ def test_dropping_data_on_a_network_without_an_input_adds_one_that_fits(
     assert node.type_name == "Input"
     assert node.config["shape"] == [3]
     assert document.history.undo_text.startswith("Add an input")
+
+
+def test_a_dropped_file_is_taken_for_weights_by_its_format(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
+) -> None:
+    notices = opened.studio.notices
+    with format_from_elsewhere(tmp_path / "modules", MODULE):
+        broken = tmp_path / "weights.reversed"
+        broken.write_bytes(b"nothing of the kind")
+        assert drop(opened, broken)
+        qtbot.waitUntil(
+            lambda: any("expected weights as .safetensors or .npz or .reversed" in n.text
+                        for n in notices.all),
+            timeout=60_000,
+        )  # fmt: skip
 
 
 def test_text_that_is_dragged_is_not_taken(window: MainWindow) -> None:
