@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-import numpy.typing as npt
 
 from studio.engine.core.errors import NumericError, StudioError
 from studio.engine.train.feed import Feed, Stretch
-from studio.engine.train.network import STATE_ROLES, Network
+from studio.engine.train.network import STATE_ROLES, Network, Snapshot
 from studio.engine.train.rates import RateTable
-
-SNAPSHOT_BYTES = 64 << 20
-"""States up to this size are kept at the start of each epoch, to repeat it from."""
-
-Snapshot = Mapping[str, npt.NDArray[np.generic]]
-
-
-def snapshot_of(network: Network) -> Snapshot | None:
-    """Weights, statistics and slots as they are, or None where they are too large to keep."""
-    tensors = network.tensors("train", STATE_ROLES)
-    size = sum(t.numel(1) * t.dtype.itemsize for t in tensors)
-    return network.read(STATE_ROLES) if size <= SNAPSHOT_BYTES else None
 
 
 class Diagnosis:

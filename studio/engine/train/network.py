@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -10,11 +10,14 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.errors import CheckpointError, quoted
-from studio.engine.core.tensor import Role, Tensor
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.core.errors import CheckpointError, MemoryShortageError, quoted
+from studio.engine.core.tensor import Ref, Role, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.layers.initializers import initial_values, starts_at_zero
 from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
+from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.live import LiveTaps, Replacement
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
@@ -25,6 +28,12 @@ CompileProgress: TypeAlias = Callable[[int, int], None]
 
 WEIGHT_ROLES = (Role.PARAM, Role.STATE)
 STATE_ROLES = (Role.PARAM, Role.STATE, Role.SLOT)
+
+SNAPSHOT_BYTES = 64 << 20
+"""States up to this size are kept at the start of each epoch, to repeat it from."""
+
+Snapshot: TypeAlias = Mapping[str, npt.NDArray[np.generic]]
+_NAMED = 2
 
 
 class Network:
@@ -153,3 +162,59 @@ def check_fit(tensors: tuple[Tensor, ...], values: Mapping[str, Array], who: str
                 who=who,
                 hint="it was made for another network",
             )
+
+
+def snapshot_of(network: Network) -> Snapshot | None:
+    """Weights, statistics and slots as they are, or None where they are too large to keep."""
+    tensors = network.tensors("train", STATE_ROLES)
+    size = sum(t.numel(1) * t.dtype.itemsize for t in tensors)
+    return network.read(STATE_ROLES) if size <= SNAPSHOT_BYTES else None
+
+
+def require_room(network: Network) -> None:
+    """MemoryShortageError where weights, their state and a step need more than is free.
+
+    Memory of a card is not asked for: its backend refuses what is beyond its budget.
+    """
+    task = network.task
+    free = None if is_gpu(network.backend) else free_memory()
+    if free is None:
+        return
+    kept = sum(
+        tensor.numel(1) * tensor.dtype.itemsize
+        for tensor in network.tensors("train", STATE_ROLES)
+        if not network.session.has(tensor.name)
+    )
+    batch = task.batch_rows
+    plan = _plan(network, batch)
+    needed = kept + plan.total_bytes
+    usable = free - reserve_of(free)
+    if needed <= usable:
+        return
+    sizes = _halves(batch)
+    fitting = next((n for n in sizes if kept + _plan(network, n).total_bytes <= usable), 0)
+    largest = ", ".join(str(ref) for ref in _largest(plan))
+    raise MemoryShortageError(
+        f"training in batches of {batch} {shortage_text(needed, free)}; "
+        f"the largest tensors of a step: {largest}",
+        who=task.name,
+        hint=f"a batch size of {fitting} fits" if fitting else "make its layers smaller",
+        fitting=fitting,
+    )
+
+
+def _plan(network: Network, batch: int) -> MemoryPlan:
+    samples = network.task.training
+    rows = 0 if samples is None else len(samples)
+    return plan_memory(network.program("train"), batch, rows, network.backend.target)
+
+
+def _halves(batch: int) -> Iterator[int]:
+    while batch > 1:
+        batch //= 2
+        yield batch
+
+
+def _largest(plan: MemoryPlan) -> list[Ref]:
+    found = sorted(plan.slots, key=lambda storage: -plan.slots[storage].nbytes)[:_NAMED]
+    return [Ref(storage.root, storage.grad) for storage in found]

@@ -22,12 +22,12 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, StepCalls
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.control import Control
-from studio.engine.train.diagnosis import Diagnosis, Snapshot, snapshot_of
+from studio.engine.train.diagnosis import Diagnosis
 from studio.engine.train.evaluation import Evaluator
 from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.marks import MarkKind
-from studio.engine.train.network import STATE_ROLES, Network
+from studio.engine.train.network import STATE_ROLES, Network, Snapshot, require_room, snapshot_of
 from studio.engine.train.progress import Progress, Reporter
 from studio.engine.train.project import Project
 from studio.engine.train.recording import (
@@ -39,7 +39,6 @@ from studio.engine.train.recording import (
     summary_of,
 )
 from studio.engine.train.resuming import require_fit, require_place
-from studio.engine.train.room import require_room
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.task import Task

@@ -31,7 +31,6 @@ from studio.graph_editor.view.canvas_keys import CanvasKeys
 from studio.graph_editor.view.canvas_menu import entries_for, open_canvas_menu
 from studio.graph_editor.view.chrome import Chrome
 from studio.graph_editor.view.commands import CanvasCommands
-from studio.graph_editor.view.drops import Drops
 from studio.graph_editor.view.edge_scrolling import EdgeScrolling
 from studio.graph_editor.view.fix_offers import FixOffers
 from studio.graph_editor.view.following import Following
@@ -39,6 +38,7 @@ from studio.graph_editor.view.graph_view import GraphView
 from studio.graph_editor.view.held_keys import HeldKeys
 from studio.graph_editor.view.hovering import Hovering
 from studio.graph_editor.view.interactions.beginning import gesture_for
+from studio.graph_editor.view.interactions.drop_layer import Drops
 from studio.graph_editor.view.interactions.interaction import Interaction, Pointer
 from studio.graph_editor.view.interactions.look_around import LookAround
 from studio.graph_editor.view.items import CommentItem

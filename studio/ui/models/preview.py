@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -18,14 +19,17 @@ import numpy.typing as npt
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.task import Task
+from studio.engine.train.trainer import Trainer
 from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.report import Report
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.live import LiveTensors
+from studio.ui.models.live_resting import Resting, is_replaced
 from studio.ui.models.preview_network import (
     Part,
     Samples,
+    Weights,
     content_hashes,
     run_part,
     samples_of,
@@ -33,10 +37,10 @@ from studio.ui.models.preview_network import (
     working_part,
 )
 from studio.ui.models.preview_picture import Thumbnail, thumbnail
-from studio.ui.models.preview_weights import INITIAL, Origin, origin_of
 from studio.ui.models.scheduling import Debounce, Handle, Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList
 
+Array: TypeAlias = npt.NDArray[Any]
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Key: TypeAlias = tuple[str, str]
 
@@ -48,6 +52,27 @@ SHARE = 0.03
 """Part of the time that previews may take while a training runs."""
 MOST = 1024
 """Pictures kept."""
+_WAIT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where weights come from.
+
+    Attributes:
+        key: the same as long as pictures may stand for each other.
+        label: whose they are; empty for initial ones.
+        moves: they change while nobody edits, because a training runs.
+        read: gives them, in the background; None for initial ones.
+    """
+
+    key: str
+    label: str = ""
+    moves: bool = False
+    read: Weights | None = None
+
+
+INITIAL = Origin("initial")
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,3 +363,48 @@ def _image_nodes(order: _Order) -> frozenset[str]:
     if len(shape) != 3 or shape[-1] != 3:
         return frozenset()
     return frozenset(node_id for node_id, sources in order.part.inputs.items() if not sources)
+
+
+def origin_of(live: LiveTensors) -> Origin:
+    """Whose weights are current."""
+    trainer, resting = live.trainer, live.resting
+    if trainer is not None:
+        return Origin(f"training {id(trainer)}", "training", True, _of_trainer(trainer))
+    if resting is not None and resting.step > 0:
+        key = " ".join((resting.label, str(resting.step), *sorted(resting.replaced)))
+        return Origin(key, resting.label, False, _of_rest(resting))
+    return INITIAL
+
+
+def _of_trainer(trainer: Trainer) -> Weights:
+    def read(names: Iterable[str]) -> Mapping[str, Array]:
+        wanted, session = list(names), trainer.network.session
+
+        def begin() -> dict[str, Future[Array]]:
+            # Between two steps, so that all belong to the same; nobody waits for the device here.
+            return {name: session.read(name) for name in wanted if session.has(name)}
+
+        try:
+            begun = trainer.control.call(begin).result(_WAIT_SECONDS)
+            return {n: np.array(future.result(_WAIT_SECONDS)) for n, future in begun.items()}
+        except (StudioError, TimeoutError):
+            return {}
+
+    return read
+
+
+def _of_rest(resting: Resting) -> Weights:
+    def read(names: Iterable[str]) -> Mapping[str, Array]:
+        found: dict[str, Array] = {}
+        for name in names:
+            if is_replaced(resting, name):
+                continue
+            try:
+                array = resting.read(name)
+            except StudioError:
+                continue
+            if array is not None:
+                found[name] = array
+        return found
+
+    return read

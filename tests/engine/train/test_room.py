@@ -7,7 +7,7 @@ import pytest
 from studio.engine.core.errors import BackendError, MemoryShortageError
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.runtime import free_memory as memory_module
-from studio.engine.train import room
+from studio.engine.train import network as network_module
 from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 from tests.engine.train.small_tasks import DIGITS, cnn, mlp, task
@@ -16,7 +16,7 @@ BATCH = 64
 
 
 def train_with(monkeypatch: pytest.MonkeyPatch, free: int | None, batch: int = BATCH) -> None:
-    monkeypatch.setattr(room, "free_memory", lambda: free)
+    monkeypatch.setattr(network_module, "free_memory", lambda: free)
     backend = CpuBackend()
     try:
         with Trainer(task(cnn(), DIGITS, batch_size=batch, epochs=1), backend) as trainer:

@@ -19,7 +19,6 @@ WAIT = 60_000
 MOST = {"cpu": 230, "gl": 260}
 """Each file more is one more to read for whoever follows the way."""
 WAY = {
-    "graph_editor/view/drops.py",
     "graph_editor/view/interactions/drop_layer.py",
     "graph_editor/model/document.py",
     "ui/models/training.py",

@@ -9,7 +9,7 @@ from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.annotations import comment_instruction, name_tensor
 from studio.ui.models.annotations import AnnotationModel
 from studio.ui.models.compilation import affects_program
-from studio.ui.models.journal_states import PlainState, difference_to_json, state_to_json
+from studio.ui.models.journal import PlainState, difference_to_json, state_to_json
 from studio.ui.models.provenance import Provenance
 from studio.ui.models.recovery_sessions import described
 from tests.instruction_view.programs import sample_program

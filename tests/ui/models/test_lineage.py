@@ -13,7 +13,7 @@ from studio.graph_editor.model.edits.removal import delete
 from studio.graph_editor.model.edits.switching import switch_type
 from studio.graph_editor.model.state import DocumentState, Wire
 from studio.ui.models.live_resting import HeldWeights, is_replaced
-from studio.ui.models.preview_weights import origin_of
+from studio.ui.models.preview import origin_of
 from studio.ui.models.training_staleness import Lineage
 from tests.graph_editor.model.networks import net
 

@@ -29,10 +29,9 @@ from studio.graph_editor.model.edits.sections import set_data, set_training
 from studio.ui.models.compilation import Compilation
 from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import NetworkAtRest
-from studio.ui.models.preview import NodePreviews
+from studio.ui.models.preview import INITIAL, NodePreviews, origin_of
 from studio.ui.models.preview_network import content_hashes, run_part, samples_of, working_part
 from studio.ui.models.preview_picture import SIZE, thumbnail
-from studio.ui.models.preview_weights import INITIAL, origin_of
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.tasks import TaskList
 from studio.ui.models.tensor_view_colours import colour_map

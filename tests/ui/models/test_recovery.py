@@ -24,8 +24,14 @@ from studio.graph_editor.model.state import DocumentState
 from studio.ui.models import autosaves, recovery, saving
 from studio.ui.models.data import DataModel
 from studio.ui.models.document_locks import DocumentLocks
-from studio.ui.models.journal import Journal, JournalOwner, read_journal
-from studio.ui.models.journal_states import PlainState, difference_to_json, state_to_json
+from studio.ui.models.journal import (
+    Journal,
+    JournalOwner,
+    PlainState,
+    difference_to_json,
+    read_journal,
+    state_to_json,
+)
 from studio.ui.models.recovery import Recovery
 from studio.ui.models.recovery_sessions import find_sessions, sweep_journals
 from tests.ui.models.desk import Desk

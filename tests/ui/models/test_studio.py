@@ -11,7 +11,7 @@ import pytest
 
 from studio.engine.core.errors import NumericError, StudioError
 from studio.engine.core.places import Places
-from studio.engine.train import room
+from studio.engine.train import network as network_module
 from studio.graph_editor.model.edits.layers import set_options
 from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
@@ -173,7 +173,7 @@ def test_a_training_that_has_no_room_offers_a_batch_that_fits(
     state = set_training(studio.document.state, {"epochs": 1, "batch_size": 1400})
     studio.document.apply("batch", state)
     bench.until(lambda: studio.compilation.result)
-    monkeypatch.setattr(room, "free_memory", lambda: 16 << 20)
+    monkeypatch.setattr(network_module, "free_memory", lambda: 16 << 20)
     studio.training.start()
     bench.until(lambda: studio.training.state == "failed")
     notice = studio.notices.all[-1]

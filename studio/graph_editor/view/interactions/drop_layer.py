@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.card_lines import shape_label
@@ -20,6 +21,7 @@ from studio.graph_editor.model.quick_add import NOWHERE, Place
 from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.model.validation import validate
 from studio.graph_editor.view.interactions.move_nodes import INSERT_REACH
+from studio.graph_editor.view.layer_data import layer_in
 from studio.ui.models import entities
 from studio.ui.models.notice_settling import EDIT
 
@@ -29,6 +31,54 @@ if TYPE_CHECKING:
 
 _TIP_AWAY = QPointF(16, 10)
 """So that the tip stands under the ghost and not on it."""
+
+
+class Drops:
+    """Handles the drag events of a canvas.
+
+    Args:
+        canvas: where things are dropped.
+    """
+
+    def __init__(self, canvas: CanvasView) -> None:
+        self._canvas = canvas
+        self._carried: DropLayer | None = None
+
+    def enter(self, event: QDragEnterEvent) -> None:
+        """Something is carried onto the canvas; what is ignored here the window may take."""
+        layer = layer_in(event.mimeData())
+        if layer is None:
+            event.ignore()
+            return
+        self._carried = DropLayer(self._canvas, layer)
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+
+    def move(self, event: QDragMoveEvent) -> None:
+        """It is carried about."""
+        if self._carried is None:
+            event.ignore()
+            return
+        self._carried.move(self._canvas.pointer_at(event.position(), event.modifiers()))
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+
+    def leave(self, event: QDragLeaveEvent) -> None:
+        """It is carried away."""
+        carried, self._carried = self._carried, None
+        if carried is not None:
+            carried.leave()
+        event.accept()
+
+    def drop(self, event: QDropEvent) -> None:
+        """It is let go."""
+        carried, self._carried = self._carried, None
+        if carried is None:
+            event.ignore()
+            return
+        carried.drop(self._canvas.pointer_at(event.position(), event.modifiers()))
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
 
 
 class DropLayer:

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from studio.engine.cpu.executable import CpuExecutable
-from studio.engine.train import room
+from studio.engine.train import network as network_module
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.trainings import Trainings
@@ -45,7 +45,7 @@ def test_a_training_before_its_first_step_is_not_called_no_run(
 def test_a_training_that_failed_before_its_first_step_is_not_called_no_run(
     pane: PlotsPane, trainings: Trainings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "free_memory", lambda: 1)
+    monkeypatch.setattr(network_module, "free_memory", lambda: 1)
     trainings.studio.training.start()
     trainings.until_state("failed")
     trainings.until(lambda: said(pane) == ("No numbers", True))
