@@ -15,6 +15,7 @@ import pytest
 from studio.cli.app import main
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.npz import load_npz, save_npz
+from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.engine.train import exporting
 from studio.engine.train.export_check import check as checking
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
@@ -225,3 +226,23 @@ def test_a_format_from_elsewhere_is_exported_checked_and_imported(
     assert (after["run"], after["test"]) == (run, before["test"])
     found = glassbox("train", "iris", "--epochs", 1, "--out", "o", "--backend", "cpu", "--json")
     assert any(path.endswith(".reversed") for path in found.json["exports"])
+
+
+def test_of_a_format_that_cannot_be_read_back_it_is_said_that_nothing_was_compared(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+
+    class Names(FileFormat):
+        name, title, ending, about = "names", "Names", ".names", "Names of all weights."
+        holds = "weights"
+
+        def write(self, model: Exportable, path: Path) -> None:
+            path.write_text("\n".join(model.public))
+
+    lines = glassbox(*EXPORT, "iris.names").out.splitlines()
+    assert lines[0] == (
+        "iris.names: written, not compared: files of this format cannot be read back"
+    )
+    assert json.loads((here / "iris.names.proof.json").read_text())["same"] is None
+    assert "/kernel" in (here / "iris.names").read_text()

@@ -83,7 +83,7 @@ PICTURES: tuple[PictureForm, ...] = (
 
 def export_forms() -> tuple[ExportForm, ...]:
     """All that can be written, in the order of the list."""
-    return (*file_formats(), *PICTURES)
+    return (*(each for each in file_formats() if each.can_write), *PICTURES)
 
 
 def form_named(name: str) -> ExportForm:
@@ -96,8 +96,9 @@ def form_named(name: str) -> ExportForm:
 
 def search_words() -> tuple[str, ...]:
     """Words under which exporting is found: names, endings and what formats add."""
-    formats = (word for each in file_formats() for word in (each.name, *each.words))
-    return tuple(dict.fromkeys([*formats, "picture", *(each.name for each in PICTURES)]))
+    forms = [form for form in export_forms() if not isinstance(form, PictureForm)]
+    words = (word for form in forms for word in (form.name, *form.words))
+    return tuple(dict.fromkeys([*words, "picture", *(each.name for each in PICTURES)]))
 
 
 @dataclass(frozen=True)

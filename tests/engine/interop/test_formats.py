@@ -113,7 +113,7 @@ def test_a_program_is_not_imported_as_weights(model: Exportable, tmp_path: Path)
         load_weights(path, model.graph)
 
 
-def test_names_and_endings_nobody_knows_are_answered_with_those_there_are() -> None:
+def test_unknown_names_and_endings_are_answered_with_those_there_are() -> None:
     with pytest.raises(ParameterError, match="expected a format out of gbi, gbasm") as refused:
         format_named("safetensor")
     assert "safetensors" in refused.value.hint
