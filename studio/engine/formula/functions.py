@@ -57,7 +57,7 @@ def _sqrt(x: float) -> float:
 
 def _rsqrt(x: float) -> float:
     root = _sqrt(x)
-    return math.inf if root == 0 else 1.0 / root
+    return math.copysign(math.inf, x) if root == 0 else 1.0 / root
 
 
 def _bounded(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -117,7 +117,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "log": Function("ln x; -∞ at 0, NaN below.", 1, _log),
     "log1p": Function("ln(1 + x), exact near 0; -∞ at -1, NaN below.", 1, _log1p),
     "sqrt": Function("√x; NaN below 0.", 1, _sqrt),
-    "rsqrt": Function("1/√x; ∞ at 0, NaN below.", 1, _rsqrt),
+    "rsqrt": Function("1/√x; ±∞ at ±0, NaN below.", 1, _rsqrt),
     "square": Function("x·x, also written x**2.", 1, lambda x: x * x, whole=True),
     "sin": Function("sin x, x in radians; NaN at ±∞.", 1, _bounded(math.sin)),
     "cos": Function("cos x, x in radians; NaN at ±∞.", 1, _bounded(math.cos)),

@@ -32,6 +32,8 @@ float at_most(float x, float high) { return is_nan(x) ? x : min(x, high); }
 
 float within(float x, float low, float high) { return is_nan(x) ? x : min(max(x, low), high); }
 
+int sign_of(int x) { return sign(x); }
+
 float sign_of(float x) { return is_nan(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
 // Older drivers compute (e^2x - 1)/(e^2x + 1) and overflow; 15 is past the last float below 1.
@@ -80,19 +82,20 @@ float root(float x) { return is_nan(x) || x < 0.0 ? NOT_A_NUMBER : sqrt(x); }
 
 float inverse_root(float x) {
     if (is_nan(x) || x < 0.0) return NOT_A_NUMBER;
-    return x == 0.0 ? INFINITE : 1.0 / sqrt(x);
+    return 1.0 / (x == 0.0 ? x : sqrt(x));
 }
 
 float power(float a, float b) {
-    if (b == 0.0) return 1.0;
+    if (b == 0.0 || a == 1.0) return 1.0;
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
-    if (a == 0.0) return b > 0.0 ? 0.0 : INFINITE;
+    bool odd = b == floor(b) && floor(b * 0.5) * 2.0 != b;
+    if (a == 0.0) return (b > 0.0 ? 0.0 : INFINITE) * (odd && 1.0 / a < 0.0 ? -1.0 : 1.0);
     if (b == 1.0) return a;
     if (b == 2.0) return a * a;
     if (a > 0.0) return pow(a, b);
-    if (b != floor(b)) return NOT_A_NUMBER;
-    float size = pow(-a, b);
-    return floor(b * 0.5) * 2.0 == b ? size : -size;
+    if (b != floor(b)) return is_bad(a) ? (b > 0.0 ? INFINITE : 0.0) : NOT_A_NUMBER;
+    float size = a == -1.0 ? 1.0 : pow(-a, b);
+    return odd ? -size : size;
 }
 
 // a - b * q is exact for quotients below 2^24; it says whether the rounded one is off by one.

@@ -64,7 +64,7 @@ class Sqrt(Unary, code=214, mnemonic="SQRT"):
 class Rsqrt(Unary, code=215, mnemonic="RSQRT"):
     """Reciprocal square root.
 
-    y = 1/√x. Inf at 0, NaN below.
+    y = 1/√x. ±Inf at ±0, NaN below.
     """
 
     synopsis = "{y} = 1/sqrt({x})"
