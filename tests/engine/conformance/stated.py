@@ -68,7 +68,7 @@ def settings_of(cls: type[Instruction]) -> Iterator[dict[str, Any]]:
 
 
 def _another(attr: Attr[Any], place: int) -> float:
-    for number in (0.75, 0.25, 1.5, 0.5)[place % 4 :] + (0.5, 2.0, -1.0):
+    for number in (*(0.75, 0.25, 1.5, 0.5)[place % 4 :], 0.5, 2.0, -1.0):
         try:
             return float(attr.check(number, "test"))
         except ParameterError:

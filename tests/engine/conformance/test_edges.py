@@ -32,21 +32,6 @@ def gradient(
     return gradients(backend, case, np.asarray(dy, np.float32), before, set_=(name,))[name][0]
 
 
-PASSES_NAN = [
-    *("RELU", "SIGMOID", "TANH", "ELU", "SWISH", "CLIPPED_RELU", "LEAKY_RELU", "SELU", "GELU"),
-    *("THRESHOLDED_RELU", "SOFTPLUS", "SOFTSIGN", "HARD_SIGMOID", "MISH", "SIGN", "FLOOR", "CLIP"),
-    "GELU_EXACT",
-    *("ABS", "EXP", "LOG", "SQRT", "RSQRT", "SQUARE", "RECIPROCAL", "SIN", "COS", "NEG", "SCALE"),
-    *("ADD_SCALAR", "COPY"),
-]
-
-
-@pytest.mark.parametrize("mnemonic", PASSES_NAN)
-def test_a_function_passes_nan_on(backend: Backend, mnemonic: str) -> None:
-    y = result(backend, mnemonic, {"x": given(0.25, NAN, 0.5)})
-    assert np.isnan(y).tolist() == [False, True, False]
-
-
 @pytest.mark.parametrize("mnemonic", ["MAXIMUM", "MINIMUM"])
 def test_the_larger_of_a_pair_is_nan_where_either_is(backend: Backend, mnemonic: str) -> None:
     y = result(backend, mnemonic, {"a": given(NAN, 1.0, 2.0), "b": given(1.0, NAN, 3.0)})

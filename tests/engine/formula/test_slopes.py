@@ -30,11 +30,7 @@ from studio.engine.formula.tree import (
 from studio.engine.isa.instruction import Instruction
 from tests.engine.conformance.stated import kinds_of, settings_of, stated
 
-SLOPES = [
-    cls
-    for cls in stated(rules=False)
-    if cls.meaning is not None and cls.meaning.slopes
-]
+SLOPES = [cls for cls in stated(rules=False) if cls.meaning is not None and cls.meaning.slopes]
 DIGITS = 40
 POINTS = 16
 
