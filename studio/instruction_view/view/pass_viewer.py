@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
@@ -11,8 +12,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
-    QListWidget,
-    QListWidgetItem,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,9 @@ from studio.instruction_view.model.quantities import bytes_text
 from studio.instruction_view.view.diff_view import DiffView
 from studio.ui.kit import binding, theme
 from studio.ui.kit.numbers import MINUS
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import RecordModel
+from studio.ui.kit.record_table.views import RecordList
 from studio.ui.models.tasks import TaskHandle, TaskList
 
 _BESIDE = 480
@@ -35,6 +37,30 @@ _TWO_SIDES = 720
 
 _TALL = 260
 """Height from which there is room for all that is said of a pass."""
+
+
+class _Listed(NamedTuple):
+    """A pass and what the list says of it."""
+
+    step: PassStep
+    text: str
+
+
+def _listed(step: PassStep) -> _Listed:
+    counted = zip(("+", MINUS, "~"), changed_count(step.diff), strict=True)
+    counts = " ".join(f"{sign}{count}" for sign, count in counted if count)
+    return _Listed(step, f"{step.name}   {counts}" if counts else step.name)
+
+
+def _tooltip(listed: _Listed) -> str:
+    step = listed.step
+    return f"{step.note}: {step.idle_words}" if step.is_empty else step.note
+
+
+_PASS: Column[_Listed] = Column(
+    "pass", "Pass", lambda listed: listed.text, tooltip=_tooltip,
+    colour=lambda listed: "text3" if listed.step.is_empty else None,
+)  # fmt: skip
 
 
 class PassViewer(QWidget):
@@ -58,10 +84,10 @@ class PassViewer(QWidget):
         self._running: TaskHandle | None = None
         self._wanted = ""
         self._is_tall = True
-        self._list = QListWidget(self)
-        self._list.setObjectName("passes.list")
-        self._list.setAccessibleName("Compiler passes")
-        self._list.setUniformItemSizes(True)
+        self._passes = RecordModel((_PASS,))
+        title = "Compiler passes"
+        self._list = RecordList(self._passes, "passes.list", title, self, context=None)
+        self._list.setVerticalScrollMode(RecordList.ScrollMode.ScrollPerItem)
         self._list.setMinimumHeight(2 * theme.ROW)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._title = QLabel(self)
@@ -75,7 +101,7 @@ class PassViewer(QWidget):
         self._diff = DiffView(hue_of, self)
         self._diff.setMinimumHeight(2 * theme.ROW)
         self._build()
-        self._list.currentRowChanged.connect(self._show_step)
+        self._list.selectionModel().currentRowChanged.connect(self._refresh)
         self._hide.toggled.connect(self._refresh)
         self._inline.toggled.connect(self._refresh)
         binding.connect(self, theme.changed, self._fill)
@@ -163,21 +189,17 @@ class PassViewer(QWidget):
     def _fill(self) -> None:
         if self._running is not None:
             return
-        current = self._list.currentItem()
-        name = "" if current is None else str(current.data(Qt.ItemDataRole.UserRole))
-        name, self._wanted = self._wanted or name, ""
-        self._list.blockSignals(True)
-        self._list.clear()
-        for step in self._steps:
-            self._list.addItem(_item(step))
-        self._list.blockSignals(False)
+        current = self._passes.record(self._list.row)
+        name = self._wanted or ("" if current is None else current.step.name)
+        self._wanted = ""
+        self._passes.take(tuple(map(_listed, self._steps)))
         names = [step.name for step in self._steps]
         first = next((i for i, step in enumerate(self._steps) if not step.is_empty), 0)
-        self._list.setCurrentRow(names.index(name) if name in names else first)
+        self._list.go_to(names.index(name) if name in names else first)
         self._refresh()
 
     def _refresh(self) -> None:
-        self._show_step(self._list.currentRow())
+        self._show_step(self._list.row)
 
     def _show_step(self, place: int) -> None:
         if not 0 <= place < len(self._steps):
@@ -191,17 +213,6 @@ class PassViewer(QWidget):
         lines = hide_unchanged(step.diff) if self._hide.isChecked() else step.diff
         is_inline = self._inline.isChecked() or not self._inline.isEnabled()
         self._diff.take(lines, is_inline=is_inline)
-
-
-def _item(step: PassStep) -> QListWidgetItem:
-    counted = zip(("+", MINUS, "~"), changed_count(step.diff), strict=True)
-    counts = " ".join(f"{sign}{count}" for sign, count in counted if count)
-    item = QListWidgetItem(f"{step.name}   {counts}" if counts else step.name)
-    item.setData(Qt.ItemDataRole.UserRole, step.name)
-    item.setToolTip(step.note if not step.is_empty else f"{step.note}: {step.idle_words}")
-    if step.is_empty:
-        item.setForeground(theme.colour("text3"))
-    return item
 
 
 _FACTS: tuple[tuple[str, Callable[[Amounts], int], Callable[[float], str]], ...] = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex
 from PySide6.QtCore import Signal as QtSignal
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QListWidget,
-    QListWidgetItem,
     QTabBar,
     QVBoxLayout,
     QWidget,
@@ -15,14 +13,16 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.tensor import Ref
 from studio.instruction_view.model.labels import Labels
-from studio.instruction_view.model.rows import ProgramRows
+from studio.instruction_view.model.rows import ProgramRows, Use
 from studio.instruction_view.view.lights import entity_of, ref_of
 from studio.ui.kit import icons, theme
+from studio.ui.kit.record_table.columns import Column
+from studio.ui.kit.record_table.model import RecordModel
+from studio.ui.kit.record_table.views import RecordList
 from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.entities import Entity
 
 _LINES = 5
-_ROW = Qt.ItemDataRole.UserRole
 
 
 class UsesPanel(QWidget):
@@ -47,11 +47,11 @@ class UsesPanel(QWidget):
         self._tabs.setAccessibleName("Registers whose uses are listed")
         self._tabs.setExpanding(False)
         self._tabs.setUsesScrollButtons(True)
-        self._list = QListWidget(self)
-        self._list.setObjectName("listing.uses.list")
-        self._list.setAccessibleName("Uses of the register")
+        self._uses: RecordModel[Use] = RecordModel((Column("use", "Use", self._text),))
+        title = "Uses of the register"
+        self._list = RecordList(self._uses, "listing.uses.list", title, self, context=None)
         self._list.setFont(theme.font("mono"))
-        self._list.setUniformItemSizes(True)
+        self._list.setVerticalScrollMode(RecordList.ScrollMode.ScrollPerItem)
         self._list.setFixedHeight(_LINES * theme.COMPACT_ROW + 4)
         close = tool_button("close", "listing.uses.close", "Close this list", self)
         head = QHBoxLayout()
@@ -132,21 +132,18 @@ class UsesPanel(QWidget):
         self._fill(self._tabs.currentIndex())
 
     def _fill(self, place: int) -> None:
-        self._list.clear()
-        rows, labels, registers = self._rows, self._labels, self.registers
-        if rows is None or labels is None or not 0 <= place < len(registers):
-            return
-        ref = ref_of(rows, registers[place])
-        if ref is None:
-            return
-        for use in rows.uses(ref):
-            owners = ", ".join(rows.named_owners(use.row))
-            text = labels.text(use.row)
-            item = QListWidgetItem(f"{use.row:>5}  {use.how:<8} {text}   {owners}")
-            item.setData(_ROW, use.row)
-            self._list.addItem(item)
+        rows, registers = self._rows, self.registers
+        is_listed = rows is not None and 0 <= place < len(registers)
+        ref = ref_of(rows, registers[place]) if rows is not None and is_listed else None
+        self._uses.take(() if rows is None or ref is None else rows.uses(ref))
+
+    def _text(self, use: Use) -> str:
+        if self._rows is None or self._labels is None:
+            return ""
+        owners = ", ".join(self._rows.named_owners(use.row))
+        return f"{use.row:>5}  {use.how:<8} {self._labels.text(use.row)}   {owners}"
 
     def _clicked(self, index: QModelIndex) -> None:
-        row = index.data(_ROW)
-        if isinstance(row, int):
-            self.row_wanted.emit(row)
+        use = self._uses.record(index.row())
+        if use is not None:
+            self.row_wanted.emit(use.row)

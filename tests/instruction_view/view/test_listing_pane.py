@@ -346,9 +346,8 @@ def test_uses_are_listed_pinned_and_followed(studio: Studio, pane: ListingPane) 
     rows = pane.listing.rows
     assert rows is not None
     uses = rows.uses(tensor_of(pane, "conv2/output"))
-    assert listed.count() == len(uses)  # type: ignore[attr-defined]
-    item = listed.item(listed.count() - 1)  # type: ignore[attr-defined]
-    area = listed.visualItemRect(item)  # type: ignore[attr-defined]
+    assert listed.entries.rowCount() == len(uses)  # type: ignore[attr-defined]
+    area = listed.visualRect(listed.entries.at(len(uses) - 1))  # type: ignore[attr-defined]
     QTest.mouseClick(listed.viewport(), Qt.MouseButton.LeftButton, pos=area.center())  # type: ignore[attr-defined]
     line = pane.listing.caret_line
     assert line is not None

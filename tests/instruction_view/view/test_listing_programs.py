@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QListWidget, QMenu, QToolButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.compiler import pipeline
@@ -33,6 +33,7 @@ from studio.instruction_view.view.listing_table import FIRST
 from studio.instruction_view.view.pass_viewer import PassViewer
 from studio.instruction_view.view.path_bar import PathBar
 from studio.ui.kit.empty_state import EmptyState
+from studio.ui.kit.record_table.views import RecordList
 from studio.ui.models import entities
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.studio import Studio
@@ -317,7 +318,7 @@ def test_passes_show_what_each_changed(studio: Studio, pane: ListingPane, settle
     names = [step.name for step in viewer.steps]
     assert names == [step.name for step in shown.passes]
     listed = viewer.findChild(object, "passes.list")
-    listed.setCurrentRow(names.index("merge_updates"))  # type: ignore[attr-defined]
+    listed.go_to(names.index("merge_updates"))  # type: ignore[attr-defined]
     diff = viewer.findChild(object, "passes.diff")
     added = [x.after.name for x in diff.lines if x.change == "added"]  # type: ignore[attr-defined]
     assert added == ["FUSE", "END"]
@@ -340,7 +341,7 @@ def test_differences_of_the_project_before_are_not_shown(
     qtbot.addWidget(viewer)
 
     def listed() -> int:
-        return viewer.findChild(QListWidget, "passes.list").count()
+        return viewer.findChild(RecordList, "passes.list").entries.rowCount()
 
     def over() -> bool:
         clock.advance(0.1)
@@ -363,10 +364,10 @@ def test_passes_stand_one_above_the_other_in_a_narrow_pane(
     assert studio.actions.trigger("listing.passes")
     settled()
     viewer = pane.passes
-    listed, diff = viewer.findChild(QListWidget), viewer.findChild(DiffView)
+    listed, diff = viewer.findChild(RecordList), viewer.findChild(DiffView)
     title = viewer.findChild(QLabel, "passes.title")
     inline = viewer.findChild(QCheckBox, "passes.inline")
-    listed.setCurrentRow([step.name for step in viewer.steps].index("make_views"))
+    listed.go_to([step.name for step in viewer.steps].index("make_views"))
     assert diff.model().columnCount() == 2
     assert listed.geometry().top() == diff.parentWidget().geometry().top()
     pane.resize(300, 420)

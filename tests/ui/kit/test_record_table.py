@@ -9,7 +9,13 @@ import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QPainter
 from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyleOptionViewItem
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QLineEdit,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.ui.kit.record_table.columns import Column, Edit, Tick
@@ -265,6 +271,38 @@ def test_boxes_are_ticked_and_texts_written_by_the_user(qtbot: QtBot, dark: Them
     QTest.keyClicks(field, "hesperus")
     QTest.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: texts == [("Venus", "hesperus")])
+
+
+def test_tab_leaves_a_table(qtbot: QtBot, dark: Theme) -> None:
+    box = QWidget()
+    made = RecordTable(model(*PLANETS), "planets", "Planets", box)
+    field = QLineEdit(box)
+    column = QVBoxLayout(box)
+    column.addWidget(made)
+    column.addWidget(field)
+    qtbot.addWidget(box)
+    box.show()
+    box.activateWindow()
+    made.setFocus()
+    qtbot.waitUntil(made.hasFocus)
+    QTest.keyClick(made, Qt.Key.Key_Tab)
+    assert field.hasFocus()
+
+
+def test_headings_have_their_font_in_every_theme(qtbot: QtBot, dark: Theme) -> None:
+    def heading(made: RecordModel[Planet]) -> RecordTable:
+        table = RecordTable(made, "planets", "Planets", font="small")
+        qtbot.addWidget(table)
+        table.show()
+        qtbot.waitExposed(table)
+        return table
+
+    plain, large = heading(model()), heading(model(heading="large"))
+    high = large.horizontalHeader().sizeHint().height()
+    for mode in ("dark", "light", "dark"):
+        dark.choose(mode)
+        assert large.horizontalHeader().sizeHint().height() == high
+        assert plain.horizontalHeader().sizeHint().height() < high
 
 
 def test_a_list_shows_the_first_column(qtbot: QtBot, dark: Theme) -> None:

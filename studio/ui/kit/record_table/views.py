@@ -247,6 +247,7 @@ class RecordList(QListView):
         title: of the list, for screen readers.
         parent: owner in Qt.
         is_under_field: it stands under a field that keeps the focus and its keys.
+        context: whose keys work in it; None for those of what it stands in.
     """
 
     def __init__(
@@ -257,6 +258,7 @@ class RecordList(QListView):
         parent: QWidget | None = None,
         *,
         is_under_field: bool = False,
+        context: Context | None = "table",
     ) -> None:
         super().__init__(parent)
         self.setObjectName(name)
@@ -272,7 +274,8 @@ class RecordList(QListView):
             self.setMouseTracking(True)
         else:
             self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-            contexts.register("table", self)
+        if context is not None and not is_under_field:
+            contexts.register(context, self)
         column = entries.columns[0]
         if column.painter is not None:
             self.setItemDelegate(column.painter(self, column))

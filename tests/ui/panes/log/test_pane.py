@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.logbook import LogLine
+from studio.ui.models.logbook import MOST, LogLine
 from studio.ui.models.studio import Studio
 from studio.ui.panes.log.pane import LogPane
 from tests.ui.panes.stage import Stage
@@ -115,6 +115,20 @@ def test_a_reader_who_scrolled_up_is_left_there(
     studio.log.add("and another")
     qtbot.waitUntil(lambda: len(shown(pane)) == 103)
     assert [line.text for line in pane.chosen_lines()] == ["line 4"]
+
+
+def test_a_full_log_keeps_the_line_that_was_chosen(
+    pane: LogPane, studio: Studio, qtbot: QtBot
+) -> None:
+    for number in range(MOST):
+        studio.log.add(f"line {number}")
+    qtbot.waitUntil(lambda: len(pane.view.entries.rows) == MOST)
+    pane.view.go_to(MOST - 2)
+    (chosen,) = pane.chosen_lines()
+    studio.log.add("one more")
+    qtbot.waitUntil(lambda: shown(pane)[-1] == "one more")
+    assert len(pane.view.entries.rows) == MOST
+    assert pane.chosen_lines() == (chosen,)
 
 
 def test_in_a_narrow_pane_the_sentence_stays_in_sight(
