@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.instruction_view.model.quantities import bytes_text
@@ -104,23 +105,24 @@ def tensor_order(
     row: TensorRow, key: TensorColumnKey, seen: Extremes | None = None, alias: str = ""
 ) -> tuple[float, str]:
     """What rows are sorted by in a column; rows without a number come last."""
-    numbers: dict[str, float | None] = {
-        "register": 2 * row.ref.id + row.ref.grad,
-        "bytes": row.nbytes,
-        "producer": row.producer,
-        "uses": len(row.uses),
-        "lifetime": None if row.lifetime is None else row.lifetime.first,
-        "place": row.offset,
-        "shares": len(row.shares),
-        "least": None if seen is None else seen.least,
-        "greatest": None if seen is None else seen.greatest,
-        "nan": None if seen is None else seen.nan,
-        "step": None if seen is None else seen.step,
-    }
-    if key not in numbers:
+    if key in ("least", "greatest", "nan", "step"):
+        number = None if seen is None else getattr(seen, key)
+    elif key in _NUMBERS:
+        number = _NUMBERS[key](row)
+    else:
         return (0.0, tensor_cell(row, key, alias=alias))
-    number = numbers[key]
     return (float("inf") if number is None else float(number), row.key)
+
+
+_NUMBERS: dict[str, Callable[[TensorRow], float | None]] = {
+    "register": lambda row: 2 * row.ref.id + row.ref.grad,
+    "bytes": lambda row: row.nbytes,
+    "producer": lambda row: row.producer,
+    "uses": lambda row: len(row.uses),
+    "lifetime": lambda row: None if row.lifetime is None else row.lifetime.first,
+    "place": lambda row: row.offset,
+    "shares": lambda row: len(row.shares),
+}
 
 
 def _span_text(row: TensorRow) -> str:

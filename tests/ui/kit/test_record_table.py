@@ -313,3 +313,22 @@ def test_a_list_shows_the_first_column(qtbot: QtBot, dark: Theme) -> None:
     made.go_to(2)
     assert made.row == 2
     assert made.currentIndex().data() == "Earth"
+
+
+def test_rows_move_only_where_what_they_are_sorted_by_asks_for_it(qtbot: QtBot) -> None:
+    radius = {each.name: float(n) for n, each in enumerate(PLANETS)}
+    cells = columns(order=lambda p: radius[p.name], text=lambda p: str(radius[p.name]))
+    made = RecordModel(cells, face=lambda p: radius[p.name])
+    made.take(PLANETS)
+    made.sort(1, DOWN)
+    told = Told(made)
+    radius["Vulcan"] = 3.5
+    made.refresh("radius")
+    assert told.take() == ["2-2 of 1-1"]
+    radius["Vulcan"] = 4.5
+    made.refresh("name")
+    assert told.take() == ["2-2 of 0-0"]
+    radius["Mercury"] = 9.0
+    made.refresh("radius")
+    assert told.take() == ["moved"]
+    assert names(made) == ["Mercury", "Theia", "Vulcan", "Mars", "Earth", "Venus"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from PySide6.QtCore import (
@@ -134,20 +135,31 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         Args:
             columns: keys of the first and last column that can; none for all.
         """
-        if self._sorted_by and self._is_among(columns):
-            found = self._arranged()
-            if list(map(id, found)) != list(map(id, self._shown)):
-                self._move(found)
-        if self._face is None:
-            self._tell([(0, len(self._shown) - 1)] if len(self._shown) else [], columns)
-            return
+        every = [(0, len(self._shown) - 1)] if len(self._shown) else []
         before, self._faces = self._faces, self._faces_of(self._shown)
-        self._tell(_parts(before, self._faces), columns)
+        parts = every if self._face is None else _parts(before, self._faces)
+        if parts and self._is_among(columns) and not self._are_sorted(parts):
+            self._move(self._arranged())
+        else:
+            self._tell(parts, columns)
+
+    def _are_sorted(self, parts: Sequence[tuple[int, int]]) -> bool:
+        """Whether these rows have kept their places beside their neighbours."""
+        order = self._columns[self.place_of(self._sorted_by)].order
+        for top, bottom in parts:
+            rows = range(max(top - 1, 0), min(bottom + 2, len(self._shown)))
+            values = [order(self._shown[row]) for row in rows] if order is not None else []
+            if None in values:
+                return False
+            pairs = pairwise(values)
+            if not all(a > b if self._descending else a < b for a, b in pairs):
+                return False
+        return True
 
     def _is_among(self, columns: Sequence[str]) -> bool:
         """Whether rows are sorted by one of the columns between two, or there are none given."""
-        if not columns:
-            return True
+        if not self._sorted_by or not columns:
+            return bool(self._sorted_by)
         first, last = self._places[columns[0]], self._places[columns[-1]]
         return first <= self.place_of(self._sorted_by) <= last
 
@@ -278,8 +290,10 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         return False
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if self._plain or not index.isValid():
-            return _FLAGS if index.isValid() else Qt.ItemFlag.NoItemFlags
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        if self._plain:
+            return _FLAGS
         found, column = _FLAGS, self._columns[index.column()]
         if column.edit is not None:
             found |= Qt.ItemFlag.ItemIsEditable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
@@ -158,10 +158,10 @@ class RecordTable(QTableView):
     def fit_columns(self) -> None:
         """What a table does with the room it has; nothing where the user draws all widths."""
 
-    def measured(self, place: int, rows: int) -> int:
-        """Pixels of a column's heading, or of the widest of its first cells."""
-        column, records = self.entries.columns[place], self.entries.rows
-        cells = (column.text(records[row]) for row in range(min(rows, len(records))))
+    def measured(self, place: int, records: Iterable[Any]) -> int:
+        """Pixels of a column's heading, or of the widest of its cells for some records."""
+        column = self.entries.columns[place]
+        cells = map(column.text, records)
         widest = max(map(self.fontMetrics().horizontalAdvance, cells), default=0)
         title = self.horizontalHeader().fontMetrics().horizontalAdvance(column.title)
         return max(title, widest)
@@ -302,8 +302,8 @@ class CellPainter(QStyledItemDelegate, Generic[R]):
     def __init__(self, view: QAbstractItemView, column: Column[R]) -> None:
         super().__init__(view)
         self.column = column
+        self._entries: RecordModel[R] = cast("RecordTable | RecordList", view).entries
 
     def record(self, index: Index) -> R | None:
         """The record of a cell; None where it is no longer shown."""
-        model = index.model()
-        return model.record(index.row()) if isinstance(model, RecordModel) else None
+        return self._entries.record(index.row())

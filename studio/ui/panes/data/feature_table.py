@@ -56,11 +56,12 @@ class FeatureTable(RecordTable):
         """Show these features."""
         if features != self.entries.rows:
             self.entries.take(features)
+        seen = features[:_MEASURED]
         for place in range(1, len(_COLUMNS)):
-            self.setColumnWidth(place, max(_LEAST, self.measured(place, _MEASURED) + _PAD))
+            self.setColumnWidth(place, max(_LEAST, self.measured(place, seen) + _PAD))
         rows = min(_MOST_ROWS, max(1, len(features)))
         self.setFixedHeight(theme.ROW + rows * theme.COMPACT_ROW + 14)
-        self._names = self.measured(0, _MEASURED) + _PAD
+        self._names = self.measured(0, seen) + _PAD
         self.fit()
 
     def fit_columns(self) -> None:

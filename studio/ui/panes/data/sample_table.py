@@ -62,10 +62,11 @@ class SampleTable(RecordTable):
         self._numbers = browser
         self.entries.take(browser, _columns(browser))
         self.scrollToTop()
+        seen = browser.page(0, _MEASURED)
         # More columns than this are never in sight beside each other.
         for place in range(1, min(len(self.entries.columns), 30)):
-            self.setColumnWidth(place, max(_LEAST, self.measured(place, _MEASURED) + _PAD))
-        self._labels = self.measured(0, _MEASURED) + _PAD
+            self.setColumnWidth(place, max(_LEAST, self.measured(place, seen) + _PAD))
+        self._labels = self.measured(0, seen) + _PAD
         self.fit()
 
     def fit_columns(self) -> None:

@@ -52,7 +52,7 @@ def _cells(column: KernelColumn) -> Column[KernelRow]:
 
 def face_of(row: KernelRow) -> object:
     """All that is shown of a row: it looks the same until a sample comes in."""
-    return (row.recent.tobytes(), *(column.value(row) for column in COLUMNS), row.indices)
+    return {**vars(row), "recent": row.recent.tobytes()}
 
 
 def _tip(column: KernelColumn, row: KernelRow) -> str:
