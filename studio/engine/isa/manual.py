@@ -10,6 +10,7 @@ from typing import Any
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import OptionKind
+from studio.engine.formula.mathematics import mathematics
 from studio.engine.isa.fields import Attr
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
 from studio.engine.isa.line import value_text
@@ -55,6 +56,8 @@ class ManualEntry:
     attributes: tuple[FieldEntry, ...]
     gradient: str
     since: int = 1
+    formula: tuple[str, ...] = ()
+    """What it computes for each element, and what it adds to each operand's gradient."""
 
 
 def entry(mnemonic: str) -> ManualEntry:
@@ -102,7 +105,23 @@ def entry_of(cls: type[Instruction]) -> ManualEntry:
         ),
         gradient,
         cls.since,
+        formula_lines(cls),
     )
+
+
+def formula_lines(cls: type[Instruction]) -> tuple[str, ...]:
+    """The formula and the slopes of an element-wise instruction, as a reader writes them.
+
+    Those of a gradient instruction are the slopes; empty where a class states none.
+    """
+    forward = cls.forward if issubclass(cls, Twin) else cls
+    meaning = forward.meaning
+    if meaning is None or meaning.value is None:
+        return ()
+    lines = [] if forward is not cls else mathematics(meaning.value, meaning.target)
+    for name, slope in meaning.slopes.items():
+        lines += mathematics(slope, f"d{name}")
+    return tuple(lines)
 
 
 def markdown(found: ManualEntry) -> str:
@@ -118,6 +137,8 @@ def markdown(found: ManualEntry) -> str:
         found.text,
         "",
     ]
+    if found.formula:
+        lines += [*(f"    {line}" for line in found.formula), ""]
     lines += [f"- `{field.name}` ({field.kind}): {field.doc}" for field in found.operands]
     for field in found.attributes:
         facts = ", ".join(t for t in (field.kind, field.bounds, f"default {field.default}") if t)

@@ -30,6 +30,8 @@ def opcode_tip(line: Instruction) -> str:
     ]
     if line.synopsis:
         parts.append(_code(_filled(line)))
+    if found.formula:
+        parts.append(_code("\n".join(found.formula)))
     parts += [f"<p>{escape(text)}</p>" for text in rest]
     parts.append(_fields(found, line))
     return _card("".join(parts))
@@ -125,5 +127,6 @@ def _ink(role: str) -> str:
 
 
 def _fixed(text: str) -> str:
-    """A text in the fixed-width font."""
-    return f"<span style=\"font-family:'{theme.font('mono').family()}'\">{escape(text)}</span>"
+    """A text in the fixed-width font, its lines one below the other."""
+    escaped = escape(text).replace("\n", "<br>")
+    return f"<span style=\"font-family:'{theme.font('mono').family()}'\">{escaped}</span>"

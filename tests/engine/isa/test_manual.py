@@ -5,7 +5,7 @@ import pytest
 from studio.engine.core.errors import ParameterError
 from studio.engine.isa import ops
 from studio.engine.isa.instruction import Twin, all_instructions
-from studio.engine.isa.manual import entry, manual
+from studio.engine.isa.manual import entry, manual, markdown
 
 
 def test_manual_is_current(golden):
@@ -22,6 +22,13 @@ def test_every_instruction_is_documented(cls):
         assert cls.synopsis
         named = {f.name: "t" for f in (*cls.operand_fields, *cls.attr_fields)}
         assert cls.synopsis.format(**named)
+
+
+def test_an_entry_shows_formula_and_slopes():
+    assert entry("SOFTSIGN").formula == ("y = x / (1 + |x|)", "dx = dy / (1 + |x|)²")
+    assert entry("GRADS_SOFTSIGN").formula == ("dx = dy / (1 + |x|)²",)
+    assert "    y = x / (1 + |x|)\n    dx = dy / (1 + |x|)²\n" in markdown(entry("SOFTSIGN"))
+    assert entry("CONV2D").formula == ()
 
 
 def test_unknown_instruction_suggests_near_names():

@@ -12,7 +12,7 @@ _SCALE, _ALPHA = "1.0507009873554805", "1.6732632423543772"
 class Relu(Unary, code=100, mnemonic="RELU", category="activation"):
     """Rectified linear unit.
 
-    y = max(0, x). NaN stays NaN; the derivative at 0 is 0.
+    NaN stays NaN; the derivative at 0 is 0.
     """
 
     synopsis = "{y} = max(0, {x})"
@@ -23,7 +23,7 @@ class Relu(Unary, code=100, mnemonic="RELU", category="activation"):
 class Sigmoid(Unary, code=101, mnemonic="SIGMOID", category="activation"):
     """Logistic function.
 
-    y = 1/(1 + e^-x), computed without overflow on either side.
+    sigmoid(x) = 1/(1 + e^-x), computed without overflow on either side.
     """
 
     synopsis = "{y} = sigmoid({x})"
@@ -34,7 +34,7 @@ class Sigmoid(Unary, code=101, mnemonic="SIGMOID", category="activation"):
 class Tanh(Unary, code=102, mnemonic="TANH", category="activation"):
     """Hyperbolic tangent.
 
-    y = tanh x. NaN stays NaN.
+    NaN stays NaN.
     """
 
     synopsis = "{y} = tanh({x})"
@@ -43,10 +43,7 @@ class Tanh(Unary, code=102, mnemonic="TANH", category="activation"):
 
 
 class Elu(Unary, code=103, mnemonic="ELU", category="activation"):
-    """Exponential linear unit.
-
-    y = x for x > 0, else alpha·(e^x - 1).
-    """
+    """Exponential linear unit."""
 
     synopsis = "{y} = elu({x}, {alpha})"
     formula = "x if x > 0 else alpha * expm1(x)"
@@ -55,10 +52,7 @@ class Elu(Unary, code=103, mnemonic="ELU", category="activation"):
 
 
 class Swish(Unary, code=104, mnemonic="SWISH", category="activation"):
-    """Sigmoid-weighted linear unit (SiLU).
-
-    y = x·sigmoid(beta·x).
-    """
+    """Sigmoid-weighted linear unit (SiLU)."""
 
     synopsis = "{y} = {x}·sigmoid({beta}·{x})"
     formula = "x * sigmoid(beta * x)"
@@ -75,7 +69,7 @@ class Swish(Unary, code=104, mnemonic="SWISH", category="activation"):
 class ClippedRelu(Unary, code=105, mnemonic="CLIPPED_RELU", category="activation"):
     """Rectified linear unit with a ceiling.
 
-    y = min(max(0, x), ceiling). NaN stays NaN; the derivative is 1 strictly between 0 and ceiling.
+    NaN stays NaN; the derivative is 1 strictly between 0 and ceiling.
     """
 
     synopsis = "{y} = min(max(0, {x}), {ceiling})"
@@ -87,7 +81,7 @@ class ClippedRelu(Unary, code=105, mnemonic="CLIPPED_RELU", category="activation
 class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation"):
     """Rectified linear unit that leaks.
 
-    y = x for x > 0, else alpha·x; the derivative at 0 is alpha.
+    The derivative at 0 is alpha.
     """
 
     synopsis = "{y} = leaky_relu({x}, {alpha})"
@@ -97,10 +91,7 @@ class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation"):
 
 
 class ThresholdedRelu(Unary, code=231, mnemonic="THRESHOLDED_RELU", category="activation"):
-    """Rectified linear unit with every option Keras has.
-
-    y = ceiling for x >= ceiling; x for threshold <= x < ceiling; else slope·(x - threshold).
-    """
+    """Rectified linear unit with every option Keras has."""
 
     synopsis = "{y} = relu({x}, slope {slope}, threshold {threshold}, ceiling {ceiling})"
     formula = "ceiling if x >= ceiling else x if x >= threshold else slope * (x - threshold)"
@@ -111,10 +102,7 @@ class ThresholdedRelu(Unary, code=231, mnemonic="THRESHOLDED_RELU", category="ac
 
 
 class Selu(Unary, code=232, mnemonic="SELU", category="activation"):
-    """Scaled exponential linear unit (Klambauer et al. 2017).
-
-    y = 1.0507009873554805·x for x > 0, else 1.0507009873554805·1.6732632423543772·(e^x - 1).
-    """
+    """Scaled exponential linear unit (Klambauer et al. 2017)."""
 
     synopsis = "{y} = selu({x})"
     formula = f"{_SCALE} * x if x > 0 else {_SCALE} * {_ALPHA} * expm1(x)"
@@ -124,7 +112,7 @@ class Selu(Unary, code=232, mnemonic="SELU", category="activation"):
 class Softplus(Unary, code=233, mnemonic="SOFTPLUS", category="activation"):
     """Smooth rectifier.
 
-    y = ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|).
+    softplus(x) = ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|).
     """
 
     synopsis = "{y} = softplus({x})"
@@ -133,10 +121,7 @@ class Softplus(Unary, code=233, mnemonic="SOFTPLUS", category="activation"):
 
 
 class Softsign(Unary, code=234, mnemonic="SOFTSIGN", category="activation"):
-    """Softsign.
-
-    y = x/(1 + |x|).
-    """
+    """Softsign."""
 
     synopsis = "{y} = softsign({x})"
     formula = "x / (1 + abs(x))"
@@ -146,7 +131,7 @@ class Softsign(Unary, code=234, mnemonic="SOFTSIGN", category="activation"):
 class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation"):
     """Piecewise linear sigmoid, as Keras 3 defines it.
 
-    y = min(max(x/6 + 1/2, 0), 1); the derivative is 1/6 strictly between -3 and 3.
+    The derivative is 1/6 strictly between -3 and 3.
     """
 
     synopsis = "{y} = hard_sigmoid({x})"
@@ -155,10 +140,7 @@ class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation
 
 
 class Gelu(Unary, code=236, mnemonic="GELU", category="activation"):
-    """Gaussian error linear unit, tanh form (Hendrycks and Gimpel 2016).
-
-    y = x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
-    """
+    """Gaussian error linear unit, tanh form (Hendrycks and Gimpel 2016)."""
 
     synopsis = "{y} = gelu({x})"
     formula = "0.5 * x * (1 + tanh(sqrt(2 / pi) * (x * (1 + 0.044715 * x**2))))"
@@ -175,7 +157,7 @@ class Gelu(Unary, code=236, mnemonic="GELU", category="activation"):
 class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation"):
     """Gaussian error linear unit by the normal distribution (Hendrycks and Gimpel 2016).
 
-    y = x/2·(1 + erf(x/√2)); relative error at most 6e-7 from -4 up, 3e-6 down to -9; -∞ gives NaN.
+    Φ(x) = (1 + erf(x/√2))/2; relative error at most 6e-7 from -4 up, 3e-6 down to -9; -∞ gives NaN.
     """
 
     synopsis = "{y} = gelu({x}), exact"
@@ -186,7 +168,7 @@ class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation"):
 class Mish(Unary, code=237, mnemonic="MISH", category="activation"):
     """Mish (Misra 2019).
 
-    y = x·tanh(ln(1 + e^x)).
+    softplus(x) = ln(1 + e^x).
     """
 
     synopsis = "{y} = mish({x})"

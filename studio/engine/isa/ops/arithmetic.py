@@ -12,7 +12,7 @@ from studio.engine.isa.instruction import Instruction, TypeOf
 class Add(Instruction, code=0, mnemonic="ADD", category="arithmetic"):
     """Add two tensors with coefficients.
 
-    y = alpha·x1 + beta·x2, broadcasting.
+    Shapes broadcast.
     """
 
     synopsis = "{y} = {alpha}·{x1} + {beta}·{x2}"
@@ -37,10 +37,7 @@ class Add(Instruction, code=0, mnemonic="ADD", category="arithmetic"):
 
 
 class Scale(Unary, code=1, mnemonic="SCALE", category="arithmetic"):
-    """Multiply a tensor by a number.
-
-    y = alpha·x.
-    """
+    """Multiply a tensor by a number."""
 
     synopsis = "{y} = {alpha}·{x}"
     formula = "alpha * x"
@@ -51,7 +48,7 @@ class Scale(Unary, code=1, mnemonic="SCALE", category="arithmetic"):
 class Mul(Binary, code=200, mnemonic="MUL"):
     """Multiply element by element.
 
-    y = a·b, broadcasting.
+    Shapes broadcast.
     """
 
     synopsis = "{y} = {a}·{b}"
@@ -62,7 +59,7 @@ class Mul(Binary, code=200, mnemonic="MUL"):
 class Div(Binary, code=201, mnemonic="DIV"):
     """Divide element by element.
 
-    y = a/b, broadcasting. x/0 is ±Inf and 0/0 is NaN, as in IEEE 754.
+    Shapes broadcast. x/0 is ±Inf and 0/0 is NaN, as in IEEE 754.
     """
 
     synopsis = "{y} = {a}/{b}"
@@ -73,7 +70,7 @@ class Div(Binary, code=201, mnemonic="DIV"):
 class Maximum(Binary, code=202, mnemonic="MAXIMUM"):
     """Take the larger of two elements.
 
-    y = max(a, b), broadcasting. NaN in either operand gives NaN; at a tie the gradient goes to a.
+    Shapes broadcast. NaN in either operand gives NaN; at a tie the gradient goes to a.
     """
 
     synopsis = "{y} = max({a}, {b})"
@@ -84,7 +81,7 @@ class Maximum(Binary, code=202, mnemonic="MAXIMUM"):
 class Minimum(Binary, code=203, mnemonic="MINIMUM"):
     """Take the smaller of two elements.
 
-    y = min(a, b), broadcasting. NaN in either operand gives NaN; at a tie the gradient goes to a.
+    Shapes broadcast. NaN in either operand gives NaN; at a tie the gradient goes to a.
     """
 
     synopsis = "{y} = min({a}, {b})"
@@ -95,7 +92,7 @@ class Minimum(Binary, code=203, mnemonic="MINIMUM"):
 class Pow(Binary, code=204, mnemonic="POW"):
     """Raise to a power element by element.
 
-    y = a^b, broadcasting. Defined for a > 0, and for a = 0 with b > 0; NaN for negative a with a
+    Shapes broadcast. Defined for a > 0, and for a = 0 with b > 0; NaN for negative a with a
     fractional b. The gradient with respect to b is 0 where a is 0.
     """
 
@@ -108,10 +105,7 @@ class Pow(Binary, code=204, mnemonic="POW"):
 
 
 class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic"):
-    """Add a number to every element.
-
-    y = x + beta.
-    """
+    """Add a number to every element."""
 
     synopsis = "{y} = {x} + {beta}"
     formula = "x + beta"
@@ -122,7 +116,7 @@ class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic"):
 class Equal(Binary, code=206, mnemonic="EQUAL", category="comparison"):
     """Compare for equality.
 
-    y = (a == b) as bool, broadcasting. NaN equals nothing. No gradient.
+    The result is bool; shapes broadcast. NaN equals nothing. No gradient.
     """
 
     synopsis = "{y} = {a} == {b}"
@@ -136,7 +130,7 @@ class Equal(Binary, code=206, mnemonic="EQUAL", category="comparison"):
 class Greater(Binary, code=207, mnemonic="GREATER", category="comparison"):
     """Compare for order.
 
-    y = (a > b) as bool, broadcasting. False where either is NaN. No gradient.
+    The result is bool; shapes broadcast. False where either is NaN. No gradient.
     """
 
     synopsis = "{y} = {a} > {b}"
@@ -150,7 +144,7 @@ class Greater(Binary, code=207, mnemonic="GREATER", category="comparison"):
 class Select(Instruction, code=208, mnemonic="SELECT", category="comparison"):
     """Choose between two tensors element by element.
 
-    y = c ? a : b; all three of one shape. The gradient goes to the chosen side.
+    All three have one shape. The gradient goes to the chosen side.
     """
 
     synopsis = "{y} = {c} ? {a} : {b}"

@@ -90,7 +90,7 @@ class TakeRows(DataMove, code=321, mnemonic="TAKE"):
 class Normalize(Instruction, code=322, mnemonic="NORMALIZE", category="data"):
     """Turn raw input into what the network sees.
 
-    y = float(x)·scale + shift; scale and shift broadcast. x may be of any storage type. The
+    scale and shift broadcast. x may be of any storage type. The
     gradient is not taken.
     """
 

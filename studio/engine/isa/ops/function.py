@@ -7,10 +7,7 @@ from studio.engine.isa.fields import number
 
 
 class Neg(Unary, code=210, mnemonic="NEG"):
-    """Change the sign.
-
-    y = -x.
-    """
+    """Change the sign."""
 
     synopsis = "{y} = -{x}"
     formula = "-x"
@@ -20,7 +17,7 @@ class Neg(Unary, code=210, mnemonic="NEG"):
 class Abs(Unary, code=211, mnemonic="ABS"):
     """Take the absolute value.
 
-    y = |x|. The derivative at 0 is 0.
+    The derivative at 0 is 0.
     """
 
     synopsis = "{y} = |{x}|"
@@ -29,10 +26,7 @@ class Abs(Unary, code=211, mnemonic="ABS"):
 
 
 class Exp(Unary, code=212, mnemonic="EXP"):
-    """Exponential function.
-
-    y = e^x.
-    """
+    """Exponential function."""
 
     synopsis = "{y} = exp({x})"
     formula = "exp(x)"
@@ -42,7 +36,7 @@ class Exp(Unary, code=212, mnemonic="EXP"):
 class Log(Unary, code=213, mnemonic="LOG"):
     """Natural logarithm.
 
-    y = ln x. -Inf at 0, NaN below.
+    -Inf at 0, NaN below.
     """
 
     synopsis = "{y} = ln({x})"
@@ -53,7 +47,7 @@ class Log(Unary, code=213, mnemonic="LOG"):
 class Sqrt(Unary, code=214, mnemonic="SQRT"):
     """Square root.
 
-    y = √x. NaN below 0; the derivative at 0 is infinite.
+    NaN below 0; the derivative at 0 is infinite.
     """
 
     synopsis = "{y} = sqrt({x})"
@@ -64,7 +58,7 @@ class Sqrt(Unary, code=214, mnemonic="SQRT"):
 class Rsqrt(Unary, code=215, mnemonic="RSQRT"):
     """Reciprocal square root.
 
-    y = 1/√x. ±Inf at ±0, NaN below.
+    ±Inf at ±0, NaN below.
     """
 
     synopsis = "{y} = 1/sqrt({x})"
@@ -73,10 +67,7 @@ class Rsqrt(Unary, code=215, mnemonic="RSQRT"):
 
 
 class Square(Unary, code=216, mnemonic="SQUARE"):
-    """Square.
-
-    y = x².
-    """
+    """Square."""
 
     synopsis = "{y} = {x}²"
     formula = "x**2"
@@ -86,7 +77,7 @@ class Square(Unary, code=216, mnemonic="SQUARE"):
 class Reciprocal(Unary, code=217, mnemonic="RECIPROCAL"):
     """Reciprocal.
 
-    y = 1/x. ±Inf at 0.
+    ±Inf at 0.
     """
 
     synopsis = "{y} = 1/{x}"
@@ -107,7 +98,7 @@ class Sign(Unary, code=218, mnemonic="SIGN"):
 class Floor(Unary, code=219, mnemonic="FLOOR"):
     """Round towards minus infinity.
 
-    y = ⌊x⌋. No gradient.
+    No gradient.
     """
 
     synopsis = "{y} = floor({x})"
@@ -117,7 +108,7 @@ class Floor(Unary, code=219, mnemonic="FLOOR"):
 class Sin(Unary, code=220, mnemonic="SIN"):
     """Sine.
 
-    y = sin x, x in radians.
+    x is in radians.
     """
 
     synopsis = "{y} = sin({x})"
@@ -128,7 +119,7 @@ class Sin(Unary, code=220, mnemonic="SIN"):
 class Cos(Unary, code=221, mnemonic="COS"):
     """Cosine.
 
-    y = cos x, x in radians.
+    x is in radians.
     """
 
     synopsis = "{y} = cos({x})"
@@ -139,7 +130,7 @@ class Cos(Unary, code=221, mnemonic="COS"):
 class Clip(Unary, code=222, mnemonic="CLIP"):
     """Limit to an interval.
 
-    y = min(max(x, low), high); NaN stays NaN. The gradient passes where low <= x <= high.
+    NaN stays NaN. The gradient passes where low <= x <= high.
     """
 
     synopsis = "{y} = clip({x}, {low}, {high})"

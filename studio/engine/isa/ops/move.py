@@ -192,7 +192,7 @@ class Pad(Move, code=254, mnemonic="PAD", twin=()):
 class Broadcast(Move, code=255, mnemonic="BROADCAST"):
     """Repeat a tensor along dimensions of length 1.
 
-    y = x broadcast to ``shape`` (-1 in front is the batch); the gradient sums over the repeats.
+    x is repeated to ``shape`` (-1 in front is the batch); the gradient sums over the repeats.
     """
 
     synopsis = "{y} = broadcast({x})"
@@ -214,10 +214,7 @@ class Broadcast(Move, code=255, mnemonic="BROADCAST"):
 
 
 class Copy(Unary, Move, code=256, mnemonic="COPY"):
-    """Copy a tensor.
-
-    y = x.
-    """
+    """Copy a tensor."""
 
     synopsis = "{y} = {x}"
     formula = "x"
@@ -227,7 +224,7 @@ class Copy(Unary, Move, code=256, mnemonic="COPY"):
 class Cast(Unary, Move, code=257, mnemonic="CAST"):
     """Change the element type.
 
-    y = x as ``dtype``; floats truncate towards 0, bool is x != 0. No gradient.
+    x becomes ``dtype``: floats truncate towards 0, bool is x != 0. No gradient.
     """
 
     synopsis = "{y} = {dtype}({x})"

@@ -256,7 +256,7 @@ class Begin(Instruction, code=357, mnemonic="BEGIN_UPDATE", category="update"):
 class ClipValue(Instruction, code=360, mnemonic="CLIP_VALUE", category="update"):
     """Limit every element of a gradient.
 
-    g = min(max(g, -limit), limit); NaN stays NaN.
+    NaN stays NaN.
     """
 
     synopsis = "{g} = clip({g}, ±{limit})"
@@ -290,10 +290,7 @@ class GlobalNorm(Instruction, code=361, mnemonic="GLOBAL_NORM", category="update
 
 
 class ClipNorm(Instruction, code=362, mnemonic="CLIP_NORM", category="update"):
-    """Shorten a gradient whose norm is too large.
-
-    g = g·limit/max(norm, limit).
-    """
+    """Shorten a gradient whose norm is too large."""
 
     synopsis = "{g} = {g}·{limit}/max({norm}, {limit})"
     formula = "g * (limit / max(norm, limit))"
