@@ -11,7 +11,7 @@ from studio.engine.core.discovery import added, import_modules
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.fields import Access, Attr, Operand, names
-from studio.engine.isa.meaning import Meaning, read_meaning
+from studio.engine.isa.meaning import Activation, Meaning, check_activations, read_meaning
 
 GRADIENT_OFFSET = 1000
 """A gradient instruction's opcode is its forward instruction's plus this."""
@@ -46,7 +46,7 @@ class Instruction:
     those of its operands, and ``slopes``, what each operand's gradient gets (of ``dy``, ``y``,
     operands and attributes); these stand in place of ``twin``. An update states ``rule`` instead,
     which may read ``lr`` and ``t``. `studio.engine.formula` describes the language; ``meaning`` is
-    what was read.
+    what was read. ``functions`` are the names under which layers know it as an activation.
     """
 
     code: ClassVar[int] = -1
@@ -57,6 +57,7 @@ class Instruction:
     slopes: ClassVar[Mapping[str, str]] = {}
     rule: ClassVar[str] = ""
     meaning: ClassVar[Meaning | None] = None
+    functions: ClassVar[Mapping[str, Activation]] = {}
     elementwise: ClassVar[bool] = False
     random: ClassVar[bool] = False
     since: ClassVar[int] = 1
@@ -98,6 +99,7 @@ class Instruction:
         if sum(f.variadic for f in cls.operand_fields) > 1:
             raise TypeError(f"{mnemonic}: at most one operand list")
         cls.meaning = read_meaning(mnemonic, fields, cls.formula, cls.slopes, cls.rule)
+        check_activations(mnemonic, fields, cls.functions)
         if cls.meaning is not None and cls.meaning.slopes:
             if twin is not None:
                 raise TypeError(f"{mnemonic}: slopes say what its gradient reads")

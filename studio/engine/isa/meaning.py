@@ -39,6 +39,23 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
+class Activation:
+    """What layers that know an instruction of one operand by name say of it.
+
+    Attributes:
+        doc: one sentence.
+        attributes: of the instruction under that name; the others are at their defaults.
+        order: where it stands in lists; names of the same order stand alphabetically.
+        aliases: other names for it.
+    """
+
+    doc: str
+    attributes: Mapping[str, float] = field(default_factory=dict)
+    order: float = 100.0
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Meaning:
     """What an instruction computes for each element.
 
@@ -102,6 +119,24 @@ def read_meaning(
     named = frozenset[str]().union(*(slope.names for slope in found.values()))
     saves = tuple(f.name for f in operands if f.name in named)
     return Meaning(targets[0], value, found, saves)
+
+
+def check_activations(
+    who: str, fields: Sequence[Operand | Attr[Any]], functions: Mapping[str, Activation]
+) -> None:
+    """Refuse names for an instruction that is no function of ``x``, or with unknown attributes.
+
+    Raises:
+        ParameterError: it is none, or has no such attribute.
+    """
+    if functions and [f.name for f in fields if isinstance(f, Operand)] != ["x", "y"]:
+        raise ParameterError("an activation has the operands x and y", who=who)
+    known = {f.name: f for f in fields if isinstance(f, Attr)}
+    for function in functions.values():
+        for name, value in function.attributes.items():
+            if name not in known:
+                raise ParameterError(f"no such attribute: {quoted(name)}", who=who)
+            known[name].check(value, who)
 
 
 def _check(formula: Formula, kinds: Mapping[str, Kind], who: str) -> None:

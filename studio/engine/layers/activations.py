@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain, spec
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.instruction import Instruction, all_instructions
 from studio.engine.isa.ops import activation as act
 from studio.engine.isa.ops import arithmetic, function
 
@@ -35,6 +36,8 @@ class Function:
     cls: type[Instruction] | None = None
     attrs: dict[str, float] = field(default_factory=dict)
     build: Callable[[Emitter, Ref, str], Ref] | None = None
+    order: float = 100.0
+    aliases: tuple[str, ...] = ()
 
     def emit(self, to: Emitter, x: Ref, port: str) -> Ref:
         """Append the activation of ``x``; the last result gets ``port``."""
@@ -58,44 +61,61 @@ def _tanh_shrink(to: Emitter, x: Ref, port: str) -> Ref:
     return to.emit(arithmetic.Add, port, x1=x, x2=bent, alpha=1.0, beta=-1.0)
 
 
-FUNCTIONS: dict[str, Function] = {
-    "linear": Function("y = x; no instruction."),
-    "relu": Function("max(0, x).", act.Relu),
-    "relu6": Function("min(max(0, x), 6).", act.ClippedRelu, {"ceiling": 6.0}),
-    "leaky_relu": Function("x, or 0.2·x below 0.", act.LeakyRelu, {"alpha": 0.2}),
-    "elu": Function("x, or e^x - 1 below 0.", act.Elu, {"alpha": 1.0}),
-    "celu": Function("As elu, its alpha being 1.", act.Elu, {"alpha": 1.0}),
-    "selu": Function("Scaled elu.", act.Selu),
-    "sigmoid": Function("1/(1 + e^-x).", act.Sigmoid),
-    "hard_sigmoid": Function("x/6 + 1/2 kept within 0 and 1.", act.HardSigmoid),
-    "log_sigmoid": Function("ln sigmoid(x).", build=_log_sigmoid),
-    "tanh": Function("tanh x.", act.Tanh),
-    "hard_tanh": Function("x kept within -1 and 1.", function.Clip, {"low": -1.0, "high": 1.0}),
-    "tanh_shrink": Function("x - tanh x.", build=_tanh_shrink),
-    "silu": Function("x·sigmoid(x).", act.Swish, {"beta": 1.0}),
-    "hard_silu": Function("x·hard_sigmoid(x).", build=_gated),
-    "softplus": Function("ln(1 + e^x).", act.Softplus),
-    "softsign": Function("x/(1 + |x|).", act.Softsign),
-    "mish": Function("x·tanh(softplus(x)).", act.Mish),
-    "gelu": Function("Gaussian error linear unit, x/2·(1 + erf(x/√2)).", act.GeluExact),
-    "gelu_tanh": Function("gelu in its tanh form, within 5e-4 of the exact one.", act.Gelu),
-    "exponential": Function("e^x.", function.Exp),
+_COMPOSED: Mapping[str, Function] = {
+    "linear": Function("y = x; no instruction.", order=0, aliases=("",)),
+    "log_sigmoid": Function("ln sigmoid(x).", build=_log_sigmoid, order=9),
+    "tanh_shrink": Function("x - tanh x.", build=_tanh_shrink, order=12),
+    "hard_silu": Function("x·hard_sigmoid(x).", build=_gated, order=14, aliases=("hard_swish",)),
     "softmax": Function(
-        "Shares of the last dimension.", build=lambda to, x, port: to.softmax(x, port)
+        "Shares of the last dimension.", build=lambda to, x, port: to.softmax(x, port), order=21
     ),
     "log_softmax": Function(
-        "Logarithm of softmax.", build=lambda to, x, port: to.softmax(x, port, log=True)
+        "Logarithm of softmax.",
+        build=lambda to, x, port: to.softmax(x, port, log=True),
+        order=22,
     ),
 }
+"""Activations that are several instructions, or none, or not element-wise."""
+
+
+@lru_cache(maxsize=1)
+def _named(classes: tuple[type[Instruction], ...]) -> dict[str, Function]:
+    found = dict(_COMPOSED)
+    for cls in classes:
+        for name, stated in cls.functions.items():
+            attributes = dict(stated.attributes)
+            found[name] = Function(
+                stated.doc, cls, attributes, order=stated.order, aliases=stated.aliases
+            )
+    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
+
+
+class _Functions(Mapping[str, Function]):
+    """The composed ones and those that instructions state, also instructions declared later."""
+
+    def __getitem__(self, name: str) -> Function:
+        return _named(all_instructions())[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_named(all_instructions()))
+
+    def __len__(self) -> int:
+        return len(_named(all_instructions()))
+
+
+FUNCTIONS: Mapping[str, Function] = _Functions()
 """Every activation by name: Keras' own, and ``gelu_tanh`` for its gelu with approximate=True."""
 
-ALIASES = {"swish": "silu", "hard_swish": "hard_silu", "": "linear"}
+
+def activation_of_alias(word: str) -> str:
+    """The name of the activation that a word is another name for; the word itself if none."""
+    return next((name for name, each in FUNCTIONS.items() if word in each.aliases), word)
 
 
 def parse_activation(given: object, who: str = "activation") -> str:
     """The activation's own name; ``None`` is linear; ParameterError when it is unknown."""
     name = "linear" if given is None else given
-    name = ALIASES.get(name, name) if isinstance(name, str) else name
+    name = activation_of_alias(name) if isinstance(name, str) else name
     if not isinstance(name, str) or name not in FUNCTIONS:
         raise ParameterError(
             f"expected an activation, got {quoted(given)}",

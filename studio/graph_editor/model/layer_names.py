@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.layers.activations import ALIASES as ACTIVATION_ALIASES
-from studio.engine.layers.activations import FUNCTIONS
+from studio.engine.layers.activations import FUNCTIONS, activation_of_alias
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.graph_editor.model.layer_types import is_known
 
@@ -27,7 +26,7 @@ def type_of_word(word: str) -> str:
 
 def function_of_word(word: str) -> str:
     """The activation function a word means; empty when it means none."""
-    name = ACTIVATION_ALIASES.get(word.casefold(), word.casefold())
+    name = activation_of_alias(word.casefold())
     return name if name in FUNCTIONS else ""
 
 

@@ -24,6 +24,8 @@ from studio.engine.isa import instruction
 from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions
+from studio.engine.isa.meaning import Activation
+from studio.engine.layers.activations import FUNCTIONS, parse_activation
 from tests.engine.conformance.case import Case, Given
 from tests.engine.conformance.harness import build, gradients, results, target_names
 
@@ -181,6 +183,7 @@ def cubed() -> Iterator[type[Instruction]]:
         synopsis = "{y} = soft_cube({x}, {edge})"
         formula = "x * x**2 if abs(x) <= edge else sign(x) * edge * edge**2 + x"
         slopes = {"x": "dy * (3 * x**2) if abs(x) <= edge else dy"}
+        functions = {"soft_cube": Activation("x³, linear far out.", {"edge": 1.5})}
         edge = number("Where the cube ends.", 2.0)
 
     yield SoftCube
@@ -204,6 +207,12 @@ def test_an_instruction_is_one_class(cubed: type[Instruction], numpy_alone: bool
         np.testing.assert_allclose(found, 1 + slope * np.where(inside, 3 * wide**2, 1), atol=1e-6)
     finally:
         backend.close()
+
+
+def test_an_instruction_names_the_activation_it_is(cubed: type[Instruction]) -> None:
+    assert parse_activation("soft_cube") == "soft_cube"
+    assert FUNCTIONS["soft_cube"].cls is cubed
+    assert list(FUNCTIONS)[-1] == "soft_cube"
 
 
 QUICK = {"RELU", "CLIPPED_RELU", "THRESHOLDED_RELU", "SOFTSIGN", "MAXIMUM"}

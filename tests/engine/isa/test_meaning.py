@@ -9,7 +9,7 @@ from studio.engine.formula.kinds import Kind, kind_of
 from studio.engine.formula.parse import parse_formula
 from studio.engine.isa.fields import choice, flag, number, reads, side_input, updates, writes
 from studio.engine.isa.instruction import Twin, all_instructions
-from studio.engine.isa.meaning import read_meaning
+from studio.engine.isa.meaning import Activation, check_activations, read_meaning
 from studio.engine.isa.ops.arithmetic import Pow
 from studio.engine.isa.ops.function import Sign
 
@@ -110,3 +110,13 @@ def test_kinds_of_values(text, x, kind):
 def test_whole_numbers_become_floats_only_by_saying_so(text):
     with pytest.raises(ParameterError):
         kind_of(parse_formula(text), {"x": Kind.INT})
+
+
+def test_an_activation_is_a_function_of_x_with_known_attributes():
+    check_activations("NEW", unary(), {"new": Activation("New.", {"alpha": 2.0})})
+    with pytest.raises(ParameterError, match="no such attribute: 'beta'"):
+        check_activations("NEW", unary(), {"new": Activation("New.", {"beta": 2.0})})
+    with pytest.raises(ParameterError, match="alpha"):
+        check_activations("NEW", unary(), {"new": Activation("New.", {"alpha": "much"})})
+    with pytest.raises(ParameterError, match="operands x and y"):
+        check_activations("NEW", unary(z=reads("More.")), {"new": Activation("New.")})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
+from studio.engine.isa.meaning import Activation
 
 _SCALE, _ALPHA = "1.0507009873554805", "1.6732632423543772"
 """Of `Selu`, as its paper gives them."""
@@ -18,6 +19,7 @@ class Relu(Unary, code=100, mnemonic="RELU", category="activation"):
     synopsis = "{y} = max(0, {x})"
     formula = "max(x, 0)"
     slopes = {"x": "dy if y > 0 else 0"}
+    functions = {"relu": Activation("max(0, x).", order=1)}
 
 
 class Sigmoid(Unary, code=101, mnemonic="SIGMOID", category="activation"):
@@ -29,6 +31,7 @@ class Sigmoid(Unary, code=101, mnemonic="SIGMOID", category="activation"):
     synopsis = "{y} = sigmoid({x})"
     formula = "sigmoid(x)"
     slopes = {"x": "dy * (y * (1 - y))"}
+    functions = {"sigmoid": Activation("1/(1 + e^-x).", order=7)}
 
 
 class Tanh(Unary, code=102, mnemonic="TANH", category="activation"):
@@ -40,6 +43,7 @@ class Tanh(Unary, code=102, mnemonic="TANH", category="activation"):
     synopsis = "{y} = tanh({x})"
     formula = "tanh(x)"
     slopes = {"x": "dy * (1 - y**2)"}
+    functions = {"tanh": Activation("tanh x.", order=10)}
 
 
 class Elu(Unary, code=103, mnemonic="ELU", category="activation"):
@@ -48,6 +52,10 @@ class Elu(Unary, code=103, mnemonic="ELU", category="activation"):
     synopsis = "{y} = elu({x}, {alpha})"
     formula = "x if x > 0 else alpha * expm1(x)"
     slopes = {"x": "dy if x > 0 else dy * (alpha * exp(x))"}
+    functions = {
+        "elu": Activation("x, or e^x - 1 below 0.", {"alpha": 1.0}, order=4),
+        "celu": Activation("As elu, its alpha being 1.", {"alpha": 1.0}, order=5),
+    }
     alpha = number("Scale of the negative side.", 1.0)
 
 
@@ -63,6 +71,7 @@ class Swish(Unary, code=104, mnemonic="SWISH", category="activation"):
             dy * (s * (1 + z * (1 - s)))
         """
     }
+    functions = {"silu": Activation("x·sigmoid(x).", {"beta": 1.0}, 13, ("swish",))}
     beta = number("Slope inside the sigmoid.", 1.0)
 
 
@@ -75,6 +84,7 @@ class ClippedRelu(Unary, code=105, mnemonic="CLIPPED_RELU", category="activation
     synopsis = "{y} = min(max(0, {x}), {ceiling})"
     formula = "clip(x, 0, ceiling)"
     slopes = {"x": "dy if x > 0 and x < ceiling else 0"}
+    functions = {"relu6": Activation("min(max(0, x), 6).", {"ceiling": 6.0}, order=2)}
     ceiling = number("Upper limit.", 6.0, low=0.0)
 
 
@@ -87,6 +97,7 @@ class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation"):
     synopsis = "{y} = leaky_relu({x}, {alpha})"
     formula = "x if x > 0 else alpha * x"
     slopes = {"x": "dy if x > 0 else alpha * dy"}
+    functions = {"leaky_relu": Activation("x, or 0.2·x below 0.", {"alpha": 0.2}, order=3)}
     alpha = number("Slope of the negative side.", 0.2)
 
 
@@ -107,6 +118,7 @@ class Selu(Unary, code=232, mnemonic="SELU", category="activation"):
     synopsis = "{y} = selu({x})"
     formula = f"{_SCALE} * x if x > 0 else {_SCALE} * {_ALPHA} * expm1(x)"
     slopes = {"x": f"dy * ({_SCALE} if x > 0 else {_SCALE} * {_ALPHA} * exp(x))"}
+    functions = {"selu": Activation("Scaled elu.", order=6)}
 
 
 class Softplus(Unary, code=233, mnemonic="SOFTPLUS", category="activation"):
@@ -118,6 +130,7 @@ class Softplus(Unary, code=233, mnemonic="SOFTPLUS", category="activation"):
     synopsis = "{y} = softplus({x})"
     formula = "softplus(x)"
     slopes = {"x": "dy * sigmoid(x)"}
+    functions = {"softplus": Activation("ln(1 + e^x).", order=15)}
 
 
 class Softsign(Unary, code=234, mnemonic="SOFTSIGN", category="activation"):
@@ -126,6 +139,7 @@ class Softsign(Unary, code=234, mnemonic="SOFTSIGN", category="activation"):
     synopsis = "{y} = softsign({x})"
     formula = "x / (1 + abs(x))"
     slopes = {"x": "dy / (1 + abs(x))**2"}
+    functions = {"softsign": Activation("x/(1 + |x|).", order=16)}
 
 
 class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation"):
@@ -137,6 +151,7 @@ class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation
     synopsis = "{y} = hard_sigmoid({x})"
     formula = "clip(x / 6 + 0.5, 0, 1)"
     slopes = {"x": "dy / 6 if abs(x) < 3 else 0"}
+    functions = {"hard_sigmoid": Activation("x/6 + 1/2 kept within 0 and 1.", order=8)}
 
 
 class Gelu(Unary, code=236, mnemonic="GELU", category="activation"):
@@ -152,6 +167,9 @@ class Gelu(Unary, code=236, mnemonic="GELU", category="activation"):
             dy * (0.5 * (1 + (t + inner * (1 - t**2))))
         """
     }
+    functions = {
+        "gelu_tanh": Activation("gelu in its tanh form, within 5e-4 of the exact one.", order=19),
+    }
 
 
 class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation"):
@@ -163,6 +181,9 @@ class GeluExact(Unary, code=238, mnemonic="GELU_EXACT", category="activation"):
     synopsis = "{y} = gelu({x}), exact"
     formula = "x * normal_cdf(x)"
     slopes = {"x": "dy * (normal_cdf(x) + x * (exp(-0.5 * x**2) * (1 / sqrt(2 * pi))))"}
+    functions = {
+        "gelu": Activation("Gaussian error linear unit, x/2·(1 + erf(x/√2)).", order=18),
+    }
 
 
 class Mish(Unary, code=237, mnemonic="MISH", category="activation"):
@@ -179,3 +200,4 @@ class Mish(Unary, code=237, mnemonic="MISH", category="activation"):
             dy * (t + x * sigmoid(x) * (1 - t**2))
         """
     }
+    functions = {"mish": Activation("x·tanh(softplus(x)).", order=17)}

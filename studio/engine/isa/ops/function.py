@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
+from studio.engine.isa.meaning import Activation
 
 
 class Neg(Unary, code=210, mnemonic="NEG"):
@@ -31,6 +32,7 @@ class Exp(Unary, code=212, mnemonic="EXP"):
     synopsis = "{y} = exp({x})"
     formula = "exp(x)"
     slopes = {"x": "dy * y"}
+    functions = {"exponential": Activation("e^x.", order=20)}
 
 
 class Log(Unary, code=213, mnemonic="LOG"):
@@ -136,5 +138,8 @@ class Clip(Unary, code=222, mnemonic="CLIP"):
     synopsis = "{y} = clip({x}, {low}, {high})"
     formula = "clip(x, low, high)"
     slopes = {"x": "dy if x >= low and x <= high else 0"}
+    functions = {
+        "hard_tanh": Activation("x kept within -1 and 1.", {"low": -1.0, "high": 1.0}, order=11),
+    }
     low = number("Lower limit.", 0.0)
     high = number("Upper limit.", 1.0)
