@@ -73,17 +73,14 @@ def _run(words: list[str], window: Window | None) -> int:
 
     from studio.cli import console
     from studio.engine.core.errors import StudioError
-    from studio.engine.core.places import Places
-    from studio.engine.plugins.loading import load_plugins
 
     try:
-        for state in load_plugins(Places.of_user().config):
-            if state.failed:
-                console.complain(f"plugin {state.found.plugin.name} is left out: {state.problem}")
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]
         elif _is_for_the_window(words, window):
             words = ["open", *words]
+        if words[:1] not in ([], ["open"], ["demo"]):
+            _load_plugins()
         _refuse_strangers(words)
         command = typer.main.get_command(_app(words))
         # Not called as a function: that would end the process on a pipe that was closed.
@@ -103,6 +100,17 @@ def _run(words: list[str], window: Window | None) -> int:
         console.complain("the machine's memory does not hold what this needs")
         return USER_MISTAKE
     return 0
+
+
+def _load_plugins() -> None:
+    """Load the plugins that are on; the window does so itself, as it may be told to leave them."""
+    from studio.cli import console
+    from studio.engine.core.places import Places
+    from studio.engine.plugins.loading import load_plugins
+
+    for state in load_plugins(Places.of_user().config):
+        if state.failed:
+            console.complain(f"plugin {state.found.plugin.name} is left out: {state.problem}")
 
 
 def _is_for_the_window(words: list[str], window: Window | None) -> bool:

@@ -28,15 +28,18 @@ _undo: list[Callable[[], object]] | None = None
 def all_or_none() -> Iterator[None]:
     """What is added to registries inside is taken out again when it ends with an exception."""
     global _undo
-    outer, _undo = _undo, []
+    outer, mine = _undo, list[Callable[[], object]]()
+    _undo = mine
     try:
         yield
     except BaseException:
-        for take_out in reversed(_undo):
+        for take_out in reversed(mine):
             take_out()
         raise
     finally:
         _undo = outer
+    if outer is not None:
+        outer += mine
 
 
 def added(take_out: Callable[[], object]) -> None:

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import logging
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -37,20 +38,28 @@ class State:
         found: the plugin; for one that is switched on and not there, its name alone is true.
         problem: why it is not loaded, empty when it is.
         failed: whether that is a fault and not the user's choice.
+        trace: the traceback of a plugin that raised.
     """
 
     found: Found
     problem: str = ""
     failed: bool = False
+    trace: str = ""
 
 
 _states: tuple[State, ...] = ()
+_list_problem = ""
 _config = Path()
 
 
 def plugin_states() -> tuple[State, ...]:
     """What the last `load_plugins` of this process found, by name."""
     return _states
+
+
+def list_problem() -> str:
+    """Why the last `load_plugins` could not read which plugins are on; empty when it could."""
+    return _list_problem
 
 
 def load_plugins(config: Path) -> tuple[State, ...]:
@@ -62,13 +71,13 @@ def load_plugins(config: Path) -> tuple[State, ...]:
     Returns:
         Every plugin there is, and every one that is switched on and missing.
     """
-    global _config, _states
-    _config = config
+    global _config, _states, _list_problem
+    _config, _list_problem = config, ""
     try:
         enabled = enabled_plugins(config)
     except StudioError as error:
         _LOG.error("plugins are left out: %s", error)
-        enabled = {}
+        enabled, _list_problem = {}, str(error)
     if not enabled and not (config / FOLDER).is_dir():
         # Asking every installed package for entry points takes longer than most commands have.
         _states = ()
@@ -113,7 +122,8 @@ def _loaded(found: Found, enabled: dict[str, str]) -> State:
         for name in set(sys.modules) - before:
             if name == found.module or name.startswith(f"{found.module}."):
                 del sys.modules[name]
-        return State(found, in_one_line(error), failed=True)
+        trace = "".join(traceback.format_exception(error))
+        return State(found, in_one_line(error), failed=True, trace=trace)
     _LOG.info("%s is loaded from %s", found.plugin, found.place)
     return State(found)
 

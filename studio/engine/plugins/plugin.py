@@ -34,6 +34,12 @@ def loaded_plugins() -> tuple[Plugin, ...]:
     return tuple(sorted(_BY_MODULE.values(), key=lambda each: each.name))
 
 
+def plugin_modules() -> tuple[tuple[Plugin, str], ...]:
+    """Every plugin that is loaded and what its module is called, by name."""
+    pairs = ((plugin, module) for module, plugin in _BY_MODULE.items())
+    return tuple(sorted(pairs, key=lambda each: each[0].name))
+
+
 def plugin_of(cls: type) -> Plugin | None:
     """The plugin a class comes from; None for one of Glassbox or of the user's own script."""
     module = cls.__module__

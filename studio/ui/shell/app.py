@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from studio import __version__
 from studio.engine.core.errors import StudioError
 from studio.engine.core.places import Places
+from studio.engine.plugins.loading import load_plugins
 from studio.ui.kit import theme
 from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
@@ -29,6 +30,8 @@ from studio.ui.shell.failures import Guard
 from studio.ui.shell.interrupts import Interrupts
 from studio.ui.shell.launch import LaunchOptions
 from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.panes import PANES
+from studio.ui.shell.plugin_panes import added_panes, tell_failures
 from studio.ui.shell.scale_question import ScaleQuestion
 from studio.ui.shell.scale_trial import SECONDS, ScaleTrial
 from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing, provider_for
@@ -121,10 +124,16 @@ class Session:
         self._trial = trial
         self._collector = Collector()
         self._scheduler = QtScheduler()
+        if not options.safe:
+            # Before the models, which ask once what layers and formats there are.
+            load_plugins(places.config)
         self.studio = Studio(self._scheduler, places, self._context)
         self._set_look()
         fresh = options.reset_layout or options.safe
-        self.window = MainWindow(self.studio, LayoutStore(places.config), reset_layout=fresh)
+        panes = (*PANES, *added_panes(self.studio))
+        self.window = MainWindow(
+            self.studio, LayoutStore(places.config), reset_layout=fresh, panes=panes
+        )
         self.window.restart_wanted.connect(self._restart)
         self.window.painted.connect(self._painted)
         self._debug_log = DebugLog(places.state / "debug.log")
@@ -132,6 +141,8 @@ class Session:
         self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
         self._watchdog = Watchdog()
         self._demo: Demo | None = None
+        if not options.safe:
+            tell_failures(self.studio)
 
     def _context(self) -> QtSharedProvider | None:
         """What lends the engine an OpenGL context of the window's, as the user wants it."""

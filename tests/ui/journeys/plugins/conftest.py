@@ -1,0 +1,136 @@
+"""The studio started as its program starts it, with plugins that are taken out again afterwards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QDialog
+from pytestqt.qtbot import QtBot
+
+from studio.engine.core.discovery import all_or_none
+from studio.engine.core.places import CONFIG_VARIABLE, Places
+from studio.engine.interop.file_format import file_formats
+from studio.engine.plugins.enabling import VARIABLE, set_enabled
+from studio.engine.plugins.finding import FOLDER, MODULES, find_plugins
+from studio.engine.plugins.loading import load_plugins
+from studio.engine.plugins.plugin import forget, plugin_modules
+from studio.engine.train.plugin_use import FAMILIES
+from studio.graph_editor.model.layer_types import layer_of
+from studio.ui.shell.app import Session
+from studio.ui.shell.launch import LaunchOptions
+from tests.ui.journeys.person import Person
+
+EXAMPLE = Path(__file__).resolve().parents[4] / "docs" / "plugins" / "example.py"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what opens a whole window as slow."""
+    here = Path(__file__).parent
+    for item in items:
+        names = item.fixturenames if isinstance(item, pytest.Function) else ()
+        if here in item.path.parents and "start" in names:
+            item.add_marker("slow")
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    made = Places.below(tmp_path / "places")
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv(CONFIG_VARIABLE, str(made.config))
+    return made
+
+
+class _TakenOutError(Exception):
+    """Makes `all_or_none` take everything out again."""
+
+
+@pytest.fixture
+def registries(places: Places) -> Iterator[None]:
+    """Plugins loaded by the test are out again when it is over."""
+    # What belongs to Glassbox is there before, so that it stays.
+    file_formats()
+    for family in FAMILIES.values():
+        len(family.members)
+    with suppress(_TakenOutError), all_or_none():
+        yield
+        for _, module in plugin_modules():
+            forget(module)
+        for name in [name for name in sys.modules if name.split(".")[0] == MODULES]:
+            del sys.modules[name]
+        layer_of.cache_clear()
+        load_plugins(places.state)
+        raise _TakenOutError
+
+
+@pytest.fixture
+def put(places: Places) -> Callable[..., Path]:
+    """Puts a plugin into the user's folder, switched on unless told."""
+
+    def put(name: str, text: str, *, on: bool = True) -> Path:
+        folder = places.config / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}.py"
+        path.write_text(text)
+        if on:
+            found = next(f for f in find_plugins(places.config) if f.plugin.name == name)
+            set_enabled(places.config, found.plugin, on=True)
+        return path
+
+    return put
+
+
+@pytest.fixture
+def start(
+    qtbot: QtBot,
+    qapp: QApplication,
+    places: Places,
+    registries: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[..., Person]]:
+    """Starts the studio in this process, in place of the one started before."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    interval = sys.getswitchinterval()
+    made: list[Session] = []
+
+    def end() -> None:
+        session = made.pop()
+        studio, window = session.studio, session.window
+        studio.training.stop()
+        qtbot.waitUntil(lambda: not studio.training.is_busy, timeout=60_000)
+        for dialog in window.findChildren(QDialog):
+            dialog.close()
+        studio.document.history.mark_clean()
+        window.close()
+        qtbot.waitUntil(lambda: not window.isVisible(), timeout=60_000)
+        session.close()
+        window.deleteLater()
+
+    def begin(**options: object) -> Person:
+        if made:
+            end()
+        session = Session(qapp, LaunchOptions(**{"theme": "dark", **options}), places)
+        made.append(session)
+        session.studio.preferences.set("backend", "cpu")
+        # Its log of stalls would hide what a failed test says.
+        session.studio.preferences.set("watchdog", False)
+        session.window.resize(1600, 1000)
+        session.begin()
+        session.window.activateWindow()
+        qtbot.waitUntil(lambda: session.window.is_ready, timeout=60_000)
+        return Person(qtbot, session.window)
+
+    yield begin
+    if made:
+        end()
+    sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def example(put: Callable[..., Path]) -> Path:
+    """The sample plugin of the docs, switched on."""
+    return put("example", EXAMPLE.read_text())
