@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from studio.engine.core.stand_ins import StandIn
+
 if TYPE_CHECKING:
     from studio.engine.core.configured import Configured
     from studio.engine.core.options import Option, Plain
@@ -95,6 +97,19 @@ class FamilyKinds(Kinds):
             return "", {}
         found = self._family.resolve(value)
         return type(found).__name__, found.config()
+
+    def kind(self, key: str) -> Kind:
+        """The kind of that key, also where only a stand-in is known; the first otherwise."""
+        found = self._family.members.find(key)
+        if found is not None and issubclass(found, StandIn):
+            return Kind(key, f"{found.title} (not loaded)", found.summary())
+        return super().kind(key)
+
+    def with_kind(self, value: Plain, key: str) -> Plain:
+        """The value turned into another kind; of one that is not loaded no option is taken over."""
+        found = self._family.members.find(self.split(value)[0])
+        is_known = found is None or not issubclass(found, StandIn)
+        return super().with_kind(value if is_known else self.join(key, {}), key)
 
     def join(self, key: str, values: Mapping[str, Plain]) -> Plain:
         """The name alone where every option is default."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar, cast
+from contextlib import suppress
+from typing import ClassVar, Self, TypeVar, cast
 
 from studio.engine.core.configured import Configured
+from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import Plain
 
 C = TypeVar("C", bound=Configured)
@@ -15,6 +17,9 @@ C = TypeVar("C", bound=Configured)
 class StandIn:
     """Keeps a configuration as it is, whatever is in it.
 
+    Options that all members of the family have read as usual: as given, or with their default where
+    they are not given or wrong.
+
     Attributes:
         home: what it would come from; its text stands in sentences.
     """
@@ -22,18 +27,31 @@ class StandIn:
     home: ClassVar[object] = None
 
     option_values: dict[str, object]
+    _given: dict[str, object]
 
     def __init__(self, **given: object) -> None:
         # Not by way of the family's base, which knows options that all its members have.
-        self.option_values = dict(given)
+        self.option_values = self.check_options(given)
 
     def check_options(self, given: Mapping[str, object]) -> dict[str, object]:
-        """The options as they were given."""
-        return dict(given)
+        """The options as they were given, and those that all of the family have."""
+        self._given = dict(given)
+        values = dict(given)
+        for option in getattr(type(self), "options", ()):
+            value = option.first_value if option.required else option.default
+            if option.name in given:
+                with suppress(ParameterError):
+                    value = option.check(given[option.name], type(self).__name__)
+            values[option.name] = value
+        return values
 
     def plain_options(self) -> dict[str, Plain]:
         """The options as they were given."""
-        return cast("dict[str, Plain]", dict(self.option_values))
+        return cast("dict[str, Plain]", dict(self._given))
+
+    def replace(self, **changes: object) -> Self:
+        """A copy with some options changed."""
+        return type(self)(**{**self._given, **changes})
 
     def __hash__(self) -> int:
         return hash(type(self).__name__)

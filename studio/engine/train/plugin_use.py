@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from studio.engine.core.configured import Configured
@@ -50,13 +50,23 @@ class PluginUse:
         return {"version": self.plugin.version, "classes": named}
 
 
-def plugins_used(graph: LayerGraph, training: TrainingSettings) -> tuple[PluginUse, ...]:
-    """What network and training settings have of plugins, loaded or not."""
+def plugins_used(
+    graph: LayerGraph | None, training: TrainingSettings | None, drawn: Iterable[str] = ()
+) -> tuple[PluginUse, ...]:
+    """What network and training settings have of plugins, loaded or not.
+
+    Args:
+        graph: the network.
+        training: its training settings.
+        drawn: types of layers that are drawn, whether or not they take part in the network.
+    """
+    types = [type(each) for each in _settings(graph, training)]
+    types += filter(None, map(Layer.members.find, drawn))
     found: dict[str, tuple[Plugin, set[tuple[str, str]]]] = {}
-    for each in _settings(graph, training):
-        entry = (each.family_name, type(each).__name__)
-        plugin = each.home if isinstance(each, StandIn) else plugin_of(type(each))
+    for cls in types:
+        plugin = cls.home if issubclass(cls, StandIn) else plugin_of(cls)
         if isinstance(plugin, Plugin):
+            entry = (cls.family_name, cls.__name__)
             found.setdefault(plugin.name, (plugin, set()))[1].add(entry)
     return tuple(
         PluginUse(plugin, tuple(sorted(classes))) for _, (plugin, classes) in sorted(found.items())
@@ -74,8 +84,13 @@ def check_complete(graph: LayerGraph, training: TrainingSettings) -> None:
             )
 
 
-def _settings(graph: LayerGraph, training: TrainingSettings) -> Iterator[Configured]:
-    for layer in graph.layers():
+def missing_settings(training: TrainingSettings) -> tuple[StandIn, ...]:
+    """What training settings have of plugins that are not loaded."""
+    return tuple(each for each in _inside(training) if isinstance(each, StandIn))
+
+
+def _settings(graph: LayerGraph | None, training: TrainingSettings | None) -> Iterator[Configured]:
+    for layer in () if graph is None else graph.layers():
         yield from _inside(layer)
     yield from _inside(training)
 
@@ -105,7 +120,9 @@ def prepare_stand_ins(data: object) -> None:
     for use in uses:
         for family, name in use.classes:
             base = FAMILIES[family]
-            if base.members.find(name) is None:
+            known = base.members.find(name)
+            # The file opened last says what a stand-in stands for: another may have had the name.
+            if known is None or (issubclass(known, StandIn) and known.home != use.plugin):
                 own = MissingLayer if base is Layer else None
                 stand_in(base, name, use.plugin, own)
 

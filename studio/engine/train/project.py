@@ -145,7 +145,7 @@ class Project:
             made["canvas"] = _canvas(self.canvas)
         if self.annotations.to_json():
             made["annotations"] = self.annotations.to_json()
-        uses = plugins_used(self.graph, self.training)
+        uses = plugins_used(self.graph, self.training, _drawn_types(self.canvas))
         if uses:
             made["plugins"] = {use.plugin.name: use.to_json() for use in uses}
         return made
@@ -282,3 +282,10 @@ class _Room:
             raise FormatError(f"expected text as key, got {quoted(key)}", who="canvas")
         self.characters -= len(key)
         return key
+
+
+def _drawn_types(canvas: Mapping[str, object] | None) -> set[str]:
+    """Types of the layers in a drawing, among them those that lead to no output."""
+    nodes = (canvas or {}).get("nodes")
+    entries = nodes if isinstance(nodes, list | tuple) else ()
+    return {str(each["type"]) for each in entries if isinstance(each, Mapping) and "type" in each}

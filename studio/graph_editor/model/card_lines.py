@@ -9,7 +9,7 @@ from typing import NamedTuple
 from studio.engine.core.options import AnyOption, OptionKind, Plain
 from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.frozen_config import FrozenConfig
-from studio.graph_editor.model.layer_types import is_known, layer_of
+from studio.graph_editor.model.layer_types import OWN_FIELDS, is_known, layer_of
 from studio.graph_editor.model.state import CanvasNode
 
 MOST_LINES = 3
@@ -26,9 +26,20 @@ class CardLine(NamedTuple):
 
 def card_lines(node: CanvasNode) -> tuple[CardLine, ...]:
     """The options a node shows, three at most."""
-    if not node.is_layer or not is_known(node.type_name):
+    if not node.is_layer:
         return ()
+    if not is_known(node.type_name):
+        return kept_lines(node)[:MOST_LINES]
     return _lines(node.type_name, node.config)
+
+
+def kept_lines(node: CanvasNode) -> tuple[CardLine, ...]:
+    """All options of a layer whose plugin is not loaded, as the file has them."""
+    return tuple(
+        CardLine(name, name.replace("_", " "), value_text(value))
+        for name, value in node.config.plain().items()
+        if name not in OWN_FIELDS
+    )
 
 
 def value_text(value: Plain) -> str:

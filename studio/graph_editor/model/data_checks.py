@@ -9,6 +9,7 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
+from studio.engine.train.plugin_use import missing_settings
 from studio.engine.train.settings import TrainingSettings
 from studio.engine.train.task import fitting_loss
 from studio.graph_editor.model.edits.sections import training_of
@@ -88,6 +89,8 @@ def output_problems(
     if shape is None:
         return
     layer, settings = layer_at(state.nodes[node_id]), training_of(state)
+    if missing_settings(settings):
+        return
     loss = settings.loss or fitting_loss(layer, shape, facts.classes > 0)
     ending = _Ending(node_id, layer, shape, loss, settings.loss is not None, settings, facts)
     sized = list(_class_sizes(ending) if facts.classes else _target_sizes(ending))

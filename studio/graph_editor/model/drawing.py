@@ -12,7 +12,7 @@ from studio.engine.layers.layer import check_name
 from studio.engine.train.project import MAX_COORDINATE
 from studio.graph_editor.model.edits.comments import MAX_SIDE, MAX_TEXT
 from studio.graph_editor.model.frozen_config import FrozenConfig
-from studio.graph_editor.model.layer_types import checked_config, is_known
+from studio.graph_editor.model.layer_types import absent_plugin, checked_config, is_known
 from studio.graph_editor.model.state import (
     NODE_KINDS,
     PREVIEW_MODES,
@@ -134,7 +134,7 @@ def _config(kind: object, type_name: str, value: object, who: str) -> FrozenConf
     config = _mapping(value, who)
     if kind != "layer":
         return FrozenConfig()
-    if not is_known(type_name):
+    if not is_known(type_name) and not absent_plugin(type_name):
         raise FormatError(f"unknown layer {type_name[:60]!r}", who=who)
     made = checked_config(type_name, config)
     check_name(made.get("name"), who)

@@ -8,7 +8,7 @@ from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.layer_types import is_known
 
 Family: TypeAlias = Literal[
-    "data", "linear", "norm", "activation", "shape", "merge", "sequence", "loss"
+    "data", "linear", "norm", "activation", "shape", "merge", "sequence", "loss", "missing"
 ]
 
 FAMILY_NAMES: dict[Family, str] = {
@@ -21,7 +21,7 @@ FAMILY_NAMES: dict[Family, str] = {
     "sequence": "Sequence",
     "loss": "Loss",
 }
-"""Headings of the palette, in its order."""
+"""Headings of the palette, in its order; no heading is of what is missing."""
 
 _OF_CATEGORY: dict[str, Family] = {
     "convolution": "linear",
@@ -36,9 +36,9 @@ _OF_CATEGORY: dict[str, Family] = {
 
 
 def family_of(type_name: str) -> Family:
-    """The family of a layer type; unknown types count as linear."""
+    """The family of a layer type; ``missing`` where there is no such layer."""
     if not is_known(type_name):
-        return "linear"
+        return "missing"
     found = layer_class(type_name)
     if found.arity == (0, 0):
         return "data"

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from studio.engine.core.options import Option
+from studio.engine.core.stand_ins import StandIn
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import Layer
@@ -24,7 +25,8 @@ def new_layer(type_name: str, config: Mapping[str, object]) -> Layer:
 
 @lru_cache(maxsize=20_000)
 def layer_of(type_name: str, config: FrozenConfig) -> Layer:
-    """The layer of a configuration to ask for shapes and parameters; it is shared, leave it be."""
+    """The layer of a configuration to ask for shapes and parameters; it is shared: do not change
+    it."""
     return new_layer(type_name, config)
 
 
@@ -36,6 +38,15 @@ def layer_at(node: CanvasNode) -> Layer:
 def is_known(type_name: str) -> bool:
     """Whether there is such a layer."""
     return type_name in Layer.members
+
+
+def absent_plugin(type_name: str) -> str:
+    """The plugin a layer comes from, where that is not loaded; empty otherwise.
+
+    Such a layer can be drawn, linked and saved; it has no shape and cannot be computed.
+    """
+    found = Layer.members.find(type_name)
+    return str(found.home) if found is not None and issubclass(found, StandIn) else ""
 
 
 def is_input(node: CanvasNode) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from studio.engine.train.plugin_use import missing_settings
+from studio.graph_editor.model.edits.sections import training_of
 from studio.graph_editor.model.layer_types import is_input, is_known
 from studio.graph_editor.model.report import Problem
 from studio.graph_editor.model.resolve import Resolved
@@ -56,6 +58,21 @@ def left_out_problems(state: DocumentState, resolved: Resolved) -> Iterator[Prob
                 f"no data comes in here, so {names} are left out",
                 "connect it, or delete what is not needed", 0,
             )  # fmt: skip
+
+
+def missing_problems(state: DocumentState) -> Iterator[Problem]:
+    """What the training settings have of plugins that are not loaded."""
+    found: dict[str, list[str]] = {}
+    for each in missing_settings(training_of(state)):
+        found.setdefault(str(each.home), []).append(type(each).__name__)
+    for number, (plugin, names) in enumerate(found.items()):
+        parts = _listed(names)
+        verb = "is" if len(names) == 1 else "are"
+        yield Problem(
+            f"training.plugin.{number}", "error", "",
+            f"{plugin} is not loaded; {parts} of the training settings {verb} part of it",
+            "switch the plugin on in the preferences, or choose other settings",
+        )  # fmt: skip
 
 
 def roots(state: DocumentState, resolved: Resolved) -> list[str]:

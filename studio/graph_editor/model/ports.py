@@ -9,7 +9,7 @@ from studio.graph_editor.model.geometry import (
     box_of,
     node_size,
 )
-from studio.graph_editor.model.layer_types import arity, is_known
+from studio.graph_editor.model.layer_types import absent_plugin, arity, is_known
 from studio.graph_editor.model.state import CanvasNode
 
 PORT_STEP = 18.0
@@ -38,7 +38,8 @@ def input_place(
 
 def input_count(node: CanvasNode) -> int:
     """How many inputs are drawn: those with a wire, and a free one where another may come."""
-    if not node.flows or (node.is_layer and not is_known(node.type_name)):
+    unknown = node.is_layer and not is_known(node.type_name)
+    if not node.flows or (unknown and not absent_plugin(node.type_name)):
         return len(node.inputs)
     low, high = arity(node)
     wanted = max(low, len(node.inputs) + (high is None))

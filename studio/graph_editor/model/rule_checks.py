@@ -10,7 +10,7 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
 from studio.graph_editor.model.flow import Flow
-from studio.graph_editor.model.layer_types import arity, is_input, is_known, layer_at
+from studio.graph_editor.model.layer_types import absent_plugin, arity, is_input, is_known, layer_at
 from studio.graph_editor.model.report import Problem
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
@@ -27,6 +27,13 @@ _HINTS = {
 def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem | None:
     """What is wrong at a layer or dot whose inputs are all known; None when its rule holds."""
     if node.is_layer and not is_known(node.type_name):
+        plugin = absent_plugin(node.type_name)
+        if plugin:
+            return Problem(
+                "layer.plugin", "error", node.id,
+                f"{plugin} is not loaded; {node.type_name} is part of it",
+                "switch the plugin on in the preferences, or install it and start again",
+            )  # fmt: skip
         return Problem(
             "layer.unknown", "error", node.id, f"there is no layer {node.type_name!r} here",
             "open the project with the version that has it",

@@ -10,7 +10,11 @@ from studio.engine.core.tensor import Shape
 from studio.graph_editor.model.data_checks import input_problems, output_problems
 from studio.graph_editor.model.flow import Flow, flow_of
 from studio.graph_editor.model.layer_types import is_known, layer_at
-from studio.graph_editor.model.network_checks import left_out_problems, network_problems
+from studio.graph_editor.model.network_checks import (
+    left_out_problems,
+    missing_problems,
+    network_problems,
+)
 from studio.graph_editor.model.report import DataFacts, NodeStatus, Problem, Report
 from studio.graph_editor.model.resolve import Resolved, resolve
 from studio.graph_editor.model.rule_checks import layer_problem, shared_problems
@@ -30,6 +34,7 @@ def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
     broken = {problem.node for problem in problems}
     problems += (p for p in network_problems(state, resolved) if p.node not in broken)
     problems += (p for p in shared_problems(state, flow) if p.node in resolved.reached)
+    problems += missing_problems(state)
     totals = _totals(state, flow, resolved)
     if facts is not None:
         problems += input_problems(state, resolved, flow, facts)

@@ -11,6 +11,7 @@ from studio.ui.models.theme import FAMILIES, Theme
 WIRE_WIDTH = 1.6
 """At zooms where most wires are in sight this is a thin line, which Qt draws fastest."""
 
+_SHOWN = (*FAMILIES, "missing")
 _PIXELS = {"title": 13, "text": 11, "small": 10}
 
 
@@ -44,14 +45,14 @@ class CanvasColours:
         self.shadow.setAlpha(70 if theme.is_dark else 26)
         self.picture = QColor(theme.colour("picture"))
         self.wire = QColor(theme.mixed("outline", "canvas", 0.9))
-        self.family = {name: QColor(theme.colour(f"family.{name}")) for name in FAMILIES}
+        self.family = {name: QColor(theme.colour(f"family.{name}")) for name in _SHOWN}
         self.tint = {
             name: QColor(theme.mixed(f"family.{name}", "dock", 0.16 if theme.is_dark else 0.10))
-            for name in FAMILIES
+            for name in _SHOWN
         }
         self.block = {
             name: QColor(theme.mixed(f"family.{name}", "dock", 0.34 if theme.is_dark else 0.24))
-            for name in FAMILIES
+            for name in _SHOWN
         }
         self.condition = {
             "ok": self.ok,

@@ -8,6 +8,7 @@ from studio.engine.core.options import Plain
 from studio.engine.core.signal import Signal
 from studio.engine.layers.catalog import layer_class
 from studio.engine.train.settings import TrainingSettings
+from studio.graph_editor.model.card_lines import CardLine, kept_lines
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.bypassing import bypass
 from studio.graph_editor.model.edits.layers import freeze, rename, set_option, set_preview
@@ -93,6 +94,13 @@ class InspectorModel:
         """The options of the layers shown, or those they have in common."""
         known = [node for node in self.nodes if is_known(node.type_name)]
         return joined_rows([_rows_of(node) for node in known])
+
+    def kept(self) -> tuple[CardLine, ...]:
+        """The options of the only layer shown, where it is of a plugin that is not loaded."""
+        nodes = self.nodes
+        if len(nodes) != 1 or is_known(nodes[0].type_name):
+            return ()
+        return kept_lines(nodes[0])
 
     def facts(self) -> NodeFacts | None:
         """What is known of the only layer shown."""

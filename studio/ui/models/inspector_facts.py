@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.catalog import layer_class
 from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.layer_types import is_known, layer_at
+from studio.graph_editor.model.layer_types import absent_plugin, is_known, layer_at
 from studio.graph_editor.model.report import NodeCondition, Problem
 from studio.graph_editor.model.state import CanvasNode
 from studio.ui.models.compilation import Compilation
@@ -189,6 +189,9 @@ def costs_of(program: CompiledProgram, node_id: str) -> dict[Pass, PassCost]:
 
 def about(node: CanvasNode) -> str:
     """What a layer does, in its own words."""
+    plugin = absent_plugin(node.type_name)
+    if plugin:
+        return f"Comes from {plugin}, which is not loaded. It is saved as it is."
     if not is_known(node.type_name):
         return ""
     text = (layer_class(node.type_name).__doc__ or "").split("\n\n")[0].replace("``", "")

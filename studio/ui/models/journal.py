@@ -14,7 +14,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,12 @@ from studio.engine.core.process_identity import ProcessIdentity
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.annotations import annotations_from_json
+from studio.engine.train.plugin_use import plugins_used, prepare_stand_ins
+from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.drawing import ids_from_json, node_to_json, nodes_from_json
+from studio.graph_editor.model.edits.sections import training_of
 from studio.graph_editor.model.frozen_config import FrozenConfig
-from studio.graph_editor.model.state import DocumentState
+from studio.graph_editor.model.state import CanvasNode, DocumentState
 
 MAGIC = b"GBJ1"
 SUFFIX = ".journal"
@@ -229,6 +232,7 @@ def state_to_json(state: DocumentState) -> dict[str, Plain]:
     return {
         "nodes": [node_to_json(node) for node in state.nodes.values()],
         **{section: _section(state, section) for section in _SECTIONS},
+        **_plugins(state.nodes.values(), training_of(state)),
     }
 
 
@@ -250,7 +254,15 @@ def difference_to_json(before: DocumentState, after: DocumentState) -> dict[str,
     for section in _SECTIONS:
         if getattr(before, section) != getattr(after, section):
             made[section] = _section(after, section)
-    return made
+    training = training_of(after) if "training" in made else None
+    drawn = [node for node in new.values() if old.get(node.id) is not node]
+    return {**made, **_plugins(drawn, training)}
+
+
+def _plugins(nodes: Iterable[CanvasNode], training: TrainingSettings | None) -> dict[str, Plain]:
+    """What is used of plugins, so that it can be read where they are not loaded."""
+    uses = plugins_used(None, training, {node.type_name for node in nodes if node.is_layer})
+    return {"plugins": {use.plugin.name: use.to_json() for use in uses}} if uses else {}
 
 
 class PlainState:
@@ -262,6 +274,7 @@ class PlainState:
 
     def __init__(self, data: object) -> None:
         fields = _mapping(data)
+        prepare_stand_ins(fields.get("plugins", {}))
         self._nodes = _entries(fields.get("nodes"))
         self._sections = {name: fields.get(name) for name in _SECTIONS}
         # Journals older than annotations hold none.
@@ -270,6 +283,7 @@ class PlainState:
     def apply(self, difference: object) -> None:
         """Go on to the state that differs in this; FormatError where it does not fit."""
         fields = _mapping(difference)
+        prepare_stand_ins(fields.get("plugins", {}))
         for gone in _list(fields.get("removed", [])):
             self._nodes.pop(str(gone), None)
         self._nodes.update(_entries(fields.get("nodes", [])))

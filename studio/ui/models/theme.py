@@ -31,6 +31,8 @@ def _palette(
         {
             **roles,
             **{f"family.{n}": c for n, c in zip(FAMILIES, families, strict=True)},
+            # A layer that is not there has no colour of its own.
+            "family.missing": roles["text3"],
             **{f"link.{n}": colour for n, colour in enumerate(links.split())},
             **{f"series.{n}": colour for n, colour in enumerate(series.split())},
         }

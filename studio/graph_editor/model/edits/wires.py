@@ -8,7 +8,7 @@ from dataclasses import replace
 from studio.engine.core.errors import GraphError, StudioError
 from studio.graph_editor.model.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
 from studio.graph_editor.model.flow import downstream, flow_of, outcome
-from studio.graph_editor.model.layer_types import arity, is_input, is_known
+from studio.graph_editor.model.layer_types import absent_plugin, arity, is_input, is_known
 from studio.graph_editor.model.state import CanvasNode, DocumentState, Wire
 
 
@@ -105,7 +105,7 @@ def wire_exists(state: DocumentState, wire: Wire) -> bool:
 
 def free_inputs(node: CanvasNode) -> int | None:
     """How many more wires a layer takes; None for any number."""
-    if node.is_layer and not is_known(node.type_name):
+    if node.is_layer and not is_known(node.type_name) and not absent_plugin(node.type_name):
         return 0
     high = arity(node)[1]
     return None if high is None else max(0, high - len(node.inputs))

@@ -61,7 +61,10 @@ class KindsEditor(Editor):
             self.form.show_rows(())
         else:
             key, _ = self._kinds.split(value)
-            self.box.setCurrentIndex(self.box.findData(key))
+            place = self.box.findData(key)
+            # One of a plugin that is not loaded is shown, and cannot be chosen.
+            self.box.setPlaceholderText("" if place >= 0 else self._kinds.kind(key).label)
+            self.box.setCurrentIndex(place)
             self.form.show_rows(rows_of(self._kinds, value))
         self.form.setVisible(bool(self.form.rows))
 

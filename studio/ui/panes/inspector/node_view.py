@@ -40,6 +40,8 @@ class NodeView(QWidget):
         self._inspector = inspector
         self.head = NodeHead(inspector.rename, inspector.take_fix, self)
         self.options = SectionsView(inspector.set_value, inspector.reset, self)
+        self.kept = Facts(self)
+        self._kept = Section("Options, kept as they are", self.kept, parent=self)
         self.facts = Facts(self)
         self._numbers = Section("Shape and cost", self.facts, parent=self)
         self._refusal = QLabel(self)
@@ -53,6 +55,7 @@ class NodeView(QWidget):
         column.setSpacing(8)
         column.addWidget(self.head)
         column.addWidget(self.options)
+        column.addWidget(self._kept)
         column.addWidget(Section("Behaviour", self._behaviour(), parent=self))
         column.addWidget(self._refusal)
         column.addWidget(self._numbers)
@@ -68,6 +71,9 @@ class NodeView(QWidget):
             self._ids = ids
             self._forgive()
         self.options.show_sections(layer_sections(self._inspector.rows()))
+        kept = self._inspector.kept()
+        self.kept.show_facts([(line.label, line.value, line.value) for line in kept])
+        self._kept.setVisible(bool(kept))
         facts = self._inspector.facts()
         if facts is not None:
             self.head.show_one(facts)

@@ -89,13 +89,22 @@ class ProblemsPane(PaneFrame):
         self._give_room(item, row)
 
     def _lead_of(self, problem: ProblemItem) -> Lead | None:
-        """The loader stops at the first problem of the data; the Data pane lists them all."""
+        """Where more is listed: plugins in the preferences, all problems of the data in its pane.
+
+        The loader of the data stops at the first problem.
+        """
+        if problem.id.startswith(("graph:layer.plugin:", "graph:training.plugin.")):
+            tip = "Plugins are switched on and off there."
+            return Lead("Open the preferences", tip, self._show_preferences)
         found = self._data.problems
         if problem.source != "data" or len(found.rows) < 2:
             return None
         which = "all" if found.is_complete else "the first"
         text = f"Show {which} {len(found.rows)} problems in the Data pane"
         return Lead(text, "The Data pane lists them by file and row.", self._show_data)
+
+    def _show_preferences(self) -> None:
+        self._actions.trigger("file.preferences")
 
     def _show_data(self) -> None:
         if not self._actions.is_checked("pane.data"):

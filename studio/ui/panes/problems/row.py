@@ -103,7 +103,10 @@ class ProblemRow(QWidget):
             return theme.ROW
         layout.invalidate()
         layout.activate()
-        return max(theme.ROW, layout.heightForWidth(width))
+        # While no sentence is wrapped, the width makes no difference.
+        wraps = layout.hasHeightForWidth()
+        height = layout.heightForWidth(width) if wraps else layout.sizeHint().height()
+        return max(theme.ROW, height)
 
     def _head(self) -> QHBoxLayout:
         problem = self._problem

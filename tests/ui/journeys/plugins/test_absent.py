@@ -1,0 +1,301 @@
+"""A project whose plugin is not loaded: it opens, is edited, saved and recovered without loss."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QScrollArea, QWidget
+
+from studio.engine.core.places import Places
+from studio.engine.train.project import Project
+from studio.graph_editor.model.card_lines import TIMES
+from studio.graph_editor.model.document import Document
+from studio.ui.models.journal import PlainState, difference_to_json, state_to_json
+from studio.ui.panes.inspector.node_view import NodeView
+from studio.ui.panes.inspector.pane import InspectorPane
+from studio.ui.shell.preferences_dialog import PreferencesDialog
+from tests.ui.journeys.person import Person, in_sight
+
+PLUGIN = '''
+__version__ = "2.0"
+
+from studio.engine.core.options import integers, number
+from studio.engine.isa.ops import loss
+from studio.engine.isa.ops.arithmetic import Scale
+from studio.engine.layers.layer import Layer
+from studio.engine.optim.losses import Loss
+from studio.engine.optim.metrics import Metric
+from studio.engine.optim.optimizers import SGD
+from studio.engine.train.callbacks.callback import ProjectCallback
+
+
+class Tripling(Layer):
+    """Multiplies by a number."""
+
+    category = "core"
+    factor = number("Factor.", 3.0)
+    spread = integers("Nothing.", (1, 2))
+
+    def lower(self, context, *inputs):
+        """SCALE."""
+        return context.emit(Scale, x=inputs[0], alpha=self.factor)
+
+
+class TripledError(Loss):
+    """Squared error."""
+
+    instruction = loss.LossMSE
+
+
+class SlowSGD(SGD):
+    """Descends slowly."""
+
+
+class Patience(ProjectCallback):
+    """Waits."""
+
+    polls = number("How often.", 2.0)
+'''
+
+MAKE = """
+from pathlib import Path
+import sys
+from studio.engine.core.places import Places
+from studio.engine.plugins.loading import load_plugins
+states = load_plugins(Places.of_user().config)
+assert not any(s.problem for s in states), states
+from studio.engine import Dense, Input, Patience, Project, SlowSGD, Tripling
+from studio.engine.layers.symbol import graph_of
+x = Input((2,))
+y = Dense(1)(Tripling(factor=4.0, spread=(3, 4), name="mine")(x))
+training = {"loss": "TripledError",
+            "optimizer": {"type": "SlowSGD", "config": {"learning_rate": 0.01}},
+            "callbacks": [{"type": "Patience", "config": {"polls": 3.0}}]}
+project = Project.new("three", graph_of([x], [y], "three"), {"source": "circles"}, training)
+project.save(Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project made where the plugin is."""
+    config = tmp_path_factory.mktemp("config")
+    (config / "plugins").mkdir()
+    (config / "plugins" / "threes.py").write_text(PLUGIN)
+    path = tmp_path_factory.mktemp("project") / "three.glassbox"
+    environment = {**os.environ, "GLASSBOX_PLUGINS": "threes", "GLASSBOX_CONFIG_DIR": str(config)}
+    subprocess.run([sys.executable, "-c", MAKE, str(path)], env=environment, check=True)
+    return path
+
+
+@pytest.fixture
+def project(original: Path, tmp_path: Path) -> Path:
+    copy = tmp_path / "three.glassbox"
+    copy.write_text(original.read_text())
+    return copy
+
+
+def mine(document: Document) -> str:
+    return next(node.id for node in document.state.nodes.values() if node.name == "mine")
+
+
+def plugins(path: Path) -> object:
+    return json.loads(path.read_text())["plugins"]
+
+
+def test_it_is_edited_saved_and_nothing_is_lost(
+    start: Callable[..., Person], project: Path, original: Path
+) -> None:
+    person = start(project=project)
+    studio, document = person.studio, person.studio.document
+    assert document.read_only == ""
+    node_id = mine(document)
+    person.until(lambda: node_id in person.canvas.graph.nodes, 60_000)
+    card = person.canvas.graph.nodes[node_id].card
+    assert (card.family, card.subtitle) == ("missing", "Tripling")
+    assert [line.value for line in card.lines] == ["4", f"3 {TIMES} 4"]
+    assert "the plugin threes 2.0 is not loaded" in card.message
+
+    person.click_layer(node_id)
+    view = person.until(lambda: person.sees(NodeView), 60_000)
+    person.until(lambda: view.kept.texts == (("factor", "4"), ("spread", f"3 {TIMES} 4")), 60_000)
+    about = person.see(QLabel, "layer_about", view)
+    assert about.text().startswith("Comes from the plugin threes 2.0, which is not loaded")
+
+    before = document.state
+    person.press("Ctrl+C", "Ctrl+V")
+    person.until(lambda: len(document.state.nodes) == 4, 60_000)
+    person.press("Delete")
+    assert len(document.state.nodes) == 3
+    person.press("Ctrl+Z", "Ctrl+Z")
+    assert document.state == before
+    person.click_layer(node_id)
+    person.press("Ctrl+D")
+    copy = next(iter(document.state.nodes.keys() - before.nodes.keys()))
+    document.save()
+    kept = json.loads(project.read_text())
+    assert plugins(project) == plugins(original)
+    assert kept["training"] == json.loads(original.read_text())["training"]
+
+    again = Document.open(project)
+    assert again.warnings == ()
+    assert again.state.nodes[copy].config.plain()["factor"] == 4.0
+    person.press("Ctrl+Z")
+    assert document.state == before
+    assert {notice.severity for notice in studio.notices.all} <= {"info", "ok"}
+
+
+def test_it_does_not_train_and_says_what_helps(start: Callable[..., Person], project: Path) -> None:
+    person = start(project=project)
+    studio = person.studio
+    ids = {problem.id for problem in studio.document.report.errors}
+    assert {"layer.plugin", "training.plugin.0"} <= ids
+    assert len(ids) == 2
+    person.press("F5")
+    assert not studio.training.is_busy
+    person.click(*person.until(lambda: person.tab("Problems")))
+    person.until(lambda: studio.problems.items, 60_000)
+
+    def lead() -> QPushButton | None:
+        for each in person.window.docks["problems"].findChildren(QPushButton):
+            if each.isVisible() and "Open the preferences" in each.accessibleName() + each.text():
+                return each
+        return None
+
+    person.until(lambda: person.window.docks["problems"].pane, 60_000)
+    pane = person.window.docks["problems"].pane
+    pane.list.setCurrentRow(0)
+    person.click(person.until(lead, 60_000))
+    person.until(lambda: person.sees(PreferencesDialog), 60_000)
+
+
+def test_settings_of_a_plugin_are_shown_and_kept_until_they_are_changed(
+    start: Callable[..., Person], project: Path, original: Path
+) -> None:
+    person = start(project=project)
+    studio, document = person.studio, person.studio.document
+    person.point_at_canvas()
+    person.press("Escape")
+    pane = person.until(lambda: person.sees(InspectorPane), 60_000)
+    assert setting(person, pane, "optimizer").placeholderText() == "Slow SGD (not loaded)"
+    section = pane.findChild(QWidget, "section_loss_and_metrics")
+    fold = section.findChild(QWidget, "fold")
+    scroll_to(fold)
+    person.click(fold)
+    box = setting(person, pane, "loss")
+    assert box.placeholderText() == "Tripled error (not loaded)"
+    assert box.currentIndex() == -1
+    before = json.loads(original.read_text())["training"]
+    document.save()
+    assert json.loads(project.read_text())["training"] == before
+    person.click(box)
+    popup = person.until(lambda: box.view() if box.view().isVisible() else None, 60_000)
+    place = box.findText("Mean squared error")
+    popup.scrollTo(box.model().index(place, 0))
+    area = popup.visualRect(box.model().index(place, 0))
+    person.click(popup.viewport(), QPoint(area.left() + 8, area.center().y()))
+    person.until(lambda: document.state.training["loss"] == "MeanSquaredError", 60_000)
+    document.save()
+    kept = json.loads(project.read_text())
+    assert kept["training"]["optimizer"] == before["optimizer"]
+    assert kept["training"]["callbacks"] == before["callbacks"]
+    assert "loss" not in kept["plugins"]["threes"]["classes"]
+    assert {notice.severity for notice in studio.notices.all} <= {"info", "ok"}
+
+
+def scroll_to(widget: QWidget) -> None:
+    area = widget
+    while not isinstance(area, QScrollArea):
+        area = area.parentWidget()
+    area.ensureWidgetVisible(widget)
+
+
+def setting(person: Person, pane: InspectorPane, name: str) -> QComboBox:
+    """The box of a training setting, scrolled into sight."""
+
+    def found() -> QComboBox | None:
+        box = pane.findChild(QComboBox, f"field_{name}")
+        return box if box is not None and not box.isHidden() else None
+
+    box = person.until(found, 60_000)
+    scroll_to(box)
+    person.until(lambda: in_sight(box), 60_000)
+    return box
+
+
+RECOVER = """
+import json, sys
+from studio.ui.models.journal import PlainState
+whole, change = json.loads(sys.stdin.read())
+plain = PlainState(whole)
+plain.apply(change)
+state = plain.state()
+node = next(n for n in state.nodes.values() if n.name == "mine")
+print(json.dumps([node.type_name, node.config.plain(), node.x, state.training.plain()]))
+"""
+
+
+def test_a_journal_is_read_where_the_plugin_is_not(registries: None, project: Path) -> None:
+    state = Document.open(project).state
+    node = next(n for n in state.nodes.values() if n.name == "mine")
+    moved = state.with_nodes([replace(node, x=777.0)])
+    asked = json.dumps([state_to_json(state), difference_to_json(state, moved)])
+    done = subprocess.run(
+        [sys.executable, "-c", RECOVER], input=asked, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    type_name, config, x, training = json.loads(done.stdout)
+    assert (type_name, x) == ("Tripling", 777.0)
+    assert config == {"name": "mine", "factor": 4.0, "spread": [3, 4]}
+    assert training == state.training.plain()
+    assert PlainState(state_to_json(state)).state() == state
+
+
+def test_a_layer_that_leads_nowhere_is_kept_too(
+    registries: None, project: Path, tmp_path: Path
+) -> None:
+    document = Document.open(project)
+    node = next(n for n in document.state.nodes.values() if n.name == "mine")
+    target = next(n for n in document.state.nodes.values() if mine(document) in n.inputs)
+    document.apply("Cut", document.state.with_nodes([replace(target, inputs=node.inputs)]))
+    copy = tmp_path / "cut.glassbox"
+    document.save(copy)
+    assert plugins(copy)["threes"]["classes"]["layer"] == ["Tripling"]
+    code = """
+import sys
+from studio.graph_editor.model.card_lines import TIMES
+from studio.graph_editor.model.document import Document
+document = Document.open(sys.argv[1])
+assert document.warnings == (), document.warnings
+assert document.read_only == "", document.read_only
+print([n.config.plain() for n in document.state.nodes.values() if n.name == "mine"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(copy)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "'factor': 4.0" in done.stdout
+
+
+def test_two_projects_with_plugins_of_one_class_name_keep_their_own(
+    registries: None, project: Path, tmp_path: Path, places: Places
+) -> None:
+    other = tmp_path / "other.glassbox"
+    text = json.loads(project.read_text())
+    text["plugins"] = {"fours": {**text["plugins"]["threes"], "version": "9"}}
+    other.write_text(json.dumps(text))
+    for path, name in ((project, "threes"), (other, "fours"), (project, "threes")):
+        found = Project.load(path)
+        assert list(found.to_json()["plugins"]) == [name]
+        document = Document.open(path)
+        assert any(name in problem.message for problem in document.report.errors)
+        document.save(tmp_path / "again.glassbox")
+        assert list(plugins(tmp_path / "again.glassbox")) == [name]
