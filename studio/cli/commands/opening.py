@@ -28,7 +28,8 @@ def open_studio(
         bool, typer.Option("--reset-layout", help="Forget where panes and window were.")
     ] = False,
     safe: Annotated[
-        bool, typer.Option("--safe", help="Leave preferences, layout and the last project out.")
+        bool,
+        typer.Option("--safe", help="Leave preferences, layout, plugins, last project out."),
     ] = False,
     theme: Annotated[
         str, typer.Option("--theme", help="Colours for this start.", metavar="dark|light|system")

@@ -49,12 +49,23 @@ class State:
 
 _states: tuple[State, ...] = ()
 _list_problem = ""
-_config = Path()
+_config: Path | None = None
 
 
 def plugin_states() -> tuple[State, ...]:
     """What the last `load_plugins` of this process found, by name."""
     return _states
+
+
+def plugins_config() -> Path | None:
+    """The configuration whose plugins this process loads or leaves out; None before either."""
+    return _config
+
+
+def leave_out_plugins(config: Path) -> None:
+    """Load none of a configuration's plugins; the preferences still list them."""
+    global _config, _states, _list_problem
+    _config, _states, _list_problem = config, (), ""
 
 
 def list_problem() -> str:

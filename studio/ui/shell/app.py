@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from studio import __version__
 from studio.engine.core.errors import StudioError
 from studio.engine.core.places import Places
-from studio.engine.plugins.loading import load_plugins
+from studio.engine.plugins.loading import leave_out_plugins, load_plugins
 from studio.ui.kit import theme
 from studio.ui.kit.collector import Collector
 from studio.ui.kit.scheduling import QtScheduler
@@ -124,7 +124,10 @@ class Session:
         self._trial = trial
         self._collector = Collector()
         self._scheduler = QtScheduler()
-        if not options.safe:
+        if options.safe:
+            # Their folder is still the user's, so that one that does harm can be switched off.
+            leave_out_plugins(Places.of_user().config)
+        else:
             # Before the models, which ask once what layers and formats there are.
             load_plugins(places.config)
         self.studio = Studio(self._scheduler, places, self._context)
@@ -141,8 +144,7 @@ class Session:
         self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
         self._watchdog = Watchdog()
         self._demo: Demo | None = None
-        if not options.safe:
-            tell_failures(self.studio)
+        tell_failures(self.studio)
 
     def _context(self) -> QtSharedProvider | None:
         """What lends the engine an OpenGL context of the window's, as the user wants it."""

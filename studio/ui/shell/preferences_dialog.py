@@ -22,12 +22,14 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import AnyOption, OptionKind
+from studio.engine.plugins.loading import plugins_config
 from studio.ui.kit import binding, theme
 from studio.ui.kit.forms.number_editors import stepping_of
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.kit.tool_button import tool_button
 from studio.ui.models.preferences import Preferences
 from studio.ui.shell import fuzzy
+from studio.ui.shell.plugin_list import PluginList
 
 if TYPE_CHECKING:
     from studio.ui.shell.window import MainWindow
@@ -129,7 +131,8 @@ class PreferencesDialog(QDialog):
     Args:
         preferences: what can be chosen.
         failed: hears of a value that could not be kept.
-        restart: starts the studio anew, for what needs that.
+        restart: starts the studio again, for what needs that.
+        plugins: makes the list of plugins.
         window: the main window.
     """
 
@@ -138,6 +141,7 @@ class PreferencesDialog(QDialog):
         preferences: Preferences,
         failed: Callable[[StudioError], object],
         restart: Callable[[], object],
+        plugins: Callable[[Callable[[], object], QWidget], PluginList],
         window: QWidget,
     ) -> None:
         super().__init__(window)
@@ -156,11 +160,11 @@ class PreferencesDialog(QDialog):
         self._body = QWidget()
         self._rows: list[PreferenceRow] = []
         self._headings: dict[str, QLabel] = {}
+        self.plugins = plugins(self.look, self._body)
         self._fill(failed)
         self._area.setWidget(self._body)
         self._restart = QPushButton("Restart now", self)
         self._restart.setObjectName("restart")
-        self._restart.setToolTip("The new scale is tried for 15 seconds, then you are asked")
         self._restart.clicked.connect(restart)
         close = QPushButton("Close", self)
         close.clicked.connect(self.accept)
@@ -199,9 +203,16 @@ class PreferencesDialog(QDialog):
                 shown.add(each.group)
         for group, heading in self._headings.items():
             heading.setVisible(group in shown)
-        self._restart.setVisible(
-            any(self._preferences[name] != value for name, value in self._at_start.items())
+        self.plugins.setVisible(
+            self.plugins.fits(typed.strip())
+            and (not self.only_changed.isChecked() or self.plugins.is_changed)
         )
+        is_scaled = any(self._preferences[name] != was for name, was in self._at_start.items())
+        self._restart.setVisible(is_scaled or self.plugins.is_changed)
+        self._restart.setToolTip(
+            "The new scale is tried for 15 seconds, then you are asked" if is_scaled else
+            "Close the window and start again with the plugins that are on"
+        )  # fmt: skip
 
     def _fill(self, failed: Callable[[StudioError], object]) -> None:
         column = QVBoxLayout(self._body)
@@ -217,6 +228,7 @@ class PreferencesDialog(QDialog):
             row = PreferenceRow(preference, self._preferences, failed, self._body)
             self._rows.append(row)
             column.addWidget(row)
+        column.addWidget(self.plugins)
         column.addStretch(1)
 
     def _changed(self, name: str) -> None:
@@ -238,9 +250,12 @@ def show(window: MainWindow) -> PreferencesDialog:
     """Open the dialog; the window goes on working beside it."""
     found = window.findChild(PreferencesDialog)
     if found is None:
+        studio = window.studio
+        config = plugins_config() or studio.places.config
         found = PreferencesDialog(
-            window.studio.preferences, window.studio.fail, lambda: window.restart(), window
-        )
+            studio.preferences, studio.fail, lambda: window.restart(),
+            lambda changed, parent: PluginList(config, changed, studio.fail, parent), window,
+        )  # fmt: skip
     found.show()
     found.raise_()
     found.activateWindow()

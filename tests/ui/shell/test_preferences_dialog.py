@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.models.preferences import PREFERENCES, Preferences
 from studio.ui.models.theme import Theme
+from studio.ui.shell.plugin_list import PluginList
 from studio.ui.shell.preferences_dialog import PreferenceRow, PreferencesDialog
 from studio.ui.shell.scale_question import ScaleQuestion
 from studio.ui.shell.scale_trial import ScaleTrial
@@ -29,11 +30,14 @@ def restarts() -> list[int]:
 
 
 @pytest.fixture
-def box(qtbot: QtBot, dark: Theme, preferences: Preferences, restarts: list[int]):
+def box(qtbot: QtBot, dark: Theme, preferences: Preferences, restarts: list[int], tmp_path: Path):
     window = QLabel("window")
     qtbot.addWidget(window)
     window.show()
-    made = PreferencesDialog(preferences, lambda error: None, lambda: restarts.append(1), window)
+    made = PreferencesDialog(
+        preferences, lambda error: None, lambda: restarts.append(1),
+        lambda changed, parent: PluginList(tmp_path, changed, lambda error: None, parent), window,
+    )  # fmt: skip
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     made.show()
     yield made
