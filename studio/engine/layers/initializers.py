@@ -18,7 +18,6 @@ from studio.engine.layers.text_form import TextForm, TextKinds
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 MODES = ("fan_in", "fan_out", "fan_avg")
-DISTRIBUTIONS = ("truncated_normal", "untruncated_normal", "uniform")
 
 TRUNCATED_DEVIATION = 0.87962566103423978
 """Standard deviation of a standard normal cut off at two deviations."""

@@ -184,14 +184,6 @@ class ActionRegistry:
         self._attached |= {action.id: attached for action in table}
         attached.heard()
 
-    def withdraw(self, table: ActionTable[Any]) -> None:
-        """Forget a table and its target; no effect where it is not declared."""
-        if table in self._tables:
-            self._tables.remove(table)
-            self._actions = _in_order(self._tables)
-            for action in table:
-                self._attached.pop(action.id, None)
-
     def refresh(self, *action_ids: str) -> None:
         """Whether these actions are possible may have changed; without ids, any action."""
         for action_id in action_ids or tuple(self._actions):

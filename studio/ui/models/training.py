@@ -277,12 +277,6 @@ class TrainingModel:
         if self.is_busy or self._begin():
             self._with_session(lambda session: session.step_epoch())
 
-    def why_not_go_on(self) -> str:
-        """Why the last training cannot be continued, in a few words; empty when it can."""
-        if self.is_busy:
-            return "a training is under way"
-        return "" if self.run is not None else "nothing was trained yet"
-
     def go_on(self, epochs: int | None = None) -> None:
         """Go on with the last training, after it was stopped or has finished.
 

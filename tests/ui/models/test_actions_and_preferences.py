@@ -50,9 +50,6 @@ def test_an_action_runs_only_on_a_target_and_when_it_can() -> None:
     assert ran == ["go"]
     assert registry.is_checked("train.start")
     assert not registry["graph.delete"].checkable
-    registry.withdraw(TABLE)
-    assert not registry.trigger("train.start")
-    assert "train.start" not in registry
 
 
 def test_a_table_acts_on_the_target_attached_last() -> None:
