@@ -19,6 +19,7 @@ from studio.engine.plugins.finding import FOLDER, MODULES, find_plugins
 from studio.engine.plugins.loading import load_plugins
 from studio.engine.plugins.plugin import forget, plugin_modules
 from studio.engine.train.plugin_use import FAMILIES
+from studio.graph_editor.model import quick_add
 from studio.graph_editor.model.layer_types import layer_of
 from studio.ui.shell.app import Session
 from studio.ui.shell.launch import LaunchOptions
@@ -49,6 +50,13 @@ class _TakenOutError(Exception):
     """Makes `all_or_none` take everything out again."""
 
 
+def _forget_layers() -> None:
+    """A program loads plugins once, before it asks for layers; tests do so several times."""
+    layer_of.cache_clear()
+    quick_add.entries.cache_clear()
+    quick_add._starting.cache_clear()
+
+
 @pytest.fixture
 def registries(places: Places) -> Iterator[None]:
     """Plugins loaded by the test are out again when it is over."""
@@ -57,12 +65,13 @@ def registries(places: Places) -> Iterator[None]:
     for family in FAMILIES.values():
         len(family.members)
     with suppress(_TakenOutError), all_or_none():
+        _forget_layers()
         yield
+        _forget_layers()
         for _, module in plugin_modules():
             forget(module)
         for name in [name for name in sys.modules if name.split(".")[0] == MODULES]:
             del sys.modules[name]
-        layer_of.cache_clear()
         load_plugins(places.state)
         raise _TakenOutError
 
