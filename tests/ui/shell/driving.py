@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.shell.window import MainWindow
@@ -60,3 +60,19 @@ def answer(qtbot: QtBot, window: MainWindow, name: str) -> None:
     button = question(qtbot, window).findChild(QPushButton, f"answer.{name}")
     assert button is not None
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def choose(qtbot: QtBot, window: MainWindow, *texts: str) -> None:
+    """Click through the menu bar, as a hand with a mouse does."""
+    bar = window.menuBar()
+    action = next(a for a in bar.actions() if a.text().replace("&", "") == texts[0])
+    QTest.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.actionGeometry(action).center())
+    for text in texts[1:]:
+        menu = QMenu.menuInAction(action)
+        assert menu is not None
+        qtbot.waitUntil(menu.isVisible, timeout=60_000)
+        action = next(a for a in menu.actions() if a.text() == text)
+        place = menu.actionGeometry(action).center()
+        QTest.mouseMove(menu, place - QPoint(4, 0))
+        QTest.mouseMove(menu, place)
+        QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=place)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QTextBrowser, QWidget
+from PySide6.QtWidgets import QApplication, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
 import studio.ui.models
@@ -25,7 +25,7 @@ from studio.ui.shell.key_sheet import sheet_of
 from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, PaneSpec, Place
 from studio.ui.shell.window import MainWindow
 from studio.ui.shell.workspaces import WORKSPACES
-from tests.ui.shell.driving import press
+from tests.ui.shell.driving import choose, press
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -91,22 +91,6 @@ def row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PaneSpec]:
     )
     for name in [name for name in sys.modules if name.partition(".")[0] == "counting"]:
         del sys.modules[name]
-
-
-def choose(qtbot: QtBot, window: MainWindow, *texts: str) -> None:
-    """Click through the menu bar, as a hand with a mouse does."""
-    bar = window.menuBar()
-    action = next(a for a in bar.actions() if a.text().replace("&", "") == texts[0])
-    QTest.mouseClick(bar, LEFT, pos=bar.actionGeometry(action).center())
-    for text in texts[1:]:
-        menu = QMenu.menuInAction(action)
-        assert menu is not None
-        qtbot.waitUntil(menu.isVisible, timeout=60_000)
-        action = next(a for a in menu.actions() if a.text() == text)
-        place = menu.actionGeometry(action).center()
-        QTest.mouseMove(menu, place - QPoint(4, 0))
-        QTest.mouseMove(menu, place)
-        QTest.mouseClick(menu, LEFT, pos=place)
 
 
 def is_made(window: MainWindow) -> bool:
