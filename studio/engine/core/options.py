@@ -120,7 +120,7 @@ class Option(Generic[T]):
     default: T | _Required
     low: float = -math.inf
     high: float = math.inf
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
     optional: bool = False
     read: Callable[[object, str], T] | None = None
     write: Callable[[T], Plain] | None = None
@@ -426,7 +426,7 @@ def spec(
     *,
     low: float = -math.inf,
     optional: bool = False,
-    choices: tuple[str, ...] = (),
+    choices: Sequence[str] = (),
     **words: Unpack[Words],
 ) -> Option[T]:
     """An option with a reader and writer of its own, such as an initialiser in text form."""

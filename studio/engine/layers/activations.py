@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
@@ -107,6 +107,24 @@ FUNCTIONS: Mapping[str, Function] = _Functions()
 """Every activation by name: Keras' own, and ``gelu_tanh`` for its gelu with approximate=True."""
 
 
+class _Names(Sequence[str]):
+    """The names, looked up when somebody asks: layers are made before all instructions are."""
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return tuple(FUNCTIONS)[index]
+
+    def __len__(self) -> int:
+        return len(FUNCTIONS)
+
+
+NAMES: Sequence[str] = _Names()
+"""The names of `FUNCTIONS` in their order."""
+
+
 def activation_of_alias(word: str) -> str:
     """The name of the activation that a word is another name for; the word itself if none."""
     return next((name for name, each in FUNCTIONS.items() if word in each.aliases), word)
@@ -128,7 +146,7 @@ def parse_activation(given: object, who: str = "activation") -> str:
 def activation(doc: str = "Function applied to the result.") -> Option[str]:
     """An option that takes an activation's name; none means linear."""
     return spec(
-        doc, "linear", parse_activation, _write, choices=tuple(FUNCTIONS), aliases=("act",),
+        doc, "linear", parse_activation, _write, choices=NAMES, aliases=("act",),
         on_card=True, effect="Without one, layers in a row are no more than a single layer.",
     )  # fmt: skip
 

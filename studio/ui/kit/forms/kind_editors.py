@@ -198,7 +198,7 @@ class WeightsEditor(Editor):
     def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
         super().__init__(option, parent, nesting)
         self._value: Plain = None
-        self.classes: tuple[str, ...] = option.choices
+        self.classes: tuple[str, ...] = tuple(option.choices)
         self.box = choice_box(self)
         self.prepare(self.box)
         for text, key in (("all the same", ""), ("balanced", "balanced"), ("by class", "table")):
