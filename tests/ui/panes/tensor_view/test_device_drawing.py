@@ -22,6 +22,7 @@ from studio.ui.models.live_frames import Frame
 from studio.ui.models.studio import Studio
 from studio.ui.models.theme import Mode
 from studio.ui.panes.tensor_view.pane import TensorViewPane
+from studio.ui.shell.panes import PANES, action_tables
 from studio.ui.shell.shared_context import QtSharedProvider
 from tests.engine.train.small_tasks import DIGITS, cnn, task
 
@@ -90,6 +91,7 @@ class Window:
 @pytest.fixture
 def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
     made = Studio(scheduler, Places.below(tmp_path / "places"))
+    made.actions.declare(*action_tables(PANES))
     made.preferences.set("shared_views", "always")
     theme.install(qapp, made.theme)
     yield made

@@ -23,6 +23,7 @@ from studio.ui.models import entities
 from studio.ui.models.compilation_result import Compiled, Compiler
 from studio.ui.models.studio import Studio
 from studio.ui.panes.tensor_view.pane import TensorViewPane
+from studio.ui.shell.panes import PANES, action_tables
 from studio.ui.shell.shared_context import provider_for
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def opened(qapp: QApplication, tmp_path: Path, backend: str, shared: str = "auto
         lambda: provider_for(made[0].preferences.text("shared_views")),
     )
     made.append(studio)
+    studio.actions.declare(*action_tables(PANES))
     studio.preferences.set("backend", backend)
     studio.preferences.set("shared_views", shared)
     theme.install(qapp, studio.theme)
