@@ -123,14 +123,7 @@ def test_early_stopping_goes_on_from_its_state() -> None:
 
 def test_plateau_lowers_the_rate_and_rests() -> None:
     options = {"factor": 0.5, "patience": 2, "cooldown": 2, "min_lr": 0.2}
-    rates = []
-
-    class Watch(ReduceLROnPlateau):
-        def on_epoch_end(self, epoch: int, logs: Mapping[str, float]) -> None:
-            super().on_epoch_end(epoch, logs)
-            rates.append(self.training.learning_rate)
-
-    play(Watch(**options), [1.0] * 12)
+    rates = [play(ReduceLROnPlateau(**options), [1.0] * n)[0].learning_rate for n in range(1, 13)]
     # epoch 0 is the best; 1 and 2 wait; lowered at 2; 3 rests, 4 rests and waits … lowered again.
     assert rates[:3] == [1.0, 1.0, 0.5]
     assert rates[3] == 0.5
