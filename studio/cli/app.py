@@ -79,7 +79,7 @@ def _run(words: list[str], window: Window | None) -> int:
             words = [*words[1:2], "--help"]
         elif _is_for_the_window(words, window):
             words = ["open", *words]
-        if words[:1] not in ([], ["open"], ["demo"]):
+        if words[:1] not in ([], ["open"], ["demo"], ["plugins"]):
             _load_plugins()
         _refuse_strangers(words)
         command = typer.main.get_command(_app(words))
@@ -103,12 +103,19 @@ def _run(words: list[str], window: Window | None) -> int:
 
 
 def _load_plugins() -> None:
-    """Load the plugins that are on; the window does so itself, as it may be told to leave them."""
+    """Load the plugins that are on, for commands that do not do so themselves.
+
+    The window may be started without plugins, and ``glassbox plugins`` switches one off before it
+    could do harm.
+    """
     from studio.cli import console
     from studio.engine.core.places import Places
-    from studio.engine.plugins.loading import load_plugins
+    from studio.engine.plugins.loading import list_problem, load_plugins
 
-    for state in load_plugins(Places.of_user().config):
+    states = load_plugins(Places.of_user().config)
+    if list_problem():
+        console.complain(f"plugins are left out: {list_problem()}")
+    for state in states:
         if state.failed:
             console.complain(f"plugin {state.found.plugin.name} is left out: {state.problem}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from studio.cli.options import JsonOption
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.places import Places
-from studio.engine.plugins.enabling import FILE, enabled_plugins, set_enabled, why_off
+from studio.engine.plugins.enabling import FILE, VARIABLE, enabled_plugins, set_enabled, why_off
 from studio.engine.plugins.finding import FOLDER, Found, find_plugins
 from studio.engine.plugins.loading import State, load_plugins
 from studio.engine.plugins.plugin import Plugin
@@ -37,7 +38,7 @@ def plugins(
     on only what you trust.
     """
     config = Places.of_user().config
-    there = {found.plugin.name: found for found in find_plugins(config) if not found.problem}
+    there = {each.plugin.name: each for each in find_plugins(config) if not each.shadowed}
     for name in enable:
         set_enabled(config, _named(name, there), on=True)
     switched_on = enabled_plugins(config)
@@ -46,6 +47,8 @@ def plugins(
         if name not in known:
             _named(name, there)
         set_enabled(config, Plugin(name, ""), on=False)
+    if (enable or disable) and VARIABLE in os.environ:
+        console.note(f"{VARIABLE} is set and says which plugins are on; the list was changed")
     states = _states()
     if as_json:
         console.answer_json([_facts(state) for state in states])
@@ -73,7 +76,10 @@ def _named(name: str, there: dict[str, Found]) -> Plugin:
             who="plugins",
             hint=did_you_mean(name, there, f"there are {', '.join(there) or 'none'}"),
         )
-    return there[name].plugin
+    found = there[name]
+    if found.problem:
+        raise ParameterError(f"{name} cannot be switched on: {found.problem}", who="plugins")
+    return found.plugin
 
 
 def _facts(state: State) -> dict[str, object]:
@@ -84,4 +90,5 @@ def _facts(state: State) -> dict[str, object]:
         "from": found.place,
         "loaded": not state.problem,
         "problem": state.problem,
+        "traceback": state.trace,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -18,6 +18,8 @@ MODULES = "glassbox_plugins"
 NO_VERSION = "0"
 
 _NAME = re.compile(r"[A-Za-z]\w{0,63}\Z", re.ASCII)
+_VERSION = re.compile(r"[^\s,=]{1,64}\Z")
+"""What stands after ``==`` in a list separated by commas."""
 _LONGEST = 1 << 20
 
 
@@ -31,6 +33,7 @@ class Found:
         place: its file, or the package it is installed with, for people.
         path: the file, for a plugin that is one.
         problem: why it cannot be loaded, empty where nothing is known to be wrong.
+        shadowed: whether that is another plugin of its name.
     """
 
     plugin: Plugin
@@ -38,24 +41,26 @@ class Found:
     place: str
     path: Path | None = None
     problem: str = ""
+    shadowed: bool = False
 
 
 def find_plugins(config: Path) -> tuple[Found, ...]:
     """Every plugin of this installation and of the user's folder, by name.
 
-    Of two with one name the installed one is taken, and the file says so as its problem.
+    Of two with one name the first is taken, an installed one before a file; the other has that as
+    its problem.
 
     Args:
         config: folder of the user's configuration.
     """
-    found = {each.plugin.name: each for each in map(_installed, _points())}
+    found: dict[str, Found] = {}
     lost: list[Found] = []
-    for path in _files(config / FOLDER):
-        made = _file(path)
+    for made in (*map(_installed, _points()), *map(_file, _files(config / FOLDER))):
         other = found.setdefault(made.plugin.name, made)
         if other is not made:
-            problem = f"a plugin of this name is installed with {other.place}"
-            lost.append(Found(made.plugin, made.module, made.place, path, problem))
+            where = "is installed with" if other.path is None else "is the file"
+            problem = f"a plugin of this name {where} {other.place}"
+            lost.append(replace(made, problem=problem, shadowed=True))
     return tuple(sorted((*found.values(), *lost), key=lambda each: each.plugin.name))
 
 
@@ -72,18 +77,24 @@ def _installed(point: EntryPoint) -> Found:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        return sorted(path for path in folder.glob("*.py") if _NAME.match(path.stem))
+        found = sorted(folder.glob("*.py"))
     except OSError:
         return []
+    return [path for path in found if path.name.isprintable() and path.stem[:1] not in "._"]
 
 
 def _file(path: Path) -> Found:
+    version, problem = NO_VERSION, ""
     try:
-        large = path.stat().st_size > _LONGEST
-        problem = "the file is larger than 1 MiB" if large else ""
-        version = NO_VERSION if large else _version(ast.parse(path.read_bytes()))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        version = NO_VERSION
+        if not _NAME.match(path.stem):
+            problem = "expected a name of letters, digits and _: rename the file"
+        elif path.stat().st_size > _LONGEST:
+            problem = "the file is larger than 1 MiB"
+        else:
+            version = _version(ast.parse(path.read_bytes()))
+    except SyntaxError as error:
+        problem = f"the file cannot be read: line {error.lineno}: {error.msg}"
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
         problem = f"the file cannot be read: {getattr(error, 'strerror', None) or error}"
     name = path.stem
     return Found(Plugin(name, version), f"{MODULES}.{name}", str(path), path, problem)
@@ -95,6 +106,6 @@ def _version(tree: ast.Module) -> str:
         match line:
             case ast.Assign(
                 targets=[ast.Name(id="__version__")], value=ast.Constant(value=str() as version)
-            ) if 0 < len(version) <= 64 and version.isprintable():
+            ) if _VERSION.match(version) and version.isprintable():
                 return version
     return NO_VERSION

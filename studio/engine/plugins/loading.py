@@ -87,7 +87,7 @@ def load_plugins(config: Path) -> tuple[State, ...]:
     try:
         enabled = enabled_plugins(config)
     except StudioError as error:
-        _LOG.error("plugins are left out: %s", error)
+        _LOG.info("plugins are left out: %s", error)
         enabled, _list_problem = {}, str(error)
     if not enabled and not (config / FOLDER).is_dir():
         # Asking every installed package for entry points takes longer than most commands have.
@@ -98,9 +98,6 @@ def load_plugins(config: Path) -> tuple[State, ...]:
     for name in sorted(enabled.keys() - known):
         missing = Found(Plugin(name, enabled[name]), "", "")
         states.append(State(missing, "it is not installed", failed=True))
-    for state in states:
-        if state.failed:
-            _LOG.error("plugin %s is left out: %s", state.found.plugin.name, state.problem)
     _states = tuple(states)
     return _states
 
@@ -112,7 +109,7 @@ def for_child() -> dict[str, str]:
 
 
 def _loaded(found: Found, enabled: dict[str, str]) -> State:
-    if found.plugin in loaded_plugins():
+    if found.plugin in loaded_plugins() and not found.shadowed:
         return State(found)
     problem = why_off(found, enabled)
     if problem:
@@ -128,7 +125,8 @@ def _loaded(found: Found, enabled: dict[str, str]) -> State:
         raise
     except BaseException as error:
         # A plugin may raise anything, SystemExit included.
-        _LOG.exception("%s failed", found.plugin)
+        # Callers say it to the user, each in its own way.
+        _LOG.info("%s failed", found.plugin, exc_info=error)
         forget(found.module)
         for name in set(sys.modules) - before:
             if name == found.module or name.startswith(f"{found.module}."):

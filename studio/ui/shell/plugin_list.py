@@ -56,13 +56,14 @@ def listed_plugins(config: Path) -> tuple[Listed, ...]:
 
 def _listed(found: Found, enabled: dict[str, str]) -> Listed:
     why = why_off(found, enabled)
-    on = not why or (bool(found.problem) and found.plugin.name in enabled)
+    is_asked_for = found.plugin.name in enabled and not found.shadowed
+    on = not why or (bool(found.problem) and is_asked_for)
     free = VARIABLE not in os.environ and (on or not found.problem)
     return Listed(found.plugin, found.place, on, free, _state(found, why))
 
 
 def _state(found: Found, why: str) -> str:
-    is_loaded = found.plugin in loaded_plugins()
+    is_loaded = found.plugin in loaded_plugins() and not found.shadowed
     if is_loaded:
         return "Left out from the next start." if why else "Loaded."
     if why:

@@ -47,6 +47,7 @@ states = load_plugins(Path(sys.argv[1]))
 from studio.engine.layers.catalog import all_layers
 from studio.engine.plugins.plugin import loaded_plugins
 print(json.dumps({
+    "all": [[s.found.plugin.name, s.problem] for s in states],
     "states": {s.found.plugin.name: [s.problem, s.failed] for s in states},
     "layers": [c.__name__ for c in all_layers()],
     "loaded": [f"{p.name} {p.version}" for p in loaded_plugins()],
@@ -150,6 +151,33 @@ def test_an_installed_package_is_a_plugin(tmp_path: Path) -> None:
     answer = report(tmp_path / "config", PYTHONPATH=path, **{VARIABLE: "acme"})
     assert answer["loaded"] == ["acme 3.1"]
     assert "Acme" in str(answer["layers"])
+
+
+def test_of_two_with_one_name_the_installed_one_is_taken(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    for name in ("beta_layers", "acme_layers"):
+        about = site / f"{name}-3.1.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.1\n")
+        (about / "entry_points.txt").write_text(f"[glassbox.plugins]\nacme = {name}\n")
+        (site / f"{name}.py").write_text(LAYER.format(name=name.title().replace("_", ""), more=""))
+    plugin(tmp_path / "config", "acme", "__version__ = '3.1'\n" + LAYER.format(name="Own", more=""))
+    path = os.pathsep.join([str(site), *sys.path])
+    answer = report(tmp_path / "config", PYTHONPATH=path, **{VARIABLE: "acme"})
+    assert answer["loaded"] == ["acme 3.1"]
+    assert sum(name in answer["layers"] for name in ("AcmeLayers", "BetaLayers", "Own")) == 1
+    assert "Own" not in answer["layers"]
+    problems = [problem for name, problem in answer["all"] if name == "acme"]
+    assert problems[0] == ""
+    assert all("a plugin of this name is installed with " in each for each in problems[1:])
+    assert len(problems) == 3
+
+
+@pytest.mark.parametrize("version", ["1.0, beta", "1==2", "", "a b"])
+def test_a_version_is_what_a_list_can_hold(tmp_path: Path, version: str) -> None:
+    plugin(tmp_path, "calm", f"__version__ = {version!r}")
+    (found,) = find_plugins(tmp_path)
+    assert found.plugin == Plugin("calm", "0")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"enabled": 3}', '{"enabled": {"a": 1}}', "\0"])
