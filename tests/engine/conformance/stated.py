@@ -21,7 +21,8 @@ from tests.engine.conformance.case import Given, exactly, step_block
 NAN, INF = np.nan, np.inf
 SPECIAL = np.array(
     [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 0.0625, -0.0625,
-     6.0, -6.0, 20.0, -20.0, 100.0, -100.0, 1e-6, -1e-6, 1e-20, -1e-20],
+     6.0, -6.0, 20.0, -20.0, 100.0, -100.0, 1e-6, -1e-6, 1e-20, -1e-20,
+     1e-39, -1e-39, 1e-45, -1e-45],
     np.float32,
 )  # fmt: skip
 RANDOM = 400

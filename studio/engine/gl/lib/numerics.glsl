@@ -3,9 +3,9 @@
 
 const float NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
 const float INFINITE = uintBitsToFloat(0x7f800000u);
+const float SMALLEST_NORMAL = uintBitsToFloat(0x00800000u);
 
 bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
-
 bool is_bad(float x) { return (floatBitsToUint(x) & 0x7f800000u) == 0x7f800000u; }
 
 float larger(float a, float b) {
@@ -21,7 +21,6 @@ float smaller(float a, float b) {
 }
 
 int larger(int a, int b) { return max(a, b); }
-
 int smaller(int a, int b) { return min(a, b); }
 
 // Limits that are numbers.
@@ -33,7 +32,6 @@ float at_most(float x, float high) { return is_nan(x) ? x : min(x, high); }
 float within(float x, float low, float high) { return is_nan(x) ? x : min(max(x, low), high); }
 
 int sign_of(int x) { return sign(x); }
-
 float sign_of(float x) { return is_nan(x) ? x : x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0; }
 
 // Older drivers compute (e^2x - 1)/(e^2x + 1) and overflow; 15 is past the last float below 1.
@@ -69,13 +67,18 @@ float logarithm_1_plus(float x) {
 
 float softplus(float x) { return is_nan(x) ? x : max(x, 0.0) + log_1_plus(exp(-abs(x))); }
 
+// log and pow of some drivers take a denormal for a number near the smallest normal one; 2^24 times
+// it is normal, or 0 where the device flushes denormals.
+float lifted(float x) { return abs(x) < SMALLEST_NORMAL ? x * 16777216.0 : x; }
+
 float logarithm(float x) {
     if (is_nan(x) || x < 0.0) return NOT_A_NUMBER;
-    return x == 0.0 ? -INFINITE : log(x);
+    float normal = lifted(x);
+    if (normal == 0.0) return -INFINITE;
+    return log(normal) - (x < SMALLEST_NORMAL ? 16.635532 : 0.0);
 }
 
 float squared(float x) { return x * x; }
-
 int squared(int x) { return x * x; }
 
 float root(float x) { return is_nan(x) || x < 0.0 ? NOT_A_NUMBER : sqrt(x); }
@@ -89,13 +92,14 @@ float power(float a, float b) {
     if (b == 0.0 || a == 1.0) return 1.0;
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
     bool odd = b == floor(b) && floor(b * 0.5) * 2.0 != b;
-    if (a == 0.0) return (b > 0.0 ? 0.0 : INFINITE) * (odd && 1.0 / a < 0.0 ? -1.0 : 1.0);
+    float normal = lifted(a);
+    if (normal == 0.0) return (b > 0.0 ? 0.0 : INFINITE) * (odd && 1.0 / a < 0.0 ? -1.0 : 1.0);
     if (b == 1.0) return a;
     if (b == 2.0) return a * a;
-    if (a > 0.0) return pow(a, b);
-    if (b != floor(b)) return is_bad(a) ? (b > 0.0 ? INFINITE : 0.0) : NOT_A_NUMBER;
-    float size = a == -1.0 ? 1.0 : pow(-a, b);
-    return odd ? -size : size;
+    if (a < 0.0 && b != floor(b)) return is_bad(a) ? (b > 0.0 ? INFINITE : 0.0) : NOT_A_NUMBER;
+    float size = a == -1.0 ? 1.0 : pow(abs(normal), b);
+    if (abs(a) < SMALLEST_NORMAL) size *= exp2(-24.0 * b);
+    return a < 0.0 && odd ? -size : size;
 }
 
 // a - b * q is exact for quotients below 2^24; it says whether the rounded one is off by one.

@@ -1,6 +1,6 @@
 """What formulas and rules mean, in float64 and with a function table of the tests' own.
 
-With ``narrow`` every operation is rounded to float32, so that numbers leave its range on the way.
+A rounding says what a backend may do to the result of every operation.
 """
 
 from __future__ import annotations
@@ -32,6 +32,26 @@ from studio.engine.isa.instruction import Instruction
 
 Values = dict[str, Any]
 Known = Mapping[str, Any]
+Rounding = Callable[[Any], Any]
+
+SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
+
+
+def exact(x: Any) -> Any:
+    """Keeps float64."""
+    return x
+
+
+def to_float32(x: Any) -> Any:
+    """Rounds to float32, so that numbers leave its range on the way."""
+    with np.errstate(over="ignore"):
+        return np.asarray(x).astype(np.float32).astype(np.float64)
+
+
+def flushed(x: Any) -> Any:
+    """Rounds to float32 without denormals, as GLSL allows: they become zeros of their sign."""
+    found = to_float32(x)
+    return np.where(np.abs(found) < SMALLEST_NORMAL, np.copysign(0.0, found), found)
 
 
 def _nan_where(wrong: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -83,18 +103,20 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def value_of(
-    node: Expression, known: Known, present: frozenset[str] = frozenset(), *, narrow: bool = False
+    node: Expression,
+    known: Known,
+    present: frozenset[str] = frozenset(),
+    *,
+    rounding: Rounding = exact,
 ) -> Any:
     """An expression over arrays of float64 or int64."""
-    found = _value_of(node, known, present, narrow)
-    if narrow and np.asarray(found).dtype == np.float64:
-        return np.asarray(found).astype(np.float32).astype(np.float64)
-    return found
+    found = _value_of(node, known, present, rounding)
+    return rounding(found) if np.asarray(found).dtype == np.float64 else found
 
 
-def _value_of(node: Expression, known: Known, present: frozenset[str], narrow: bool) -> Any:
+def _value_of(node: Expression, known: Known, present: frozenset[str], rounding: Rounding) -> Any:
     def of(inner: Expression) -> Any:
-        return value_of(inner, known, present, narrow=narrow)
+        return value_of(inner, known, present, rounding=rounding)
 
     match node:
         case Number(value) | Text(value):
@@ -115,50 +137,55 @@ def _value_of(node: Expression, known: Known, present: frozenset[str], narrow: b
             return FUNCTIONS[name](*(of(argument) for argument in arguments))
 
 
-def formula_value(formula: Formula, known: Known, *, narrow: bool) -> Any:
+def formula_value(formula: Formula, known: Known, *, rounding: Rounding) -> Any:
     """The result of a formula."""
     with np.errstate(all="ignore"):
         found = dict(known)
         for line in formula.lines:
-            found[line.name] = value_of(line.value, found, narrow=narrow)
-        return value_of(formula.value, found, narrow=narrow)
+            found[line.name] = value_of(line.value, found, rounding=rounding)
+        return value_of(formula.value, found, rounding=rounding)
 
 
 def _run(
-    statements: tuple[Statement, ...], known: Values, present: frozenset[str], narrow: bool
+    statements: tuple[Statement, ...], known: Values, present: frozenset[str], rounding: Rounding
 ) -> None:
     for step in statements:
         if isinstance(step, Assign):
-            known[step.name] = value_of(step.value, known, present, narrow=narrow)
+            known[step.name] = value_of(step.value, known, present, rounding=rounding)
         else:
             chosen = value_of(step.condition, known, present)
-            _run(step.then if chosen else step.otherwise, known, present, narrow)
+            _run(step.then if chosen else step.otherwise, known, present, rounding)
 
 
 def results_of(
-    cls: type[Instruction], values: Values, attrs: Values, *, narrow: bool = False
+    cls: type[Instruction], values: Values, attrs: Values, *, rounding: Rounding = exact
 ) -> Values:
     """What an instruction that states a formula or a rule leaves in its results."""
     assert cls.meaning is not None
     if cls.meaning.value is not None:
-        found = formula_value(cls.meaning.value, {**attrs, **values}, narrow=narrow)
+        found = formula_value(cls.meaning.value, {**attrs, **values}, rounding=rounding)
         shape = np.broadcast_shapes(*(np.shape(v) for v in values.values()))
         return {cls.meaning.target: np.broadcast_to(found, shape)}
     assert cls.meaning.rule is not None
     rate = values["rates"][int(values["step"][0]) % len(values["rates"])]
     known = {**attrs, **values, "lr": rate, "t": values["step"][3]}
     with np.errstate(all="ignore"):
-        _run(cls.meaning.rule.statements, known, frozenset(values), narrow)
+        _run(cls.meaning.rule.statements, known, frozenset(values), rounding)
     return {name: known[name] for name in values if name not in ("g", "step", "rates")}
 
 
 def slopes_of(
-    cls: type[Instruction], values: Values, attrs: Values, dy: np.ndarray, *, narrow: bool = False
+    cls: type[Instruction],
+    values: Values,
+    attrs: Values,
+    dy: np.ndarray,
+    *,
+    rounding: Rounding = exact,
 ) -> dict[str, np.ndarray]:
     """What an instruction adds to the gradient of each operand, by operand."""
     assert cls.meaning is not None
-    known = {**attrs, **results_of(cls, values, attrs, narrow=narrow), **values, "dy": dy}
+    known = {**attrs, **results_of(cls, values, attrs, rounding=rounding), **values, "dy": dy}
     return {
-        name: np.broadcast_to(formula_value(slope, known, narrow=narrow), dy.shape)
+        name: np.broadcast_to(formula_value(slope, known, rounding=rounding), dy.shape)
         for name, slope in cls.meaning.slopes.items()
     }
