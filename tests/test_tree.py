@@ -16,7 +16,9 @@ LEFT_OPEN = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 TEXT = {".py", ".glsl", ".md", ".toml", ".gbasm"}
 
 
-def files(*suffixes: str, below: tuple[str, ...] = ("studio", "tests", "benchmarks")) -> list[Path]:
+def files(
+    *suffixes: str, below: tuple[str, ...] = ("studio", "tests", "benchmarks", "tools")
+) -> list[Path]:
     found = [path for name in below for path in (ROOT / name).rglob("*") if path.is_file()]
     found += [path for path in ROOT.iterdir() if path.is_file()]
     return sorted(
@@ -70,7 +72,7 @@ def test_no_class_exceeds_the_limit() -> None:
 
 def test_every_module_begins_with_a_sentence() -> None:
     wrong = []
-    for path in files(".py", below=("studio", "benchmarks")):
+    for path in files(".py", below=("studio", "benchmarks", "tools")):
         text = ast.get_docstring(tree_of(path))
         if not text or not text.split("\n\n")[0].rstrip().endswith((".", ":")):
             wrong.append(shown(path))
@@ -85,7 +87,7 @@ def test_the_changelog_file_names_each_kind_of_change_once_a_release() -> None:
 
 def test_nothing_is_left_open() -> None:
     found = []
-    for path in files(*TEXT, below=("studio", "tests", "benchmarks", "docs", "projects")):
+    for path in files(*TEXT, below=("studio", "tests", "benchmarks", "tools", "docs", "projects")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if LEFT_OPEN.search(line):
                 found.append(f"{shown(path)}:{number}")
@@ -153,6 +155,7 @@ def test_every_test_file_mirrors_a_place_in_the_studio() -> None:
     wrong = []
     for folder in {path.parent for path in tests.rglob("test_*.py")}:
         inside = folder.relative_to(tests)
-        if not free & set(inside.parts) and not (ROOT / "studio" / inside).is_dir():
+        mirrored = (ROOT / "studio" / inside, ROOT / inside)
+        if not free & set(inside.parts) and not any(place.is_dir() for place in mirrored):
             wrong.append(shown(folder))
     assert wrong == []
