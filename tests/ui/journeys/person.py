@@ -173,6 +173,8 @@ class Person:
     def fill(self, field: QLineEdit, text: str) -> None:
         """Put a text into a field in place of what is there, and settle on it; one action."""
         before = self.actions
+        # A dialog that was just opened is not the active window yet; keys would go elsewhere.
+        self.until(field.window().isActiveWindow)
         QTest.mouseClick(field, LEFT, NONE, field.rect().center())
         self.press("Ctrl+A")
         self.type(text)
