@@ -364,9 +364,20 @@ def _register(cls: type[Instruction]) -> None:
         raise TypeError(
             f"opcode {cls.code} or {cls.mnemonic} of {cls.__name__} is taken by {taken.__name__}"
         )
+    wanted = _activation_names(cls)
+    for other in _BY_CODE.values() if wanted else ():
+        for name in sorted(wanted & _activation_names(other)):
+            raise TypeError(
+                f"the activation {name!r} of {cls.__name__} is taken by {other.__name__}"
+            )
     _BY_CODE[cls.code] = cls
     _BY_MNEMONIC[cls.mnemonic] = cls
     added(lambda: (_BY_CODE.pop(cls.code, None), _BY_MNEMONIC.pop(cls.mnemonic, None)))
+
+
+def _activation_names(cls: type[Instruction]) -> set[str]:
+    aliases = (alias for each in cls.functions.values() for alias in each.aliases)
+    return {*cls.functions, *aliases}
 
 
 def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:

@@ -80,18 +80,20 @@ _COMPOSED: Mapping[str, Function] = {
 
 @lru_cache(maxsize=1)
 def _named(classes: tuple[type[Instruction], ...]) -> dict[str, Function]:
-    found = dict(_COMPOSED)
+    found: dict[str, Function] = {}
     for cls in classes:
         for name, stated in cls.functions.items():
             attributes = dict(stated.attributes)
             found[name] = Function(
                 stated.doc, cls, attributes, order=stated.order, aliases=stated.aliases
             )
+    # These keep their names: an instruction cannot know them.
+    found |= _COMPOSED
     return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
 
 
 class _Functions(Mapping[str, Function]):
-    """The composed ones and those that instructions state, also instructions declared later."""
+    """All activations; instructions that are declared later join them."""
 
     def __getitem__(self, name: str) -> Function:
         return _named(all_instructions())[name]
@@ -108,7 +110,7 @@ FUNCTIONS: Mapping[str, Function] = _Functions()
 
 
 class _Names(Sequence[str]):
-    """The names, looked up when somebody asks: layers are made before all instructions are."""
+    """The names, looked up at each use: instructions may be declared after the first layer."""
 
     @overload
     def __getitem__(self, index: int) -> str: ...

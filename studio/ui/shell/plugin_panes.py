@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from studio.engine.core.errors import in_one_line
 from studio.engine.plugins.loading import list_problem, plugin_states
 from studio.engine.plugins.plugin import Plugin, plugin_modules
+from studio.ui.models.actions import ActionRegistry, ActionTable
 from studio.ui.models.studio import Studio
 from studio.ui.shell.actions import OF_WINDOW
 from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, PaneSpec, action_tables
@@ -57,6 +58,11 @@ def _check(studio: Studio, row: object, before: Iterable[PaneSpec]) -> None:
     for action in (action for table in tables for action in table):
         if action.id.startswith("pane."):
             raise ValueError(f"action {action.id!r}: such ids show and hide panes")
+    added = [table for table in tables if any(a.id not in studio.actions for a in table)]
+    trial = ActionRegistry()
+    trial.declare(ActionTable(0, *studio.actions), *added)
+    for keys, holder, action_id in trial.conflicts():
+        raise ValueError(f"action {action_id!r}: {keys} does {holder!r}")
     studio.actions.declare(*tables)
 
 

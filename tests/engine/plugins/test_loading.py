@@ -110,6 +110,19 @@ def test_the_variable_says_all(tmp_path: Path) -> None:
     }
 
 
+INSTRUCTION = '''
+from studio.engine.isa.families import Unary
+from studio.engine.isa.meaning import Activation
+
+class Mine(Unary, code=990, mnemonic="MINE", category="activation"):
+    """Twice as much."""
+
+    synopsis = "{{y}} = mine({{x}})"
+    formula = "2 * x"
+    functions = {{"{name}": Activation("2·x.", aliases=("{alias}",))}}
+'''
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -123,8 +136,11 @@ def test_the_variable_says_all(tmp_path: Path) -> None:
             LAYER.format(name="Half", more=", aliases=('Dense',)"),
             "'Dense'",
         ),
+        (INSTRUCTION.format(name="relu", alias="mine"), "the activation 'relu'"),
+        (INSTRUCTION.format(name="mine", alias="swish"), "the activation 'swish'"),
     ],
-    ids=["raises", "exits", "imports", "syntax", "replaces", "late", "alias"],
+    ids=["raises", "exits", "imports", "syntax", "replaces", "late", "alias", "activation",
+         "alias of an activation"],
 )  # fmt: skip
 def test_one_that_fails_is_named_and_left_out(tmp_path: Path, text: str, said: str) -> None:
     plugin(tmp_path, "broken", text)

@@ -28,6 +28,9 @@ def make(studio, parent=None):
     from PySide6.QtWidgets import QLabel
     return QLabel("here I am", parent)
 
+from studio.ui.models.actions import Action, ActionTable
+ACTIONS = ActionTable(900, Action("mine.save", "Save mine", "Saves.", ("Ctrl+S",), run=print))
+
 def window_panes():
     {body}
 """
@@ -111,6 +114,7 @@ def test_a_list_that_cannot_be_read_is_said_once(
         ("return [row(id='log')]", "there is a pane 'log' already"),
         ("return [row(actions='no_such_module_here')]", "no_such_module_here"),
         ("return [row(icon='no such icon')]", "there is no icon 'no such icon'"),
+        ("return [row(actions=__name__)]", "action 'mine.save': Ctrl+S does 'file.save'"),
     ],
 )
 def test_a_pane_that_fails_is_named_and_left_out(
