@@ -99,6 +99,12 @@ def _run(words: list[str], window: Window | None) -> int:
     except MemoryError:
         console.complain("the machine's memory does not hold what this needs")
         return USER_MISTAKE
+    except OSError:
+        raise
+    except Exception as error:
+        if not _was_a_plugin(error):
+            raise
+        return USER_MISTAKE
     return 0
 
 
@@ -118,6 +124,18 @@ def _load_plugins() -> None:
     for state in states:
         if state.failed:
             console.complain(f"plugin {state.found.plugin.name} is left out: {state.problem}")
+
+
+def _was_a_plugin(error: Exception) -> bool:
+    """Whether an exception was raised in a plugin, which is then named."""
+    from studio.cli import console
+    from studio.engine.core.errors import in_one_line
+    from studio.engine.plugins.plugin import raised_in
+
+    place = raised_in(error)
+    if place:
+        console.complain(f"{place} failed: {in_one_line(error)}")
+    return bool(place)
 
 
 def _is_for_the_window(words: list[str], window: Window | None) -> bool:

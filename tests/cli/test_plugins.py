@@ -115,3 +115,33 @@ def test_a_damaged_list_is_named_once(config: Path) -> None:
     assert done.returncode == 0
     assert done.stderr.count("expected a list of plugins") == 1
     assert done.stderr.startswith("glassbox: plugins are left out: ")
+
+
+def test_a_plugin_that_fails_while_it_is_used_is_named(config: Path, tmp_path: Path) -> None:
+    add(config, "broken", """
+from studio.engine.layers.layer import Layer
+
+class Fails(Layer):
+    \"\"\"Fails.\"\"\"
+
+    category = "core"
+
+    def lower(self, context, x):
+        raise ValueError("no good")
+""")  # fmt: skip
+    layers = [("input", "Input", {"shape": [4]}, []), ("mine", "Fails", {}, ["input"])]
+    nodes = [
+        {"id": name, "type": kind, "config": {"name": name, **options}, "inputs": inputs}
+        for name, kind, options, inputs in layers
+    ]
+    project = tmp_path / "mine.glassbox"
+    project.write_text(json.dumps({
+        "format": "glassbox-project", "version": 1, "name": "mine",
+        "graph": {"name": "mine", "nodes": nodes, "outputs": ["mine"]},
+    }))  # fmt: skip
+    done = glassbox(config, "compile", str(project), "--mode", "infer", **{VARIABLE: "broken"})
+    assert done.returncode == 2
+    path = config / FOLDER / "broken.py"
+    assert done.stderr == (
+        f"glassbox: the plugin broken 0 ({path}, line 10) failed: ValueError: no good\n"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 
 
@@ -42,9 +43,23 @@ def plugin_modules() -> tuple[tuple[Plugin, str], ...]:
 
 def plugin_of(cls: type) -> Plugin | None:
     """The plugin a class comes from; None for one of Glassbox or of the user's own script."""
-    module = cls.__module__
+    return plugin_of_module(cls.__module__)
+
+
+def plugin_of_module(module: str) -> Plugin | None:
+    """The plugin a module belongs to; None for any other module."""
     while module:
         if module in _BY_MODULE:
             return _BY_MODULE[module]
         module = module.rpartition(".")[0]
     return None
+
+
+def raised_in(error: BaseException) -> str:
+    """The plugin an exception was raised in, and where; empty for one raised in no plugin."""
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        plugin = plugin_of_module(frame.f_globals.get("__name__", ""))
+        if plugin is not None:
+            found = f"{plugin} ({frame.f_code.co_filename}, line {line})"
+    return found
