@@ -43,7 +43,10 @@ def export_project(
     data = None if opened.data is None else opened.data.reference
     refuse_source(output, opened.path, data, opened.folder)
     folder = run_of(opened, run)
-    with open_backend("cpu") as device, Trained.of_run(folder, device.backend) as trained:
+    with (
+        open_backend("cpu", compiled=False) as device,
+        Trained.of_run(folder, device.backend) as trained,
+    ):
         origin = origin_of(trained, opened, run)
         (made,) = export(trained, [(chosen, output)], folder.project())
     if as_json:

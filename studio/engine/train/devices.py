@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 from studio.engine.core.errors import BackendError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.backend import CpuBackend
+from studio.engine.cpu.means import Means
+from studio.engine.cpu.team import usable_threads
 from studio.engine.runtime.backend import Backend
 
 if TYPE_CHECKING:
@@ -43,7 +45,11 @@ class Opened:
 
 
 def open_backend(
-    choice: str = "auto", provider: ContextProvider | None = None, *, in_order: bool = False
+    choice: str = "auto",
+    provider: ContextProvider | None = None,
+    *,
+    in_order: bool = False,
+    compiled: bool = True,
 ) -> Opened:
     """Open a backend.
 
@@ -52,6 +58,8 @@ def open_backend(
             hardware and the CPU otherwise.
         provider: who opens the context where OpenGL is used; a standalone one by default.
         in_order: run kernels in the program's order, with the least memory; a CPU always does.
+        compiled: whether a CPU may use loops compiled by Numba. A few samples are answered sooner
+            without, as loading Numba takes about half a second.
 
     Raises:
         ParameterError: another choice.
@@ -64,7 +72,7 @@ def open_backend(
             hint=did_you_mean(choice, CHOICES),
         )
     if choice == "cpu":
-        return _cpu("as asked")
+        return _cpu("as asked", compiled=compiled)
     order = ", kernels in program order" if in_order else ""
     if choice == "gl":
         backend, software = _open_gl(provider, in_order)
@@ -72,15 +80,16 @@ def open_backend(
     try:
         backend, software = _open_gl(provider, in_order)
     except BackendError as error:
-        return _cpu(error.message)
+        return _cpu(error.message, compiled=compiled)
     if not software:
         return Opened(backend, f"training on {backend.device} with OpenGL{order}")
     backend.close()
-    return _cpu(software)
+    return _cpu(software, compiled=compiled)
 
 
-def _cpu(reason: str) -> Opened:
-    backend: Backend = cast("Backend", CpuBackend())
+def _cpu(reason: str, *, compiled: bool) -> Opened:
+    means = Means.of_machine() if compiled else Means(usable_threads())
+    backend: Backend = cast("Backend", CpuBackend(means=means))
     return Opened(backend, f"training on the CPU: {reason}")
 
 

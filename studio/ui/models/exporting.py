@@ -338,7 +338,10 @@ class ExportModel:
         if project.data is not None:
             dataset = self._cache.open(project.data, project.folder)
         task = Task.of_project(project, dataset)
-        with open_backend("cpu") as opened, Trained.of_run(run, opened.backend, task) as trained:
+        with (
+            open_backend("cpu", compiled=False) as opened,
+            Trained.of_run(run, opened.backend, task) as trained,
+        ):
             return work(trained, project)
 
     def _done(self, result: ExportResult, key: str, *, is_shown: bool) -> None:

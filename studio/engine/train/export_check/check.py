@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 import studio
-from studio.engine.compiler.target import CPU
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import bind_shape
 from studio.engine.formats.atomic import write_atomic
@@ -302,11 +301,9 @@ def _folder() -> Iterator[Path]:
 
 
 def _answers(trained: Trained, rows: list[Array]) -> list[Array]:
-    """What the network answers on a CPU, as the other process does."""
-    if trained.network.backend.target == CPU:
-        return [np.asarray(a) for a in trained.predict_all(rows)]
+    """What the network answers, by the same kernels as in the other process."""
     with (
-        open_backend("cpu") as opened,
+        open_backend("cpu", compiled=False) as opened,
         Trained.of_weights(trained.task, opened.backend, trained.weights()) as other,
     ):
         return [np.asarray(a) for a in other.predict_all(rows)]

@@ -186,7 +186,7 @@ def answer(
         program, weights = network.program, found.weights
         network.check_fit(weights, path.name)
         reply |= _stated_by_project(network.task, reply)
-    with open_backend("cpu") as opened:
+    with open_backend("cpu", compiled=False) as opened:
         answers = run_program(opened.backend, program, weights, rows)
     return [np.asarray(a) for a in answers], reply
 
@@ -234,9 +234,7 @@ def main(arguments: list[str]) -> int:
     Begins at the end of standard input: what the folder holds is written while this starts.
     """
     load_plugins(Places.of_user().config)
-    with open_backend("cpu"):
-        # The compiler of kernels is loaded by now.
-        sys.stdin.read()
+    sys.stdin.read()
     return 0 if answer_all(Path(arguments[0])) else 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -337,6 +338,23 @@ def test_all_files_are_checked_by_one_process(
     same = [isinstance(one, ExportCheck) and one.is_same for one in found]
     assert same == [True, True, False, True, True]
     assert len(started) == 1
+
+
+@pytest.mark.parametrize("form", EXPORT_FORMATS)
+def test_the_other_process_loads_no_compiler_of_kernels(
+    made: tuple[Trained, Project], tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Loading Numba takes longer than all the rest of a check.
+    for name in ("numba", "typer", "moderngl"):
+        (tmp_path / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'loaded')!r}, 'a').write(__name__)"
+        )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    trained, project = made
+    assert check(trained, project, form, export(trained, form, tmp_path)).is_same
+    assert not (tmp_path / "loaded").exists()
+    subprocess.run([sys.executable, "-c", "import numba"], check=True)
+    assert (tmp_path / "loaded").read_text() == "numba"
 
 
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
