@@ -1,7 +1,8 @@
 """Set Glassbox up and start it: standard library only, so that a bare Python is enough.
 
 ``python3 start.py`` opens the studio, ``demo`` trains the digits project, ``test`` runs the test
-suite, and any other first word is a command of ``glassbox`` (``python3 start.py train PROJECT``).
+suite, ``check`` the part of it that a change can touch, and any other first word is a command of
+``glassbox`` (``python3 start.py train PROJECT``).
 """
 
 import sys
@@ -59,18 +60,22 @@ TEST_TOOLS = {"Xvfb": ("xvfb",), "DejaVuSans.ttf": ("fonts-dejavu-core",)}
 LEVELS = ("terminal", "studio", "tests")
 
 NO_NETWORK = (
-    "Failed to establish a new connection",
-    "Temporary failure in name resolution",
-    "Temporary failure resolving",
-    "Could not resolve",
-    "Name or service not known",
-    "getaddrinfo failed",
-    "Network is unreachable",
-    "Max retries exceeded",
-    "ConnectTimeout",
-    "Could not connect",
-    "Cannot connect to proxy",
-)
+    "Failed to establish a new connection", "Temporary failure in name resolution",
+    "Temporary failure resolving", "Could not resolve", "Name or service not known",
+    "getaddrinfo failed", "Network is unreachable", "Max retries exceeded", "ConnectTimeout",
+    "Could not connect", "Cannot connect to proxy",
+)  # fmt: skip
+
+# What stands behind the environment's Python to check the code without running it.
+CODE_CHECKS = {
+    "ruff check": ["-m", "ruff", "check", "."],
+    "ruff format": ["-m", "ruff", "format", "--check", "."],
+    "mypy": ["-m", "mypy"],
+    "mypy start.py": ["-m", "mypy", "--strict", "start.py"],
+    "import contracts": [
+        "-c", "from importlinter.cli import lint_imports_command as c; c()", "--no-logo",
+    ],
+}  # fmt: skip
 
 USAGE = """\
 python3 start.py                     open the studio
@@ -78,6 +83,8 @@ python3 start.py demo [options]      train the digits project and write out what
 python3 start.py test [--peers] [--full] [pytest options]
                                      check the code and run the test suite; --peers compares with
                                      PyTorch and Keras as well, --full runs the long tests in full
+python3 start.py check [COMMIT]      check the code and run the quick tests that the change since
+                                     COMMIT can touch (default: since this branch left main)
 python3 start.py COMMAND [options]   any command of glassbox: train, evaluate, compile, doctor ...
 
 The first start sets up a .venv folder beside this file and needs the internet once.
@@ -96,6 +103,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if arguments and arguments[0] == "test":
             return run_tests(list(arguments[1:]))
+        if arguments and arguments[0] == "check":
+            return check_change(arguments[1:])
         set_up(("run",), "terminal" if arguments else "studio")
         return hand_over(arguments)
     except SetupError as error:
@@ -280,9 +289,8 @@ def environment_works() -> bool:
     if not venv_python().exists():
         return False
     code = "import sys, pip; sys.stdout.write('%d.%d' % sys.version_info[:2])"
-    answer = subprocess.run(
-        [venv_python(), "-c", code], capture_output=True, text=True, check=False
-    )
+    command = [str(venv_python()), "-c", code]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
     return answer.returncode == 0 and answer.stdout == python_tag()
 
 
@@ -360,13 +368,9 @@ def run_logged(command: Sequence[str], on_line: Callable[[str], object] = len) -
     lines: list[str] = []
     log = open(NOTES / "setup.log", "a", encoding="utf-8")  # noqa: SIM115
     process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
+    )  # fmt: skip
     with log, process:
         log.write(f"$ {shlex.join(command)}\n")
         for line in process.stdout or ():
@@ -465,14 +469,9 @@ def root_prefix() -> list[str] | None:
 def choose_packages(wanted: Iterable[tuple[str, ...]]) -> list[str]:
     """Of each tuple of names the first one this release has, else the last and plainest."""
     choices = [*wanted]
-    names = [name for held in choices for name in held]
-    answer = subprocess.run(
-        ["apt-cache", "policy", *names],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"LC_ALL": "C"},
-    )
+    command = ["apt-cache", "policy", *(name for held in choices for name in held)]
+    plain = os.environ | {"LC_ALL": "C"}
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
     known, name = set(), ""
     for line in answer.stdout.splitlines():
         if line.endswith(":") and not line.startswith(" "):
@@ -486,9 +485,8 @@ def apt_line(wanted: dict[str, tuple[str, ...]]) -> str:
     """The exact command that installs the packages, for a user who may become root."""
     packages = " ".join(choose_packages(wanted.values()))
     become = "sudo " if shutil.which("sudo") and os.geteuid() else ""
-    line = (
-        f"{become}apt-get update && {become}apt-get install -y --no-install-recommends {packages}"
-    )
+    options = "-y --no-install-recommends"
+    line = f"{become}apt-get update && {become}apt-get install {options} {packages}"
     return line if become or os.geteuid() == 0 else f"su -c '{line}'"
 
 
@@ -504,15 +502,7 @@ def run_tests(arguments: list[str]) -> int:
     """Check the code, run the tests, print one summary; returns 0 when all of it is well."""
     groups = ("run", "test", "peers") if "--peers" in arguments else ("run", "test")
     set_up(groups, "tests")
-    contracts = "from importlinter.cli import lint_imports_command as c; c()"
-    steps = {
-        "ruff check": ["-m", "ruff", "check", "."],
-        "ruff format": ["-m", "ruff", "format", "--check", "."],
-        "mypy": ["-m", "mypy"],
-        "mypy start.py": ["-m", "mypy", "--strict", "start.py"],
-        "import contracts": ["-c", contracts, "--no-logo"],
-        "pytest": ["-m", "pytest", *pytest_options(arguments)],
-    }
+    steps = CODE_CHECKS | {"pytest": ["-m", "pytest", *pytest_options(arguments)]}
     began = time.monotonic()
     rows: list[tuple[str, int, float]] = []
     with virtual_display() as display:
@@ -522,12 +512,24 @@ def run_tests(arguments: list[str]) -> int:
             start = time.monotonic()
             code = subprocess.call([str(venv_python()), *command], cwd=ROOT, env=environment)
             rows.append((name, code, time.monotonic() - start))
+    return summarise(rows, time.monotonic() - began)
+
+
+def check_change(arguments: Sequence[str]) -> int:
+    """Check the code and the quick tests that a change can touch, by ``tools.check``."""
+    set_up(("run", "test"), "tests")
+    command = [str(venv_python()), "-m", "tools.check", *arguments]
+    return subprocess.call(command, cwd=ROOT, env=test_environment("", hardware=False))
+
+
+def summarise(rows: Sequence[tuple[str, int, float]], seconds: float) -> int:
+    """One line for each step: name, exit code, seconds; returns 1 where one failed, else 0."""
     say("\n== summary")
-    for name, code, seconds in rows:
-        say(f"{'ok' if code == 0 else 'FAILED':7} {name:18} {seconds:7.1f} s")
+    for name, code, taken in rows:
+        say(f"{'ok' if code == 0 else 'FAILED':7} {name:18} {taken:7.1f} s")
     failed = ", ".join(name for name, code, _ in rows if code)
-    say(f"{f'FAILED: {failed}' if failed else 'All is well'} ({time.monotonic() - began:.0f} s)")
-    return 1 if failed else 0
+    say(f"{'FAILED: ' + failed if failed else 'All is well'} ({seconds:.0f} s)")
+    return int(bool(failed))
 
 
 def pytest_options(arguments: list[str]) -> list[str]:
@@ -568,12 +570,9 @@ def virtual_display() -> Iterator[str]:
     read_end, write_end = os.pipe()
     command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1600x1000x24"]
     server = subprocess.Popen(
-        [*command, "-nolisten", "tcp", "-noreset"],
-        pass_fds=(write_end,),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+        [*command, "-nolisten", "tcp", "-noreset"], pass_fds=(write_end,),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     # Ours is closed now, so that the server's death shows as the end of the pipe.
     os.close(write_end)
     try:

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-_DOTTED = re.compile(r"(studio|tools|benchmarks)(\.\w+)*\.?")
+# Read by patterns, since parsing a thousand files takes ten times as long.
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^\n#]+)|import ([^\n#]+))", re.MULTILINE
+)
+_COMMENT = re.compile(r"#[^\n]*")
+_NAMED = re.compile(r"""["']((?:studio|tools|benchmarks)(?:\.\w+)+\.?)(?=["':{])""")
 
 
 @dataclass(frozen=True)
@@ -63,27 +68,22 @@ class Modules:
     def imports(self, module: Module) -> set[str]:
         """Names of the modules its import statements name, inside functions too."""
         found: set[str] = set()
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.Import):
-                found |= {self._known(alias.name) for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for alias in node.names:
-                    found.add(self._known(f"{node.module}.{alias.name}"))
+        for source, names, plain in _IMPORT.findall(_COMMENT.sub("", module.text)):
+            if plain:
+                found |= {self._known(name.split(" as ")[0].strip()) for name in plain.split(",")}
+            else:
+                named = (part.split() for part in names.strip("()").split(","))
+                found |= {self._known(f"{source}.{part[0]}") for part in named if part}
         return found - {"", module.name}
 
     def named(self, module: Module) -> set[str]:
         """Names of the modules its strings name, as those that are imported by name have them.
 
-        A string that names a package, or ends with a dot, stands for all modules of that folder:
-        registries import all of it.
+        A string that names a package, or begins the names of its modules, stands for all modules
+        of that folder: registries import all of it.
         """
-        found: set[str] = set()
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = node.value.partition(":")[0]
-                if _DOTTED.fullmatch(text):
-                    found |= self._meant(text)
-        return found - {module.name}
+        texts = _NAMED.findall(module.text)
+        return {name for text in texts for name in self._meant(text)} - {module.name}
 
     def _meant(self, text: str) -> set[str]:
         name = text.rstrip(".")
