@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 
 import numpy as np
 
 from studio.engine.core.tensor import Ref, Shape
-from studio.engine.cpu.bound_steps import Bound, Known, Memory, cells_of
+from studio.engine.cpu.bound_steps import Bound, Known, Memory, cells_of, in_one, row_of
 from studio.engine.cpu.dense import in_turn
 from studio.engine.cpu.formulas import (
     SLOPE,
@@ -41,7 +40,7 @@ STRETCH = 1 << 15
 LONG_STRETCH = 1 << 18
 """Elements of a stretch at most where nothing is read again: fewer calls."""
 
-LOOP_FROM = 1 << 12
+LOOP_FROM = 1 << 11
 """Elements from which on a compiled loop is worth compiling."""
 
 _TABLES = frozenset({"step", "rates"})
@@ -289,7 +288,7 @@ class _Binder:
     def run(self, sums: Sequence[Run]) -> Run:
         """Everything bound, in one callable."""
         steps: list[list[Bound]] = [[] for _ in self._cut.starts]
-        before: list[Run] = []
+        before: list[Bound] = []
         for job, form in zip(self._jobs, self._forms, strict=True):
             self._bind(job, form, steps, before)
         shares = [
@@ -359,7 +358,7 @@ class _Binder:
             pieces[SLOPE] = self._cut.pieces(job.target)
         return pieces
 
-    def _bind(self, job: _Job, form: Form, steps: list[list[Bound]], before: list[Run]) -> None:
+    def _bind(self, job: _Job, form: Form, steps: list[list[Bound]], before: list[Bound]) -> None:
         """Add the calls of a formula to those of each stretch, and note what they are."""
         views, pieces = self._views, self._pieces(job)
         threads = len(self._cut.shares(views))
@@ -373,10 +372,10 @@ class _Binder:
             }
             name = f"{mnemonic}_{job.operand}" if job.operand else mnemonic
             loop, function = loop_of(form, name, same)
-            cells = cells_of(loop.cells, self._known(job), before)
+            row = row_of(loop.cells, self._known(job), before)
             for i, calls in enumerate(steps):
                 names = (*form.targets, *loop.operands)
-                calls.append((function, (*(pieces[n][i] for n in names), *cells), {}))
+                calls.append((function, (*(pieces[n][i] for n in names), *row), {}))
             views.note_loop(function, threads, "elements")
             return
         cells = cells_of(form.plan.cells, self._known(job), before)
@@ -421,28 +420,10 @@ def _summed(wide: Floats, target: Floats, sets: bool) -> Run:
     return run
 
 
-def _runner(before: Sequence[Run], shares: Sequence[Sequence[Bound]], sums: Sequence[Run]) -> Run:
-    parts = [_calls_runner(calls) for calls in shares]
-    if not sums and not before:
-        return parts[0] if len(parts) == 1 else lambda: run_together(parts)
-
-    def run() -> None:
-        for prepare in before:
-            prepare()
-        run_together(parts)
-        for deliver in sums:
-            deliver()
-
-    return run
-
-
-def _calls_runner(calls: Sequence[Bound]) -> Run:
-    if len(calls) == 1:
-        function, given, named = calls[0]
-        return partial(function, *given, **named)
-
-    def run() -> None:
-        for function, given, named in calls:
-            function(*given, **named)
-
-    return run
+def _runner(before: Sequence[Bound], shares: Sequence[Sequence[Bound]], sums: Sequence[Run]) -> Run:
+    """What is prepared, the stretches of each thread, and the sums behind them."""
+    behind: list[Bound] = [(deliver, (), {}) for deliver in sums]
+    if len(shares) == 1:
+        return in_one([*before, *shares[0], *behind])
+    parts = [in_one(calls) for calls in shares]
+    return in_one([*before, (run_together, (parts,), {}), *behind])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy as np
 from studio.engine.cpu.steps import COPIES, DTYPES, Cell, Place, Step, call_of
 from studio.engine.cpu.views import Anything, Run
 from studio.engine.formula.constants import folded
-from studio.engine.formula.evaluate import evaluator
+from studio.engine.formula.evaluate import storing
 from studio.engine.formula.kinds import Kind
-from studio.engine.formula.tree import Name, Number, names_in, substituted
+from studio.engine.formula.tree import Expression, Name, Number, names_in, substituted
 from studio.engine.isa.meaning import COUNT, RATE
 from studio.engine.isa.ops.data import StepWord
 
-Bound: TypeAlias = tuple[Callable[..., object], tuple[Anything, ...], dict[str, Any]]
+Bound: TypeAlias = tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]
 """A function and what it is called with."""
 
 
@@ -43,7 +43,8 @@ class Memory:
         given = tuple(self._array(place, kind, step.bits) for place, kind in step.inputs)
         out = self._array(step.output, step.kind, step.bits)
         if step.function in COPIES:
-            return np.copyto, (out, given[0]), {"casting": "unsafe"}
+            same = out.dtype == given[0].dtype
+            return np.copyto, (out, given[0]), {} if same else {"casting": "unsafe"}
         return call_of(step.function), given, {"out": out}
 
     def _array(self, place: Place, kind: Kind, bits: bool) -> Anything:
@@ -78,47 +79,114 @@ class Known:
     def getter(self, name: str) -> Callable[[], float]:
         """What says the value a name has now."""
         if name == RATE:
-            rates, step = self.tables["rates"], self.tables["step"]
-            return lambda: rates.item(step.item(StepWord.STEP) % len(rates))
+            # Python reads a number from a memory view in a third of the time NumPy takes.
+            rates, step = self.tables["rates"].data, self.tables["step"].data
+            count = len(rates)
+            return lambda: rates[step[StepWord.STEP] % count]
         if name == COUNT:
-            return partial(self.tables["step"].item, StepWord.UPDATES)
+            step = self.tables["step"].data
+            return lambda: step[StepWord.UPDATES]
         array = self.arrays[name]
         return lambda: array.item()
 
 
-def cells_of(cells: Sequence[Cell], known: Known, before: list[Run]) -> list[Anything]:
+def cells_of(cells: Sequence[Cell], known: Known, before: list[Bound]) -> list[Anything]:
     """Arrays of one element for cells; what fills those that change is added to ``before``.
+
+    An operand of one element that is stored as it is computed with is its own array.
 
     Args:
         cells: what they hold.
         known: the values of their names.
         before: what runs before the elements.
     """
-    return [_cell(cell, known, before) for cell in cells]
+    found: list[Anything] = []
+    own: list[tuple[Cell, Anything]] = []
+    for cell in cells:
+        dtype, given = DTYPES[cell.kind], None
+        if isinstance(cell.expression, Name):
+            given = known.arrays.get(cell.expression.name)
+        if given is not None and given.dtype == dtype:
+            found.append(given.reshape(()))
+        else:
+            found.append(np.zeros((), dtype))
+            own.append((cell, found[-1]))
+    _fill(own, known, before)
+    return found
 
 
-def _cell(cell: Cell, known: Known, before: list[Run]) -> Anything:
-    dtype = DTYPES[cell.kind]
-    if isinstance(cell.expression, Name) and cell.expression.name in known.arrays:
-        own = known.arrays[cell.expression.name]
-        if own.dtype == dtype:
-            return own.reshape(())
+def row_of(cells: Sequence[Cell], known: Known, before: list[Bound]) -> list[Anything]:
+    """Cells in one float32 array, as a loop takes them; no array where there are none.
+
+    A call of compiled code looks at every array it is given, so one is faster than several.
+
+    Args:
+        cells: what it holds.
+        known: the values of their names.
+        before: what runs before the elements.
+    """
+    row: Anything = np.zeros(len(cells), np.float32)
+    _fill([(cell, row[i : i + 1].reshape(())) for i, cell in enumerate(cells)], known, before)
+    return [row] if cells else []
+
+
+def _fill(cells: Sequence[tuple[Cell, Anything]], known: Known, before: list[Bound]) -> None:
+    """Store what is fixed, and add to ``before`` the call that stores what changes."""
     values = {name: Number(value) for name, value in known.attributes.items() if _is_number(value)}
-    expression = folded(substituted(cell.expression, values))
-    made: Anything = np.zeros((), dtype)
-    with np.errstate(all="ignore"):
+    changing: list[tuple[Expression, Anything]] = []
+    for cell, array in cells:
+        expression = folded(substituted(cell.expression, values))
         if isinstance(expression, Number):
-            made[...] = expression.value
-            return made
-    names = sorted(set(names_in(expression)))
-    value, getters = evaluator(expression, names), [known.getter(name) for name in names]
-
-    def fill() -> None:
-        made[()] = value(*[get() for get in getters])
-
-    before.append(fill)
-    return made
+            with np.errstate(all="ignore"):
+                array[...] = expression.value
+        else:
+            changing.append((expression, array))
+    if changing:
+        names = {name for expression, _ in changing for name in names_in(expression)}
+        before.append((storing(changing, {name: known.getter(name) for name in names}), (), {}))
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
+
+
+_MOST_WRITTEN = 64
+"""Calls that are written out one by one at most."""
+
+
+def in_one(calls: Sequence[Bound]) -> Run:
+    """One callable that makes all calls in order."""
+    if len(calls) == 1:
+        function, given, named = calls[0]
+        return partial(function, *given, **named) if given else function
+    if len(calls) > _MOST_WRITTEN:
+        return partial(_each, calls)
+    made: Run = _writer(tuple((len(given), tuple(named)) for _, given, named in calls))(
+        *(a for function, given, named in calls for a in (function, *given, *named.values()))
+    )
+    return made
+
+
+def _each(calls: Sequence[Bound]) -> None:
+    for function, given, named in calls:
+        function(*given, **named)
+
+
+@cache
+def _writer(forms: tuple[tuple[int, tuple[str, ...]], ...]) -> Callable[..., Run]:
+    """What makes a callable of functions, each with so many arguments and such names.
+
+    For a few numbers NumPy takes less time than a Python loop that unpacks its arguments.
+    """
+    names, lines = [], []
+    for i, (count, named) in enumerate(forms):
+        plain = [f"a{i}_{k}" for k in range(count)]
+        keyed = {name: f"a{i}_{name}" for name in named}
+        given = [*plain, *(f"{name}={value}" for name, value in keyed.items())]
+        names += [f"f{i}", *plain, *keyed.values()]
+        lines.append(f"        f{i}({', '.join(given)})")
+    known: dict[str, Any] = {}
+    text = [f"def make({', '.join(names)}):", "    def run():", *lines, "    return run"]
+    exec("\n".join(text), known)
+    made: Callable[..., Run] = known["make"]
+    return made

@@ -40,9 +40,9 @@ class Loop:
     """The text of a loop.
 
     Attributes:
-        text: a function over flat arrays: the targets, the operands, the cells.
+        text: a function over flat arrays: the targets, the operands, the cells if there are any.
         operands: names of the operands it takes, in order.
-        cells: values of one element it takes, in order.
+        cells: what its last array holds, in order.
     """
 
     text: str
@@ -98,10 +98,12 @@ class _Printer:
                     self._value(operand)
         results = [(target, self._value(node)) for target, node in self._graph.results]
         targets = [f"to_{target}" for target, _ in results]
-        arguments = [*targets, *(f"at_{n}" for n in self._operands), *self._cells.values()]
+        cells = enumerate(self._cells.items())
+        arguments = [*targets, *(f"at_{n}" for n in self._operands)]
+        arguments += ["numbers"] if self._cells else []
         lines = [
             f"def {name}({', '.join(arguments)}):",
-            *(f"    {cell}_value = {cell}[()]" for cell in self._cells.values()),
+            *(f"    {made} = {self._stored(cell, i)}" for i, (cell, made) in cells),
             f"    for i in range({targets[0]}.size):",
             *(f"        {line}" for line in self._lines),
             *(f"        to_{target}[i] = {value}" for target, value in results),
@@ -114,7 +116,7 @@ class _Printer:
         if isinstance(node, Scalar):
             kind = Kind.BOOL if node.kind is Kind.BOOL else Kind.FLOAT
             cell = self._cells.setdefault(Cell(node.expression, kind), f"number_{len(self._cells)}")
-            return f"{cell}_value"
+            return cell
         if isinstance(node, Operand):
             if node.name in self._same:
                 text = f"to_{self._same[node.name]}[i]"
@@ -127,6 +129,10 @@ class _Printer:
         self._lines.append(f"{made} = {text}")
         self._names[node] = made
         return made
+
+    @staticmethod
+    def _stored(cell: Cell, place: int) -> str:
+        return f"numbers[{place}]" + (" != 0" if cell.kind is Kind.BOOL else "")
 
     @staticmethod
     def _form(node: Operation) -> str:

@@ -1,8 +1,9 @@
-"""What an expression of known values is, in float64."""
+"""Computes expressions of known values in float64."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +19,32 @@ from studio.engine.formula.tree import (
     Not,
     Number,
     Select,
+    names_in,
 )
 
 
-def evaluator(node: Expression, names: Sequence[str]) -> Callable[..., float]:
-    """A function of the values of ``names``, in order.
+def storing(
+    values: Sequence[tuple[Expression, Any]], getters: Mapping[str, Callable[[], float]]
+) -> Callable[[], None]:
+    """A function that computes expressions and stores each in its array of one element.
 
-    It runs before every step, so it is one Python expression and no walk over the tree.
+    It runs before every step, so it is Python text, each name is asked for once, and nothing walks
+    over a tree.
+
+    Args:
+        values: the expressions, and the arrays without dimensions that take them.
+        getters: what says the value a name has now.
     """
-    known: dict[str, object] = {"quotient": _quotient}
-    text = _text(node, known)
-    found: Callable[..., float] = eval(f"lambda {', '.join(names)}: {text}", known)
+    known: dict[str, Any] = {"quotient": _quotient}
+    lines = []
+    for name in sorted({name for expression, _ in values for name in names_in(expression)}):
+        known[f"get_{name}"] = getters[name]
+        lines.append(f"    {name} = get_{name}()")
+    for number, (expression, array) in enumerate(values):
+        known[f"array_{number}"] = array
+        lines.append(f"    array_{number}[()] = {_text(expression, known)}")
+    exec("\n".join(["def store():", *lines]), known)
+    found: Callable[[], None] = known["store"]
     return found
 
 

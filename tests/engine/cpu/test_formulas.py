@@ -11,11 +11,11 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.cpu import binding
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.bound_steps import Known, Memory, cells_of
+from studio.engine.cpu.bound_steps import Bound, Known, Memory, cells_of, in_one, row_of
 from studio.engine.cpu.compiled.toolchain import has_compiler
 from studio.engine.cpu.graph import build_graph
 from studio.engine.cpu.means import NUMPY_ALONE
-from studio.engine.cpu.steps import DTYPES, plan_steps
+from studio.engine.cpu.steps import DTYPES, Cell, plan_steps
 from studio.engine.formula.constants import with_values
 from studio.engine.formula.kinds import Kind
 from studio.engine.formula.parse import parse_formula
@@ -25,6 +25,7 @@ from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions
 from studio.engine.isa.meaning import Activation
+from studio.engine.isa.ops.data import StepWord
 from studio.engine.layers.activations import FUNCTIONS, parse_activation
 from tests.engine.conformance.case import Case, Given
 from tests.engine.conformance.harness import build, gradients, results, target_names
@@ -171,6 +172,38 @@ def test_halves_are_computed_as_float32() -> None:
     with np.errstate(all="ignore"):
         wanted = ((wide + 2048) - 2048).astype(np.float16)
     np.testing.assert_array_equal(target, wanted)
+
+
+@pytest.mark.parametrize("count", [1, 2, 64, 65])
+def test_calls_are_made_in_order_with_their_arguments(count: int) -> None:
+    made: list[tuple[object, ...]] = []
+
+    def heard(*given: object, **named: object) -> None:
+        made.append((given, named))
+
+    forms = [((), {}), ((1,), {}), ((1, 2), {"out": 3}), ((), {"out": 4})]
+    wanted = [forms[(i + count) % len(forms)] for i in range(count)]
+    run = in_one([(heard, given, named) for given, named in wanted])
+    run()
+    run()
+    assert made == 2 * wanted
+
+
+def test_numbers_of_a_loop_follow_the_rate_and_the_count() -> None:
+    rates, step = np.array([0.5, 0.25], np.float32), np.zeros(8, np.int32)
+    single = np.array(3.0, np.float32)
+    texts = {"lr / (1 - beta)": Kind.FLOAT, "t * lr": Kind.FLOAT, "beta + 1": Kind.FLOAT,
+             "norm > t": Kind.BOOL}  # fmt: skip
+    cells = [Cell(parse_formula(text).value, kind) for text, kind in texts.items()]
+    known = Known({"beta": 0.5}, {"norm": single}, {"rates": rates, "step": step})
+    before: list[Bound] = []
+    (row,) = row_of(cells, known, before)
+    for done in range(5):
+        step[StepWord.STEP], step[StepWord.UPDATES] = done, done + 1
+        in_one(before)()
+        rate = rates[done % 2]
+        assert row.tolist() == [rate / 0.5, (done + 1) * rate, 1.5, done + 1 < 3]
+    assert row_of([], known, before) == []
 
 
 @pytest.fixture
