@@ -12,7 +12,7 @@ from studio.engine.isa.ops import random
 
 
 class Augmentation(Configured, family="augmentation"):
-    """A change of the input pictures; it draws anew for each sample and epoch.
+    """A random change of input pictures, drawn independently for each sample and epoch.
 
     Attributes:
         instruction: the instruction it is.

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 
 class Listed(Protocol):
-    """What says where it stands in lists."""
+    """A class with a place in lists."""
 
     @classmethod
     def listed_at(cls) -> tuple[int, ...]:
@@ -26,7 +26,7 @@ _undo: list[Callable[[], object]] | None = None
 
 @contextmanager
 def all_or_none() -> Iterator[None]:
-    """What is added to registries inside is taken out again when it ends with an exception."""
+    """Undo additions to registries made inside when the block raises."""
     global _undo
     outer, mine = _undo, list[Callable[[], object]]()
     _undo = mine
@@ -43,7 +43,7 @@ def all_or_none() -> Iterator[None]:
 
 
 def added(take_out: Callable[[], object]) -> None:
-    """Say how an addition to a registry is taken out again, should `all_or_none` ask for it."""
+    """Register how to undo an addition to a registry; `all_or_none` may call it."""
     if _undo is not None:
         _undo.append(take_out)
 
@@ -63,7 +63,7 @@ def import_modules(package: str) -> tuple[str, ...]:
 
 
 class Registry(Mapping[str, type[T]]):
-    """Classes by name, in the order of their ``listed_at``; equal ones by module.
+    """Classes by name, sorted by ``listed_at``, then by module.
 
     The modules of ``package`` are imported when a name is not known yet, or all are asked for.
     """
@@ -93,7 +93,7 @@ class Registry(Mapping[str, type[T]]):
         added(lambda: self._restore(*before))
 
     def add_stand_in(self, name: str, cls: type[T]) -> None:
-        """Have a name found that no class has; the stand-in is in no list, and gives way to one."""
+        """Let `find` return a stand-in for an unknown name; it is in no list."""
         self._stand_ins[name] = cls
 
     def find(self, name: object) -> type[T] | None:

@@ -53,7 +53,7 @@ def cleaned(text: str, keep: str = "") -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """Kind and first line of an exception that nobody expected, for a sentence.
+    """Type and first line of an unexpected exception, for a sentence.
 
     Compilers write pages with colours for a terminal; the log has them whole.
     """

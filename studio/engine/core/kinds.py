@@ -1,4 +1,4 @@
-"""Values that are of one kind out of several, each kind with options of its own."""
+"""Options whose value is one of several kinds, each kind with options of its own."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class FamilyKinds(Kinds):
         return super().kind(key)
 
     def with_kind(self, value: Plain, key: str) -> Plain:
-        """The value turned into another kind; of one that is not loaded no option is taken over."""
+        """The value turned into another kind; options of a kind that is not loaded are dropped."""
         found = self._family.members.find(self.split(value)[0])
         is_known = found is None or not issubclass(found, StandIn)
         return super().with_kind(value if is_known else self.join(key, {}), key)

@@ -60,7 +60,7 @@ Steps: TypeAlias = Literal["linear", "powers", "decades"]
 
 
 class Words(TypedDict, total=False):
-    """What any option may also be declared with, for forms and help."""
+    """Further arguments of every option, for forms and help."""
 
     label: str
     aliases: tuple[str, ...]
@@ -184,7 +184,7 @@ class Option(Generic[T]):
 
     @property
     def first_value(self) -> Plain:
-        """What something new begins with: ``start``, the default, or the least that is allowed."""
+        """The value of a new object: ``start``, the default, or the smallest allowed."""
         if self.start is not None or not self.required:
             return self.plain_default if self.start is None else self.start
         if self.kind is OptionKind.FLAG:
@@ -233,7 +233,7 @@ def _wrong(option: AnyOption, value: object, who: str, wanted: str) -> Parameter
 def _beyond(
     option: AnyOption, value: object, who: str, noun: str, more: str = ""
 ) -> ParameterError:
-    """The error of a wrong number; the range is put into words only then."""
+    """The error for a wrong number; the range is formatted only when it is needed."""
     return _wrong(option, value, who, f"{noun}{_range_text(option)}{more}")
 
 

@@ -22,7 +22,7 @@ RENAMED: Mapping[str, str] = {
 
 
 def warn(old: str) -> None:
-    """Warn the caller's caller that a name of the table has changed."""
+    """Emit a DeprecationWarning for an old name, at the caller's caller."""
     warnings.warn(
         f"{old} is now {RENAMED[old]}; the old name will be removed in the next release",
         DeprecationWarning,
@@ -31,7 +31,7 @@ def warn(old: str) -> None:
 
 
 def moved(module: str) -> Callable[[str], object]:
-    """The ``__getattr__`` of a module whose names are elsewhere now, as the table says."""
+    """A ``__getattr__`` for a module whose names have moved, by the table."""
 
     def get(name: str) -> object:
         old = f"{module}.{name}"

@@ -1,4 +1,4 @@
-"""Change signals: plain data tells whoever looks at it that it changed, without knowing them."""
+"""Change signals: plain data emits them when it changes, without knowing its listeners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes that stand in for those of a plugin that is not loaded: what names them is kept."""
+"""Placeholder classes for those of a plugin that is not loaded, so that settings are kept."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ C = TypeVar("C", bound=Configured)
 
 
 class StandIn:
-    """Keeps a configuration as it is, whatever is in it.
+    """Keeps a configuration unchanged, whatever it contains.
 
-    Options that all members of the family have read as usual: as given, or with their default where
-    they are not given or wrong.
+    Options that all members of the family share can be read: as given, or the default where they
+    are missing or invalid.
 
     Attributes:
         home: what it would come from; its text stands in sentences.
@@ -58,7 +58,7 @@ class StandIn:
 
 
 def stand_in(family: type[C], name: str, home: object, base: type[C] | None = None) -> None:
-    """Have a family find a name that none of its members has.
+    """Add a placeholder class to a family.
 
     Args:
         family: the base of the family.

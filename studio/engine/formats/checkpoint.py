@@ -63,7 +63,7 @@ class Checkpoint:
         position: where the training stands.
         seed: seed of the run.
         batch_size: samples per step, on which the steps of an epoch depend.
-        learning_rate: the rate somebody fixed, or None.
+        learning_rate: the fixed rate that was set, or None for the optimiser's own.
         history: state of the history of all epochs.
         callbacks: kind and plain state of every callback, in order.
         callback_arrays: arrays of every callback, in order.

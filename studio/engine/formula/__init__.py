@@ -10,9 +10,9 @@ and ``dy`` (its gradient). Lines ``name = expression`` may come before the last:
     dy * s * (1 + beta * x * (1 - s))
 
 Elements are IEEE float32, or integers that stay integers: whole numbers wrap at 32 bits, and only
-``float(x)`` makes a number of one. ``a if c else b`` selects: what the other branch would have
-given never reaches the result. A comparison with NaN is false, except ``!=``. What holds only
-numbers is computed once, in float64, and rounded to float32.
+``float(x)`` converts one. ``a if c else b`` selects: the value of the other branch never reaches
+the result. A comparison with NaN is false, except ``!=``. Subexpressions of numbers alone are
+computed once, in float64, and rounded to float32.
 
 The printers stand with their backends; broadcasting, padding and adding up gradients belong to the
 code around a formula.

@@ -1,4 +1,4 @@
-"""Puts attributes into formulas, and computes what holds only numbers."""
+"""Substitutes attributes in formulas and folds constants."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _put(node: Expression, known: Mapping[str, Expression], present: frozenset[s
 
 
 def folded(node: Expression, present: frozenset[str] = frozenset()) -> Expression:
-    """The expression with what holds only numbers computed, in float64.
+    """The expression with constants folded, in float64.
 
     A selection by a known condition is its branch; ``has`` is decided.
     """

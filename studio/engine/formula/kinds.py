@@ -1,4 +1,4 @@
-"""What kind of value an expression has: nothing changes its kind unless a formula says so."""
+"""Types of expressions: float, integer or bool, without implicit conversions."""
 
 from __future__ import annotations
 

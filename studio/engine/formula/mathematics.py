@@ -34,7 +34,7 @@ class _Written(NamedTuple):
     holds: int
 
     def within(self, least: int) -> str:
-        """The text, in parentheses where it holds together less than needed."""
+        """The text, in parentheses where its operator binds less tightly than needed."""
         return self.text if self.holds >= least else f"({self.text})"
 
 

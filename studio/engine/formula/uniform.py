@@ -1,4 +1,4 @@
-"""Takes out of a rule what is the same for every element, so that it is computed once."""
+"""Splits a rule into what is computed once and what is computed for every element."""
 
 from __future__ import annotations
 

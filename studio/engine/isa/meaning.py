@@ -40,7 +40,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Activation:
-    """What layers that know an instruction of one operand by name say of it.
+    """The name under which layers use an instruction of one operand as an activation.
 
     Attributes:
         doc: one sentence.

@@ -128,7 +128,7 @@ NAMES: Sequence[str] = _Names()
 
 
 def activation_of_alias(word: str) -> str:
-    """The name of the activation that a word is another name for; the word itself if none."""
+    """The activation that has this alias; the word itself if none has."""
     return next((name for name, each in FUNCTIONS.items() if word in each.aliases), word)
 
 

@@ -91,7 +91,7 @@ class TextForm(Configured, abstract=True):
 
 
 def _value(option: Option[Any], word: str) -> object:
-    """A word as a number where one is wanted; the option says what is wrong with another."""
+    """The word as a number for a number option; otherwise unchanged, for the option to check."""
     if option.kind is not OptionKind.NUMBER:
         return word
     try:

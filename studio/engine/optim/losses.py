@@ -85,8 +85,8 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
     def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
         """Loss of each sample of numbers, both [samples, numbers], without weights.
 
-        None where only its instructions say it. Unless a subclass says otherwise it is the squared
-        error, which is what a network that predicts numbers is judged by.
+        None where only its instructions compute it. By default the squared error, the usual measure
+        of a network that predicts numbers.
         """
         found: Floats = np.square(predicted - truth).mean(axis=1)
         return found
@@ -360,7 +360,7 @@ class PointwiseLoss(Loss, abstract=True):
         )[0]
 
     def of_samples(self, predicted: Floats, truth: Floats) -> Floats | None:
-        """None: its instructions say it."""
+        """None: computed by its instructions."""
         del predicted, truth
         return None
 

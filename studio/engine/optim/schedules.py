@@ -21,7 +21,7 @@ from studio.engine.core.options import (
     spec,
 )
 
-RATE_EFFECT = "Too much makes the loss rise or become no number, too little learns slowly."
+RATE_EFFECT = "Too high makes the loss rise or become NaN, too low makes learning slow."
 
 
 def _first_rate() -> Option[float]:

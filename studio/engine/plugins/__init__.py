@@ -1,4 +1,4 @@
-"""Plugins: layers, losses, formats, panes and the like that are no part of Glassbox.
+"""Plugins: layers, losses, formats, panes and the like from outside Glassbox.
 
 A plugin is an installed package with an entry point in the group ``glassbox.plugins``, or a ``.py``
 file in the folder ``plugins`` of the user's configuration. Its classes register themselves as those

@@ -15,7 +15,7 @@ from studio.engine.plugins.plugin import Plugin
 
 VARIABLE = "GLASSBOX_PLUGINS"
 """Names of plugins, separated by commas; ``name==version`` asks for that version alone. Where it is
-set, empty included, it says all, and the user's list is not read."""
+set, even if empty, the user's list is not read."""
 FILE = "plugins.json"
 
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=10_000)

@@ -1,4 +1,4 @@
-"""Finds the plugins there are, without running a line of them."""
+"""Finds installed plugins without importing them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Found:
         module: what its module is called.
         place: its file, or the package it is installed with, for people.
         path: the file, for a plugin that is one.
-        problem: why it cannot be loaded, empty where nothing is known to be wrong.
-        shadowed: whether that is another plugin of its name.
+        problem: why it cannot be loaded; empty if no reason is known.
+        shadowed: whether another plugin of its name is used instead.
     """
 
     plugin: Plugin

@@ -32,12 +32,12 @@ _BUILT_IN = (
 
 @dataclass(frozen=True)
 class State:
-    """What became of a plugin.
+    """The result of loading a plugin.
 
     Attributes:
-        found: the plugin; for one that is switched on and not there, its name alone is true.
+        found: the plugin; for one that is not installed, only its name is meaningful.
         problem: why it is not loaded, empty when it is.
-        failed: whether that is a fault and not the user's choice.
+        failed: whether that is an error rather than the user's choice.
         trace: the traceback of a plugin that raised.
     """
 

@@ -21,12 +21,12 @@ _BY_MODULE: dict[str, Plugin] = {}
 
 
 def note_loaded(module: str, plugin: Plugin) -> None:
-    """Remember that a module, and those of the package it may be, belong to a plugin."""
+    """Record that a module, with its submodules, belongs to a plugin."""
     _BY_MODULE[module] = plugin
 
 
 def forget(module: str) -> None:
-    """The module was taken out again."""
+    """Undo `note_loaded`."""
     _BY_MODULE.pop(module, None)
 
 

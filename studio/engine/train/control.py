@@ -17,7 +17,7 @@ State: TypeAlias = Literal["idle", "running", "paused", "stopping", "finished"]
 T = TypeVar("T")
 
 UNLIMITED = 1 << 30
-"""How many steps `Control.gate` allows where nobody counts them."""
+"""How many steps `Control.gate` allows without a limit."""
 HIGHEST_RATE = 3e38
 """The largest learning rate: devices count in single precision."""
 
@@ -42,7 +42,7 @@ class Control:
         self._rate_is_new = False
         self._calls: deque[tuple[Callable[[], object], Future[object]]] = deque()
 
-    # -- for anybody ----------------------------------------------------------------------------
+    # -- for any thread -------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
@@ -51,7 +51,7 @@ class Control:
 
     @property
     def stop_wanted(self) -> bool:
-        """Whether somebody asked for the end."""
+        """Whether the end was asked for."""
         return self._stopping
 
     def pause(self) -> None:

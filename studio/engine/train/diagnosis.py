@@ -1,4 +1,4 @@
-"""Finds the instruction that made a loss no number: repeats the epoch up to it, in check mode."""
+"""Finds the instruction that made a loss NaN or infinite: repeats the epoch in check mode."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class EpochLoop:
 
     @property
     def learning_rate(self) -> float:
-        """The rate of the next step, one that was set and not taken yet included."""
+        """The rate of the next step, including one that was set and is not in use yet."""
         rate = self._control.learning_rate
         return self.rates.own(self.total_step) if rate is None else rate
 

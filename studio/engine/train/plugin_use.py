@@ -1,4 +1,4 @@
-"""Which plugins a project uses: what is written into it, and what stands in for an absent one."""
+"""The plugins a project uses: their record in its file, and placeholders for absent ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PluginUse:
 def plugins_used(
     graph: LayerGraph | None, training: TrainingSettings | None, drawn: Iterable[str] = ()
 ) -> tuple[PluginUse, ...]:
-    """What network and training settings have of plugins, loaded or not.
+    """The plugins that network and training settings use, loaded or not.
 
     Args:
         graph: the network.
@@ -85,7 +85,7 @@ def check_complete(graph: LayerGraph, training: TrainingSettings) -> None:
 
 
 def missing_settings(training: TrainingSettings) -> tuple[StandIn, ...]:
-    """What training settings have of plugins that are not loaded."""
+    """The parts of training settings that come from plugins that are not loaded."""
     return tuple(each for each in _inside(training) if isinstance(each, StandIn))
 
 
@@ -106,7 +106,7 @@ def _inside(value: object) -> Iterator[Configured]:
 
 
 def prepare_stand_ins(data: object) -> None:
-    """Have a stand-in for every class that a project file has of plugins and that is not there.
+    """Add placeholders for the plugin classes of a project file that are not loaded.
 
     Args:
         data: what the file says of plugins.

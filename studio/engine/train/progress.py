@@ -129,7 +129,7 @@ NO_TIME = TimeLeft()
 
 
 class TimeLeftTeller:
-    """Tells the time left, and says why where it is far from what was expected."""
+    """Estimates the time left, with a note when the estimate changes suddenly."""
 
     def __init__(self) -> None:
         self._last: tuple[float, float] | None = None

@@ -295,11 +295,11 @@ class StepRecorder:
         self.began.emit(header, loop.total_step)
 
     def skip(self) -> None:
-        """The steps to come begin now, whatever passed since the last."""
+        """Count time from now on; the time since the last step is left out."""
         self._since, self._relative = time.perf_counter(), self._seconds()
 
     def control_changed(self, state: State) -> None:
-        """Leave out the time a training stands still; write what is there meanwhile."""
+        """Do not count paused time; write pending steps when a pause begins."""
         if state == "running":
             self.skip()
         else:
@@ -307,7 +307,7 @@ class StepRecorder:
             self._write()
 
     def flush(self) -> None:
-        """Tell the steps that came since the last time."""
+        """Emit and write the steps since the last flush."""
         if not self._numbers:
             return
         values = np.concatenate(self._numbers)
@@ -325,7 +325,7 @@ class StepRecorder:
         self.added.emit(chunk)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write pending steps and close the file."""
         self.flush()
         self._write()
         self._end_log()
@@ -383,7 +383,7 @@ def checkpoint_of(
         place: epochs finished, and whether another has begun.
         history: record of the epochs.
         callbacks: whose state is kept.
-        learning_rate: the rate somebody fixed, or None.
+        learning_rate: the fixed rate that was set, or None for the optimiser's own.
         seconds: seconds of training so far.
         stop_reason: why a callback ends it here, None where none does.
     """

@@ -177,8 +177,8 @@ class TrainingSettings(Configured, family="training settings"):
         optional=True, kinds=SettingsKinds(EarlyStopping, none="off"), group="Stopping",
     )  # fmt: skip
     stop_on_nan = flag(
-        "End at a loss that is no number, and say where it came from.", True, label="Stop on NaN",
-        group="Stopping",
+        "Stop when the loss is NaN or infinite, and say where it came from.", True,
+        label="Stop on NaN", group="Stopping",
     )  # fmt: skip
     callbacks = spec(
         "Further callbacks.", NO_CALLBACKS, _read_callbacks, _write_callbacks, editor="list",

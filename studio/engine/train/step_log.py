@@ -200,12 +200,12 @@ class StepLog:
             self._file.flush()
 
     def close(self) -> None:
-        """Close the file; a group that is not full is left out."""
+        """Close the file; an incomplete group of steps is not written."""
         with suppress(OSError):
             self._file.close()
 
     def _take_over(self, records: Records) -> None:
-        """Know what the file holds."""
+        """Set the counters to what the file holds."""
         steps = records["step"].astype(np.int64)
         breaks = np.flatnonzero(np.diff(steps) != self.header.stride)
         self._count = len(records)
@@ -243,7 +243,7 @@ class StepLog:
         self._file = self.path.open("ab")
 
     def _cut(self, count: int) -> None:
-        """Take a torn last record off."""
+        """Truncate an incomplete last record."""
         size = len(self.header.line()) + count * self.header.dtype.itemsize
         if self.path.stat().st_size > size:
             with self.path.open("r+b") as file:
@@ -280,7 +280,7 @@ def _read(path: Path) -> StepsContent:
     count = len(data) // header.dtype.itemsize
     records = np.frombuffer(data, header.dtype, count)
     if not np.isfinite([records["wall"], records["relative"]]).all():
-        raise FormatError("a time in it is no number", who=who)
+        raise FormatError("a time in it is NaN or infinite", who=who)
     return StepsContent(header, records)
 
 

@@ -100,7 +100,7 @@ class CanvasCommands:
         return "" if self.canvas.fixes.chips else "there is nothing to repair"
 
     def needs_anything(self) -> str:
-        """Something has to be selected, if only a wire."""
+        """Something has to be selected, at least a wire."""
         return "" if self.canvas.selected_ids() or self._wires() else possible.NOTHING
 
     def _layers(self) -> list[str]:

@@ -37,7 +37,7 @@ def _never(_target: object) -> tuple[Signal[...], ...]:
 
 @dataclass(frozen=True)
 class Action(Generic[T]):
-    """One thing a user can do, with what does it.
+    """One user action and the functions that perform it.
 
     Attributes:
         id: ``area.verb``, unique and stable: users' own shortcuts refer to it.
@@ -126,18 +126,18 @@ class _Attached(Generic[T]):
             change.connect(self.heard)
 
     def heard(self, *_args: object) -> None:
-        """What is possible may be something else now."""
+        """Ask again which actions are possible."""
         self._refresh(*(action.id for action in self.table))
 
 
 class ActionRegistry:
-    """The actions of the studio and what they are done to at the moment.
+    """The actions of the studio and their current targets.
 
     A table can be declared before there is anything its actions could be done to: they are shown
     greyed until it is attached to a target.
 
     Args:
-        failed: hears a StudioError an action raised, to show it to the user.
+        failed: called with a StudioError that an action raised, to show it.
         barred: why an action cannot be done whatever its target; asked first.
     """
 

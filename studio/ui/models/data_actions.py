@@ -43,7 +43,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     ),
     Action(
         "data.reload", "Read the data again",
-        "Read the files anew, after they were changed by another program.",
+        "Read the files again after another program has changed them.",
         menu="Graph/Data", aliases=("refresh", "reload"), group="change",
         needs="project",
         run=lambda studio: studio.data.reload(), enabled=_why_no_data,

@@ -39,7 +39,7 @@ NORMALIZATION = choice(
 
 _NONE: list[Plain] = []
 AUGMENT = spec(
-    "Changes of training pictures, drawn anew for every sample and epoch.", _NONE,
+    "Random changes of training pictures, different for every sample and epoch.", _NONE,
     lambda value, _: cast("list[Plain]", value), list, label="Changes", editor="list",
     kinds=FamilyKinds(Augmentation), effect="They make more out of little data.",
 ).named("augment")  # fmt: skip

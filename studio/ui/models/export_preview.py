@@ -72,7 +72,7 @@ def text_preview(content: bytes) -> Preview:
 
 
 def binary_preview(content: bytes, summary: Summary, noun: str = "arrays") -> Preview:
-    """What sums a file up, and its first bytes."""
+    """A summary of a file, and its first bytes."""
     lines = list(_lines(summary(content), noun))
     room = LINES - _HEX_LINES - 1
     if len(lines) > room:

@@ -1,4 +1,4 @@
-"""Options with the values they have in what is edited, and their help in sentences."""
+"""Options with their current values, as rows of a form, and their help texts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def range_text(option: Option[Any]) -> str:
 
 
 def default_text(option: Option[Any]) -> str:
-    """What holds where nothing is chosen, as a sentence."""
+    """The default, as a sentence."""
     if option.required:
         return ""
     if option.plain_default is None:
@@ -72,7 +72,7 @@ def plain_text(value: Plain, option: Option[Any] | None = None) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """An option with the value it has in what is edited.
+    """An option with its value in the object that is edited.
 
     Attributes:
         option: the option.

@@ -60,9 +60,9 @@ class Origin:
     """Where weights come from.
 
     Attributes:
-        key: the same as long as pictures may stand for each other.
+        key: previews of origins with equal keys are interchangeable.
         label: whose they are; empty for initial ones.
-        moves: they change while nobody edits, because a training runs.
+        moves: a running training changes them.
         read: gives them, in the background; None for initial ones.
     """
 
@@ -381,7 +381,7 @@ def _of_trainer(trainer: Trainer) -> Weights:
         wanted, session = list(names), trainer.network.session
 
         def begin() -> dict[str, Future[Array]]:
-            # Between two steps, so that all belong to the same; nobody waits for the device here.
+            # Between two steps, so that all are of the same one; nothing waits for the device.
             return {name: session.read(name) for name in wanted if session.has(name)}
 
         try:

@@ -1,4 +1,4 @@
-"""What a training emits on its own thread, queued for the window, and brought at most so often."""
+"""Signals of a training thread, queued and delivered on the window's thread at a limited rate."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TrainingNews:
     Args:
         trainer: what is listened to, before it starts.
         run: where it is recorded.
-        told: called after something was put in the queue; must only pass that on.
+        told: called after an event was queued, on the training thread; must return at once.
     """
 
     def __init__(self, trainer: Trainer, run: RunFolder, told: Callable[[], object]) -> None:
@@ -110,7 +110,7 @@ class TrainingNews:
         self._told()
 
     def _forget_test(self) -> None:
-        """What the run reached on the test part was reached with other weights."""
+        """Drop the run's test results: they belong to other weights."""
         try:
             forget_test(self._run)
         except StudioError as error:
@@ -118,7 +118,7 @@ class TrainingNews:
 
 
 class Relay:
-    """Runs work on the window's thread after anybody asked, many times asked for once.
+    """Runs work on the window's thread; requests that come close together run it once.
 
     Args:
         scheduler: the window's thread.
@@ -153,7 +153,7 @@ class Relay:
         self._scheduler.post(self._run)
 
     def close(self) -> None:
-        """Run nothing any more."""
+        """Never run the work again."""
         with self._lock:
             self._closed = True
             resting, self._resting = self._resting, None

@@ -1,4 +1,4 @@
-"""What nobody caught: it goes to the log and is said once; the window goes on."""
+"""Uncaught exceptions: each is logged and shown once, and the window goes on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studio.ui.models.studio import Studio
 _LOG = logging.getLogger(__name__)
 _AGAIN_SECONDS = 10.0
 
-# What Qt says about the system it found, which is nobody's mistake and in nobody's way.
+# Messages of Qt about the system, which are harmless.
 _HARMLESS = (
     "propagateSizeHints",
     "This plugin does not support",

@@ -1,4 +1,4 @@
-"""The panes of the window: one row each says all that the window has to know of it."""
+"""The panes of the window, one row each."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Part:
         import_module(self.path.partition(":")[0])
 
     def make(self, studio: Studio, parent: QWidget | None = None) -> QWidget:
-        """Make its widget, at best where it is to stand: moving it styles all of it anew."""
+        """Make its widget, best with its final parent: reparenting restyles all of it."""
         module, _, name = self.path.partition(":")
         made: QWidget = getattr(import_module(module), name)(studio, parent)
         return made

@@ -1,4 +1,4 @@
-"""The plugins there are, in the preferences: what each is, and a box that switches it on or off."""
+"""The plugins in the preferences: origin, state, and a check box for each."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class PluginList(QWidget):
     Args:
         config: folder of the user's configuration.
         changed: called when one was switched on or off.
-        failed: hears why one could not be.
+        failed: called with the error when switching one fails.
         parent: the form.
     """
 

@@ -1,4 +1,4 @@
-"""The panes of plugins, and what the user is told of a plugin that fails."""
+"""The panes of plugins, and the notices about plugins that fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def added_panes(studio: Studio) -> tuple[PaneSpec, ...]:
     """The panes of the plugins that are loaded; one that fails is named and left out.
 
     Args:
-        studio: gets their actions, and tells the user.
+        studio: declares their actions and shows notices.
     """
     # What is declared first keeps its ids.
     studio.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)), *OF_WINDOW)

@@ -140,9 +140,9 @@ MODES = ("auto", "min", "max")
 
 
 def higher_is_better(monitor: str, mode: str) -> bool:
-    """Whether more of ``monitor`` is better; by ``auto`` as the metric of that name says.
+    """Whether larger values of ``monitor`` are better; ``auto`` asks the metric of that name.
 
-    Of a name that is no metric's it goes by usual words, such as auc and precision.
+    For a name that is no metric's, ``auto`` looks for words such as acc, auc and precision.
     """
     if mode != "auto":
         return mode == "max"

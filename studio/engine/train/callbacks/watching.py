@@ -21,7 +21,7 @@ def monitor(doc: str) -> Option[str]:
 def patience(default: int) -> Option[int]:
     """How many epochs may pass without improvement."""
     return integer(
-        "Epochs without improvement that are borne.", default, low=0,
+        "Epochs to wait for an improvement.", default, low=0,
         effect="More waits longer before it gives up.",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Whether exported files are the same model: a new process loads them and is asked the same."""
+"""Checks exported files: a new process loads them and predicts the same samples."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ class _Check:
 
 
 def _unheard(share: float | None, text: str) -> None:
-    """Hear nothing of the progress."""
+    """Ignore the progress."""
 
 
 @contextmanager

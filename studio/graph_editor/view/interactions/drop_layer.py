@@ -45,7 +45,7 @@ class Drops:
         self._carried: DropLayer | None = None
 
     def enter(self, event: QDragEnterEvent) -> None:
-        """Something is carried onto the canvas; what is ignored here the window may take."""
+        """A drag enters the canvas; the window may accept what is ignored here."""
         layer = layer_in(event.mimeData())
         if layer is None:
             event.ignore()
@@ -55,7 +55,7 @@ class Drops:
         event.accept()
 
     def move(self, event: QDragMoveEvent) -> None:
-        """It is carried about."""
+        """The drag moves."""
         if self._carried is None:
             event.ignore()
             return
@@ -64,14 +64,14 @@ class Drops:
         event.accept()
 
     def leave(self, event: QDragLeaveEvent) -> None:
-        """It is carried away."""
+        """The drag leaves the canvas."""
         carried, self._carried = self._carried, None
         if carried is not None:
             carried.leave()
         event.accept()
 
     def drop(self, event: QDropEvent) -> None:
-        """It is let go."""
+        """The drag is dropped."""
         carried, self._carried = self._carried, None
         if carried is None:
             event.ignore()

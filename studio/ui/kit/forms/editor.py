@@ -1,4 +1,4 @@
-"""What all editors have in common: an option, a value, and a taker of another value."""
+"""The base of all editors: an option, its value, and a callback for changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Editor(QWidget):
         self.setAccessibleDescription(tip(option))
 
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
-        """Show a value somebody else decided on; nothing is emitted."""
+        """Show a value that was set elsewhere; nothing is emitted."""
         raise TypeError(f"{type(self).__name__} shows no value")
 
     def _nobody(self, value: Plain, key: str) -> None:

@@ -1,4 +1,4 @@
-"""A column of a table of records: what its cells say, look like, sort by and take."""
+"""Columns of a table of records: text, appearance, sort order and editing of their cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Edit(Generic[R]):
 
     Attributes:
         start: the text to begin with.
-        take: hears the text the user has written.
+        take: called with the text the user has written.
     """
 
     start: Callable[[R], str]
@@ -59,7 +59,7 @@ class Column(Generic[R]):
         is_number: its cells are right-aligned.
         is_shown: it is there until the user hides it.
         is_fixed: the user cannot hide it.
-        is_copied: it stands in copies.
+        is_copied: copies contain it.
         colour: the theme's colour for the text of a cell; None for the usual one.
         ground: what lies under a cell; None for nothing.
         icon: what stands in front of the text: an icon, or a colour.

@@ -1,4 +1,4 @@
-"""The item model of every table and list: records, sorted and filtered, told of by difference."""
+"""The item model of every table and list: records that can be sorted, filtered and updated."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _UP, _DOWN = "\u25b4", "\u25be"
 
 
 class RecordModel(QAbstractTableModel, Generic[R]):
-    """Records as rows; cells are asked for when they come into sight.
+    """Records as rows; the text of a cell is computed when the cell becomes visible.
 
-    Records that are given again are told apart by their keys: views keep selection and place, and
-    repaint only the rows that look another way. Without a key other records begin from the top.
+    `take` compares old and new records by key: views keep selection and scroll position, and only
+    rows that look different are repainted. Without a key `take` resets the model.
 
     Attributes:
-        columns_changed: there are other columns.
+        columns_changed: emitted when the columns were replaced.
 
     Args:
         columns: what of a record is shown.
-        key: what makes a record the same one when it is given again; None where nothing does.
-        face: all that a row shows, to compare; the record where this is None.
+        key: identifies a record across calls of `take`; None where nothing does.
+        face: everything a row shows, for comparison; by default the record itself.
         row_title: the heading of a row, by its place.
-        says_order: the heading says by which column rows are sorted.
+        says_order: the heading of the sorted column shows an arrow.
         heading: font of the headings. A header loses the font it was given with the next theme.
         parent: owner in Qt.
     """
@@ -130,7 +130,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
             self._update(found, [self._key(each) for each in found])
 
     def refresh(self, *columns: str) -> None:
-        """Tell of the rows that look another way now, though their records are the same.
+        """Update rows that look different now, though their records are the same.
 
         Args:
             columns: keys of the first and last column that can; none for all.
@@ -192,7 +192,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         return found
 
     def _update(self, found: Sequence[R], after: list[Hashable]) -> None:
-        """Show records that may be the ones shown, as little told as can be."""
+        """Show records, with the smallest change of the model that leads there."""
         assert self._key is not None
         before = [self._key(each) for each in self._shown]
         gone = before.index(after[0]) if after and after[0] in before else 0
@@ -205,7 +205,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
             self._restart(found)
 
     def _shift(self, found: Sequence[R], gone: int, kept: int) -> None:
-        """The first rows are gone and there are more below the last, or neither."""
+        """Remove rows at the top and append rows at the bottom."""
         old = self._faces[gone:]
         if gone:
             self.beginRemoveRows(NOWHERE, 0, gone - 1)
@@ -224,7 +224,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         self.endResetModel()
 
     def _move(self, found: Sequence[R]) -> None:
-        """The records elsewhere, or fewer of them: selection and caret go with them."""
+        """Reorder or remove rows; selection and current cell move with their records."""
         identify = self._key or id
         self.layoutAboutToBeChanged[_HINTED].emit([], _ROWS_MOVE)  # type: ignore[index]
         places = {identify(each): row for row, each in enumerate(found)}
@@ -246,7 +246,7 @@ class RecordModel(QAbstractTableModel, Generic[R]):
         return [] if self._key is None else list(found)
 
     def _tell(self, parts: Sequence[tuple[int, int]], columns: Sequence[str] = ()) -> None:
-        """Tell of rows that look another way."""
+        """Emit ``dataChanged`` for rows that look different."""
         first = self._places[columns[0]] if columns else 0
         last = self._places[columns[-1]] if columns else len(self._columns) - 1
         if len(parts) > _MOST_PARTS:
@@ -343,7 +343,7 @@ def _parts(before: Sequence[object], after: Sequence[object]) -> list[tuple[int,
 
 
 def _answers(column: Column[Any]) -> Answers:
-    """What a cell answers to each role, made once: a view asks seven times for each cell."""
+    """A function for each role, made once: a view asks for seven roles of each cell."""
     side = _RIGHT if column.is_number else _LEFT
     found: dict[int, Callable[[Any], Any] | None] = {
         _ROLE.DisplayRole: column.text,

@@ -1,4 +1,4 @@
-"""Views of records, set up in one way: headings, rows, columns to choose, keys, copies as text."""
+"""Table and list views of records: headings, column menus, keys, and copying as text."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class RecordTable(QTableView):
     What the user did to its columns stays for the session: which are shown, and widths drawn.
 
     Attributes:
-        wants_menu: the user asks what can be done, at a place of the screen.
-        column_names: begins the names of the entries of the menu of columns.
-        offers_fixed: that menu names the columns that cannot be hidden too.
+        wants_menu: emitted with a screen position when the user asks for the context menu.
+        column_names: prefix of the object names of the column menu's entries.
+        offers_fixed: the column menu also lists columns that cannot be hidden.
         copies_rows: Ctrl+C copies whole rows, not the text of one cell.
 
     Args:
@@ -230,7 +230,7 @@ class RecordTable(QTableView):
             super().keyPressEvent(event)
 
     def keyboardSearch(self, search: str) -> None:
-        """Letters lead to the next name that begins so, whatever column the caret is in."""
+        """Typed letters search the search column, whatever column is current."""
         key = self.search_column()
         if key:
             index = self.entries.at(max(self.currentIndex().row(), 0), key)

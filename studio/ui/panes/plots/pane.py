@@ -257,7 +257,7 @@ class PlotsPane(PaneFrame):
         return self._display
 
     def why_no_run(self) -> str:
-        """Why there is nothing to do anything with; empty when there is."""
+        """Why there is no run to act on; empty when there is one."""
         return "" if not self._display.is_empty else "there is no run yet"
 
     def metric_in_hand(self) -> str:
