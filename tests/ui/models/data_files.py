@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import gzip
 import struct
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
+
+from studio.engine.core.interruption import go_on
+from studio.engine.train.data import csv_lines
 
 BAD_TABLE = (
     "rooms,area,price,kind\n3,70,200,a\nx,2,3,b\n4,,3,a\n5,6,7\n1,nan,2,b\n6,7,8,\n1,2,3,b\n"
@@ -42,3 +48,29 @@ def write_idx(path: Path, array: np.ndarray, packed: bool = False) -> Path:
     content = head + array.astype(np.uint8).tobytes()
     path.write_bytes(gzip.compress(content) if packed else content)
     return path
+
+
+class HeldReading:
+    """Reads tables up to the third question whether to go on, and waits there to be stopped.
+
+    Attributes:
+        asked: how often it was asked whether to go on.
+        held: set once it waits in the middle of a table.
+    """
+
+    HELD_AT = 3
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked = 0
+        self.held = threading.Event()
+        monkeypatch.setattr(csv_lines, "go_on", self._ask)
+
+    def _ask(self) -> None:
+        self.asked += 1
+        go_on()
+        if self.asked == self.HELD_AT:
+            self.held.set()
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                go_on()
+                time.sleep(0.001)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from studio.ui.models.data_opening import Attachment
 from studio.ui.models.data_samples import SampleBrowser, picture
 from studio.ui.models.data_sources import FORMS
 from studio.ui.models.tasks import CancelledError
-from tests.ui.models.data_files import BAD_TABLE, write_pictures, write_table
+from tests.ui.models.data_files import BAD_TABLE, HeldReading, write_pictures, write_table
 from tests.ui.models.desk import Desk
 
 PROJECTS = Path(__file__).resolve().parents[3] / "projects"
@@ -146,17 +145,17 @@ def test_a_path_that_is_no_data_changes_nothing_and_is_said(desk: DataDesk, tmp_
 
 
 def test_reading_a_large_table_ends_when_the_window_is_closed(
-    desk: DataDesk, tmp_path: Path
+    desk: DataDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reading = HeldReading(monkeypatch)
     path = tmp_path / "large.csv"
     row = "1.5,2.5,3.5,4.5,yes\n"
     path.write_text("a,b,c,d,e\n" + row * 400_000)
     desk.data.attach_path(path)
-    while not any(task.text == "reading" for task in desk.tasks.running):
-        time.sleep(0.001)
-    begun = time.monotonic()
+    assert reading.held.wait(60)
     desk.tasks.close()
-    assert time.monotonic() - begun < 0.5
+    # Nothing was read behind the place where it was asked.
+    assert reading.asked == HeldReading.HELD_AT
     assert desk.document.history.position == 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from studio.engine.formats.checkpoint import Checkpoint
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.removal import delete
 from tests.engine.train.small_tasks import equal_bytes, mlp, project
+from tests.ui.models.data_files import HeldReading
 from tests.ui.models.training_bench import TrainingBench
 
 
@@ -52,18 +52,19 @@ def test_data_that_cannot_be_opened_is_said_and_nothing_is_left_running(
 
 
 def test_a_training_that_is_stopped_while_its_data_are_read_ends_at_once(
-    tmp_path: Path, benches: list[TrainingBench]
+    tmp_path: Path, benches: list[TrainingBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reading = HeldReading(monkeypatch)
     row = "1.5,2.5,yes\n1.5,2.5,no\n"
     (tmp_path / "large.csv").write_text("a,b,y\n" + row * 400_000)
     bench = TrainingBench(tmp_path, data={"source": "csv", "path": "large.csv", "label": "y"})
     benches.append(bench)
     bench.model.start()
+    bench.until(reading.held.is_set)
     bench.until(lambda: bench.model.doing == "opening the data")
-    begun = time.monotonic()
     bench.model.stop()
     bench.until_state("stopped")
-    assert time.monotonic() - begun < 0.5
+    assert reading.asked == HeldReading.HELD_AT
     assert bench.model.error is None
     assert bench.model.trainer is None
     assert not (tmp_path / "small.runs").exists()

@@ -61,7 +61,7 @@ class TrainingBench:
     def _hear_end(self, ending: Ending) -> None:
         self.endings.append(ending)
 
-    def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
+    def until(self, wanted: Callable[[], bool], seconds: float = 60.0) -> None:
         """Let the window's clock go on until something is so."""
         end = time.monotonic() + seconds
         while not wanted():
