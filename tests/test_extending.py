@@ -44,7 +44,8 @@ class Change(NamedTuple):
 
 
 BLOCK = re.compile(
-    r"^\*\*`([^`]+)`\*\* \((?:new|before the line `([^`]+)`)\)\n\n```(?:python|text)\n(.*?)^```$",
+    r"^\*\*`([^`]+)`\*\* \((?:new|before the line `([^`]+)`)\)\n\n"
+    r"```(?:python|text|glsl)\n(.*?)^```$",
     re.M | re.S,
 )
 
@@ -76,15 +77,19 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
+KERNEL = re.compile(r"studio/engine/(?:cpu|gl)/kernels/(?:grads_)?(\w+)\.(?:py|glsl)")
+
+
 def places(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
-    """Files that changed; a package that is new counts once."""
+    """Files that changed; a package that is new and kernels of one instruction count once."""
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     packages = {
         path.removesuffix("/__init__.py")
         for path in changed - before.keys()
         if path.endswith("/__init__.py")
     }
-    return {next((p for p in packages if path.startswith(p + "/")), path) for path in changed}
+    merged = {next((p for p in packages if path.startswith(p + "/")), path) for path in changed}
+    return {KERNEL.sub(r"kernels of \1", path) for path in merged}
 
 
 def copy_of_the_tree(to: Path) -> Path:
@@ -96,12 +101,10 @@ def copy_of_the_tree(to: Path) -> Path:
     return to
 
 
-def use(copy: Path, checks: str) -> None:
-    """Run a file of checks in the copy."""
-    for change in (change for changes in EXAMPLES.values() for change in changes):
-        change.apply(copy)
+def use(copy: Path, *arguments: str) -> None:
+    """Run tests in the copy."""
     child = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -129,16 +132,63 @@ def test_each_example_takes_as_many_places_as_the_page_says(copy: Path) -> None:
         found[title[0].lower() + title[1:]] = len(places(before, after))
         before = after
     assert found == promised()
-    assert {what for what, number in found.items() if number > 1} == {"a pane"}
-    assert found["a pane"] == 2
+    several = {what: number for what, number in found.items() if number > 1}
+    assert several == {"a pane": 2, "a loss with kernels of its own": 2}
+
+
+@pytest.fixture
+def extended(copy: Path) -> Path:
+    """A copy of the tree with all examples."""
+    for change in (change for changes in EXAMPLES.values() for change in changes):
+        change.apply(copy)
+    return copy
+
+
+WRITERS = (
+    "tests/test_library_tables.py",
+    "tests/engine/isa/test_manual.py",
+    "tests/engine/isa/test_line.py::test_opcode_table_is_golden",
+    "tests/engine/test_public_names.py",
+    "tests/engine/interop/test_formats.py::test_the_docs_list_the_formats",
+)
+"""Write the generated files, and compare them."""
+
+WALKERS = (
+    "tests/engine/conformance/test_kernels_exist.py",
+    "tests/engine/gl/test_kernel_files.py",
+    "tests/engine/isa/test_meaning.py",
+    "tests/ui/models/test_option_rows.py",
+)
+"""Go through all that the registries hold."""
+
+TABLES = ("tests/engine/conformance/test_formulas.py", "tests/engine/formula/test_slopes.py")
+"""Try every formula; of those in the copy, what is new is enough."""
 
 
 @pytest.mark.slow
 @pytest.mark.gl
-def test_the_library_of_the_copy_has_the_examples(copy: Path) -> None:
-    use(copy, "tests/extended_library.py")
+def test_the_examples_join_the_tests_that_walk_the_registries(extended: Path) -> None:
+    use(extended, "--update-golden", *WRITERS)
+    written = {
+        "docs/library.md": ("GatedDense", "CosineDistance", "Agreement", "Heavy", "Zigzag"),
+        "docs/instructions.md": ("BENT", "HUBER", "UPDATE_SIGNED", "LOSS_COSINE"),
+        "docs/commands.md": ("| `plain` |",),
+        "tests/golden/isa/opcodes.txt": ("BENT", "GRADS_LOSS_COSINE"),
+        "studio/engine/__init__.pyi": ("GatedDense", "StopBelow"),
+    }
+    for path, words in written.items():
+        text = (extended / path).read_text(encoding="utf-8")
+        assert [word for word in words if word not in text] == [], path
+    use(extended, *WRITERS, *WALKERS)
+    use(extended, *TABLES, "-k", "BENT or HUBER or UPDATE_SIGNED")
 
 
 @pytest.mark.slow
-def test_the_window_of_the_copy_has_the_examples(copy: Path) -> None:
-    use(copy, "tests/ui/shell/extended_window.py")
+@pytest.mark.gl
+def test_the_library_of_the_copy_has_the_examples(extended: Path) -> None:
+    use(extended, "tests/extended_library.py")
+
+
+@pytest.mark.slow
+def test_the_window_of_the_copy_has_the_examples(extended: Path) -> None:
+    use(extended, "tests/ui/shell/extended_window.py")

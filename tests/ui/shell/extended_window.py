@@ -27,7 +27,7 @@ def test_the_pane_is_opened_by_mouse_and_its_action_runs_by_key(
     qtbot.waitUntil(lambda: dock.pane.label.text() == "3 layers", timeout=WAIT)
 
 
-def test_the_action_runs_by_key_and_from_the_palette(qtbot: QtBot, opened: MainWindow) -> None:
+def test_the_action_runs_from_menu_key_and_palette(qtbot: QtBot, opened: MainWindow) -> None:
     actions = opened.studio.actions
     assert actions.conflicts() == []
     found = search_commands(actions, CommandHistory(None), "how big")
@@ -39,13 +39,15 @@ def test_the_action_runs_by_key_and_from_the_palette(qtbot: QtBot, opened: MainW
         done.append(action_id)
 
     actions.triggered.connect(note)
-    press("Ctrl+Alt+L", opened.canvas)
+    choose(qtbot, opened, "Graph", "Say how large the network is")
     qtbot.waitUntil(lambda: done.count("size.say") == 1, timeout=WAIT)
     assert [notice.text for notice in opened.studio.notices.all].count("3 layers") == 1
+    press("Ctrl+Alt+L", opened.canvas)
+    qtbot.waitUntil(lambda: done.count("size.say") == 2, timeout=WAIT)
     press("Ctrl+Shift+P", opened.canvas)
     qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), Finder), timeout=WAIT)
     finder = QApplication.activePopupWidget()
     field = finder.focusWidget() or finder
     QTest.keyClicks(field, "how big")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: done.count("size.say") == 2, timeout=WAIT)
+    qtbot.waitUntil(lambda: done.count("size.say") == 3, timeout=WAIT)

@@ -31,6 +31,10 @@ def _entry(case: Case) -> dict[str, int | str]:
     return {"ENTRY": prod(case.shape("p")[1:])}
 
 
+def _is_summed(case: Case) -> bool:
+    return "dylann_sum" in case.ins.attrs and bool(case.ins.value("dylann_sum"))
+
+
 def _row_loss(kernel: str) -> tuple[Variant, ...]:
     """The mean over the rows: what each leaves, and their sum."""
 
@@ -70,7 +74,7 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
             return ()
         count, defines = _rows(case)
         # With Dylann's sum the gradient leaves the batch length out, not the positions.
-        share = "float(POSITIONS)" if case.ins.value("dylann_sum") else "float(DP_NUMEL / CLASSES)"
+        share = "float(POSITIONS)" if _is_summed(case) else "float(DP_NUMEL / CLASSES)"
         lanes, local = _lanes(case)
         groups = (groups_for(count, local // lanes), 1, 1)
         defines = {**defines, "SHARE": share, "LANES": lanes}
@@ -81,8 +85,7 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
 
 def _element_loss(kernel: str) -> tuple[Variant, ...]:
     def plan(case: Case) -> tuple[Pass, ...]:
-        half = "dylann_sum" in case.ins.attrs and case.ins.value("dylann_sum")
-        finish = "((sum) * 0.5)" if half else _MEAN
+        finish = "((sum) * 0.5)" if _is_summed(case) else _MEAN
         return reduced(case, kernel, case.numel("p"), _entry(case), finish)
 
     return (Variant("simple", plan),)
