@@ -70,7 +70,7 @@ def _text(node: Expression, known: dict[str, object]) -> str:
         case Call(name, arguments):
             known[f"function_{name}"] = FUNCTIONS[name].meaning
             return f"function_{name}({', '.join(_text(each, known) for each in arguments)})"
-    raise TypeError("a word has no number")
+    raise TypeError("a choice has no numeric value")
 
 
 def _quotient(a: float, b: float) -> float:

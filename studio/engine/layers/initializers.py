@@ -87,7 +87,7 @@ def fans(shape: Shape) -> tuple[float, float]:
 
 
 def uniform(source: Source, low: float, high: float) -> Floats:
-    """Even between two numbers."""
+    """Uniform between two numbers."""
     drawn = philox.uniform(source.seed, source.stream, 0, math.prod(source.shape))
     return source.affine(drawn, high - low, low)
 
@@ -144,7 +144,7 @@ class Constant(Initializer, word="constant"):
 
 
 class RandomUniform(Initializer, word="random_uniform"):
-    """Even between two numbers."""
+    """Uniform between two numbers."""
 
     low = number("Smallest value.", -0.05)
     high = number("Largest value.", 0.05)
@@ -224,7 +224,7 @@ class DylannConv(Initializer, word="dylann_conv"):
 
 
 class GlorotUniform(Initializer, word="glorot_uniform"):
-    """Even, by inputs and outputs (Glorot and Bengio 2010)."""
+    """Uniform, by inputs and outputs (Glorot and Bengio 2010)."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform with variance 2/(inputs + outputs)."""
@@ -240,7 +240,7 @@ class GlorotNormal(Initializer, word="glorot_normal"):
 
 
 class HeUniform(Initializer, word="he_uniform"):
-    """Even, by inputs; for relu (He et al. 2015)."""
+    """Uniform, by inputs; for relu (He et al. 2015)."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform with variance 2/inputs."""
@@ -256,7 +256,7 @@ class HeNormal(Initializer, word="he_normal"):
 
 
 class LecunUniform(Initializer, word="lecun_uniform"):
-    """Even, by inputs; for selu (LeCun et al. 1998)."""
+    """Uniform, by inputs; for selu (LeCun et al. 1998)."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform with variance 1/inputs."""
