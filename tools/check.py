@@ -3,6 +3,8 @@
     python3 start.py check            what changed since this branch left main
     python3 start.py check COMMIT     what changed since a commit
     python3 start.py check --list     only say which tests would run
+    python3 start.py check --only mypy
+                                      one check alone, as the hooks of pre-commit do
 
 Which tests a change can touch follows from who imports whom, and who is named in strings. Nearest
 come first; what the time does not suffice for is said, and `start.py test` runs all of it.
@@ -28,6 +30,8 @@ FOLDERS = ("studio", "tools", "benchmarks", "tests")
 SECONDS = 45.0
 MOST_FILES = 60
 LISTED = 12
+ALONE = CODE_CHECKS | {"tiny": ["-m", "pytest", "-q", "tests/end_to_end/test_tiny.py"]}
+"""What `--only` can name."""
 
 
 @dataclass(frozen=True, order=True)
@@ -188,7 +192,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add(
         "--seconds", type=float, default=SECONDS, help="no test starts later (default: %(default)s)"
     )
+    add("--only", choices=ALONE, help="run this one check, whatever has changed")
     options = parser.parse_args(arguments)
+    if options.only:
+        return subprocess.call([sys.executable, *ALONE[options.only]], cwd=ROOT)
     began = time.monotonic()
     deadline = time.time() + (math.inf if options.all else options.seconds)
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -138,3 +140,21 @@ def test_what_the_time_does_not_suffice_for_is_said(tmp_path: Path) -> None:
     answer = run_pytest(tmp_path, "--until", "1", "test_b.py", "test_a.py")
     assert answer.returncode == 0, "time that is up is no failure"
     assert "2 tests were left out" in answer.stdout
+
+
+def test_every_hook_of_pre_commit_is_local_and_names_a_check() -> None:
+    text = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    assert set(re.findall(r"repo: (.+)", text)) == {"local"}
+    assert set(re.findall(r"language: (.+)", text)) == {"system"}
+    entries = re.findall(r"entry: (.+)", text)
+    words = [shlex.split(entry) for entry in entries]
+    assert len(words) == text.count("- id:")
+    assert all(entry[:4] == ["python3", "start.py", "check", "--only"] for entry in words)
+    assert {entry[4] for entry in words} == set(check.ALONE)
+
+
+def test_one_check_alone_passes_on_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = {"well": ["-c", "pass"], "ill": ["-c", "raise SystemExit(3)"]}
+    monkeypatch.setattr(check, "ALONE", ends)
+    assert check.main(["--only", "well"]) == 0
+    assert check.main(["--only", "ill"]) == 3
