@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import subprocess
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import pytest
 from studio.cli.app import main
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.npz import load_npz, save_npz
-from studio.engine.interop.file_format import Exportable, FileFormat
+from studio.engine.interop.file_format import Exportable, FileFormat, format_named
 from studio.engine.train import exporting
 from studio.engine.train.export_check import check as checking
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
@@ -101,6 +102,63 @@ def test_a_file_that_answers_otherwise_is_not_kept(
     assert told["difference"] > 1e-5
     assert not (here / "other.npz").exists()
     assert hidden(here) == []
+
+
+TRAIN = ("train", "iris", "--epochs", 1, "--backend", "cpu", "--out", "o")
+
+
+def test_training_says_of_its_files_what_export_says(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    lines = glassbox(*TRAIN).out.splitlines()
+    alone = glassbox(*EXPORT, "o/iris.gbi").out.splitlines()
+    assert alone[0].startswith("o/iris.gbi: reloaded, its answers on 30 samples differ by at most")
+    at = lines.index(alone[0])
+    assert lines[at : at + 2] == alone[:2]
+    for form in exporting.EXPORT_FORMATS:
+        path = f"o/iris{format_named(form).ending}"
+        assert sum(line.startswith(f"{path}: reloaded, ") for line in lines) == 1
+        assert lines.count(f"report: {path}.proof.json") == 1
+    told = glassbox(*TRAIN, "--json").json["exports"]
+    assert [each["format"] for each in told] == list(exporting.EXPORT_FORMATS)
+    (gbi,) = (each for each in told if each["format"] == "gbi")
+    told = glassbox(*EXPORT, "o/iris.gbi", "--json").json
+    assert {**gbi, "weights": told["weights"]} == told
+
+
+def test_a_file_of_a_training_that_answers_otherwise_ends_with_one(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = checking.ExportCheck
+    other = "its answers are those of another model"
+
+    def unlike(form: str, *rest: Any) -> checking.ExportCheck:
+        found = real(form, *rest)
+        return replace(found, reasons=(other,), difference=1.0) if form == "npz" else found
+
+    monkeypatch.setattr(checking, "ExportCheck", unlike)
+    answer = glassbox(*TRAIN, code=1)
+    assert f"glassbox: [o/iris.npz] not the same model: {other}" in " ".join(answer.err.split())
+    assert not (here / "o" / "iris.npz").exists()
+    assert "o/iris.npz" not in answer.out
+    assert "test accuracy: " in answer.out
+    assert answer.out.count(": reloaded, its answers on ") == 4
+
+
+def test_a_file_of_a_training_that_cannot_be_written_ends_with_two(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    for form in ("gbi", "safetensors"):
+        (here / "o" / f"iris.{form}").mkdir(parents=True)
+    answer = glassbox(*TRAIN, code=2)
+    said = " ".join(answer.err.split())
+    for form in ("gbi", "safetensors"):
+        assert f"[o/iris.{form}] cannot write the file: there is a folder of that name" in said
+    assert "run: iris" in answer.out
+    assert answer.out.count(": reloaded, its answers on ") == 3
+    told = glassbox(*TRAIN, "--json", code=2).json["exports"]
+    assert [each["written"] for each in told] == [False, True, False, True, True]
+    assert told[0]["finding"].startswith("not written: cannot write the file")
 
 
 def test_a_check_that_was_killed_is_said(
@@ -225,7 +283,8 @@ def test_a_format_from_elsewhere_is_exported_checked_and_imported(
     after = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json
     assert (after["run"], after["test"]) == (run, before["test"])
     found = glassbox("train", "iris", "--epochs", 1, "--out", "o", "--backend", "cpu", "--json")
-    assert any(path.endswith(".reversed") for path in found.json["exports"])
+    (made,) = (each for each in found.json["exports"] if each["format"] == "reversed")
+    assert (made["path"], made["same"]) == ("o/iris.reversed", True)
 
 
 def test_of_a_format_that_cannot_be_read_back_it_is_said_that_nothing_was_compared(

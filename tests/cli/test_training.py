@@ -87,7 +87,7 @@ def test_json_of_training_names_what_came_out(glassbox: Callable[..., Answer], h
     found = answer.json
     assert found["outcome"] == "finished"
     assert len(found["history"]["loss"]) == found["epochs"] == 3
-    assert all((here / path).is_file() for path in found["exports"])
+    assert all((here / each["path"]).is_file() for each in found["exports"])
     assert len(found["exports"]) == 5
     assert answer.err == ""
 

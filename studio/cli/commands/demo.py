@@ -11,6 +11,8 @@ import typer
 
 from studio.cli import console
 from studio.cli.commands.training import report, train_with_bar
+from studio.cli.commands.using import say_origin
+from studio.cli.exports import complain_of_exports, say_exports
 from studio.cli.options import BackendOption, JsonOption, SeedOption, make_folder
 from studio.cli.window import window_of
 from studio.engine.train.devices import open_backend
@@ -77,22 +79,19 @@ def demo(
                 "device": device.backend.device,
                 "weights": None if origin is None else origin.to_json(),
                 "test": test,
-                "files": {e.format: str(e.path) for e in exports},
+                "files": {e.format: str(e.path) for e in exports if e.is_placed},
                 "differences": {e.format: e.difference for e in exports},
                 "run": str(run.path),
             }
         )
-        return
+        raise typer.Exit(complain_of_exports(exports))
     rest = {name: value for name, value in test.items() if name != "accuracy"}
     report(result, rest, project.path)
     console.say(f"test accuracy: {test['accuracy']:.4f}")
-    for export in exports:
-        console.say(
-            f"{export.format + ':':<14}{export.path}  "
-            f"(read back, answers differ by {export.difference:.1e})"
-        )
+    say_exports(exports)
     if origin is not None:
-        console.say(f"{'weights:':<14}{origin.text}")
+        say_origin(origin)
+    raise typer.Exit(complain_of_exports(exports))
 
 
 def _has_display() -> bool:

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
-from studio.cli.app import CHECK_FAILED
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
+from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted, open_project
 from studio.engine.interop.file_format import format_for, format_named
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import EXPORT_FORMATS, Export, export
+from studio.engine.train.exporting import EXPORT_FORMATS, export
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
 from studio.engine.train.sources import refuse_source
 from studio.engine.train.trained import Trained
@@ -36,7 +36,8 @@ def export_project(
     """Write a trained project to a file, and check in a new process that it answers the same.
 
     A report of the check is written beside the file. Ends with code 1 where the answers differ,
-    which leaves what was there before, or where the file could not be compared.
+    which leaves what was there before, or where the file could not be compared; with code 2 where
+    it could not be written.
     """
     chosen = format_named(form) if form is not None else format_for(output)
     opened = open_project(project)
@@ -49,42 +50,14 @@ def export_project(
     ):
         origin = origin_of(trained, opened, run)
         (made,) = export(trained, [(chosen, output)], folder.project())
+    made.require_written()
     if as_json:
-        console.answer_json({**_plain(made), "weights": origin.to_json()})
-    elif made.problem is None:
-        console.say(_sentence(made))
-        if made.report is not None:
-            console.say(f"report: {made.report}")
-        say_origin(origin)
-    if made.unreported is not None:
-        console.note(f"note: no report was written: {made.unreported.message}")
-    if made.problem is not None:
-        console.complain(str(made.problem))
-        raise typer.Exit(CHECK_FAILED)
-
-
-def _sentence(made: Export) -> str:
-    if made.check is None or not made.check.is_checked:
-        return f"{made.path}: written, {'' if made.check is None else made.check.sentence}"
-    kind = "samples" if made.check.part else "made-up samples"
-    return (
-        f"{made.path}: reloaded, its answers on {made.rows} {kind} differ by at most "
-        f"{made.difference:.1e}"
-    )
-
-
-def _plain(made: Export) -> dict[str, object]:
-    found = made.check
-    return {
-        "format": made.format,
-        "path": str(made.path),
-        "written": made.is_placed,
-        "same": found.is_same if found is not None and found.is_checked else None,
-        "finding": "not compared" if found is None else found.sentence,
-        "samples": made.rows,
-        "difference": made.difference,
-        "report": None if made.report is None else str(made.report),
-    }
+        console.answer_json({**export_to_json(made), "weights": origin.to_json()})
+    else:
+        say_exports([made])
+        if made.problem is None:
+            say_origin(origin)
+    raise typer.Exit(complain_of_exports([made]))
 
 
 def import_file(

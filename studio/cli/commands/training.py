@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
-from studio.cli.app import CHECK_FAILED
+from studio.cli.app import CHECK_FAILED, USER_MISTAKE
 from studio.cli.commands.using import say_origin
+from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import (
     BackendOption,
     JsonOption,
@@ -22,12 +23,15 @@ from studio.cli.options import (
     make_folder,
 )
 from studio.cli.progress_bar import ProgressBar
+from studio.engine.core.errors import StudioError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import export_all
+from studio.engine.train.exporting import Export, export_all
+from studio.engine.train.project import Project
 from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, resume_point
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
+from studio.engine.train.trained import Trained
 from studio.engine.train.trainer import Trainer, TrainingResult
 
 _TICK = 0.1
@@ -60,7 +64,8 @@ def train(
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
 
-    Ends with code 1 where the training did not learn.
+    Ends with code 1 where the training did not learn, or where a file written to --out is not known
+    to answer as the network does; with code 2 where a file could not be written.
     """
     opened = load_trusted(find_project(project)).with_training(epochs=epochs, seed=seed)
     point = resume_point(opened) if resume else None
@@ -85,7 +90,7 @@ def train(
             result = train_with_bar(trainer, quiet=as_json)
             test = trainer.evaluate("test")
             trained = trainer.trained()
-            exports = export_all(trained, out, opened) if out is not None else []
+            exports, refusal = _exported(trained, out, opened)
             origin = trained.origin
     if as_json:
         console.answer_json(
@@ -95,7 +100,7 @@ def train(
                 "weights": None if origin is None else origin.to_json(),
                 **_plain(result),
                 "test": test,
-                "exports": [str(e.path) for e in exports],
+                "exports": [export_to_json(each) for each in exports],
             }
         )
     else:
@@ -103,12 +108,30 @@ def train(
         if origin is not None:
             say_origin(origin)
         console.say(f"run: {run.path}")
-        for export in exports:
-            console.say(f"{export.format}: {export.path}")
-    if result.unsaved is not None:
-        raise result.unsaved
-    if result.verdict is not None:
-        raise typer.Exit(CHECK_FAILED)
+        say_exports(exports)
+    raise typer.Exit(_complain(result, exports, refusal))
+
+
+def _exported(
+    trained: Trained, out: Path | None, project: Project
+) -> tuple[list[Export], StudioError | None]:
+    """The trained model as files, or why there is none: the training is reported all the same."""
+    if out is None:
+        return [], None
+    try:
+        return export_all(trained, out, project), None
+    except StudioError as error:
+        return [], error
+
+
+def _complain(result: TrainingResult, exports: list[Export], refusal: StudioError | None) -> int:
+    """Name what went wrong; the code to end with."""
+    code = complain_of_exports(exports)
+    for error in (refusal, result.unsaved):
+        if error is not None:
+            console.complain(str(error))
+            code = USER_MISTAKE
+    return max(code, CHECK_FAILED if result.verdict is not None else 0)
 
 
 def train_with_bar(trainer: Trainer, *, quiet: bool) -> TrainingResult:

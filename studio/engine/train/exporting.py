@@ -1,23 +1,25 @@
 """Writes trained models to files, and puts each in its place once it was found to be the same.
 
 A file is written beside its place and checked there by a new process (`export_check`). One that is
-another model never takes its place, so that a good file of before is kept.
+another model never takes its place, so that a good file of before is kept. Of several files each
+stands for itself: what is wrong with one keeps none of the others back.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
-from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
+from studio.engine.core.errors import DataError, FormatError, StudioError, in_one_line, quoted
 from studio.engine.core.tensor import Role
 from studio.engine.formats.atomic import StagedFile, write_error
 from studio.engine.interop.file_format import Exportable, FileFormat, file_formats, format_named
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = npt.NDArray[np.generic]
 Progress: TypeAlias = Callable[["float | None", str], None]
 
+_LOG = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Export:
@@ -43,11 +47,12 @@ class Export:
     Attributes:
         form: the format.
         path: where the file belongs.
-        nbytes: its length.
+        nbytes: its length; 0 where it could not be written.
         check: what comparing it found; None where that could not be done.
         doubt: why it could not be compared.
         report: the file beside it that says what was found; None where there is none.
         unreported: why the report could not be written.
+        error: why the file could not be written; what was there before is kept.
     """
 
     form: FileFormat
@@ -57,6 +62,7 @@ class Export:
     doubt: StudioError | None = None
     report: Path | None = None
     unreported: StudioError | None = None
+    error: StudioError | None = None
 
     @property
     def format(self) -> str:
@@ -65,15 +71,19 @@ class Export:
 
     @property
     def is_placed(self) -> bool:
-        """Whether the file is in its place: it is, unless it was found to answer otherwise."""
+        """Whether the file is in its place, as it is not where its answers were found to differ."""
+        if self.error is not None:
+            return False
         return self.check is None or self.check.is_alike or not self.check.is_checked
 
     @property
     def problem(self) -> StudioError | None:
-        """Why the file is not known to be the same model, as an error; None where it is.
+        """Why there is no file known to be the same model, as an error; None where there is one.
 
         A format that cannot be read back is no problem.
         """
+        if self.error is not None:
+            return self.error
         who = str(self.path)
         if self.doubt is not None:
             return FormatError(f"written, but not compared: {self.doubt.message}", who=who)
@@ -81,6 +91,19 @@ class Export:
             return None
         hint = "" if self.is_placed else "nothing was written; what was there is kept"
         return FormatError(self.check.sentence, who=who, hint=hint)
+
+    @property
+    def sentence(self) -> str:
+        """The file and what was found, in one line; of one with a problem, the problem."""
+        if self.problem is not None:
+            return str(self.problem)
+        if self.check is None or not self.check.is_checked:
+            return f"{self.path}: written, {self.check.sentence if self.check else 'not compared'}"
+        kind = "samples" if self.check.part else "made-up samples"
+        return (
+            f"{self.path}: reloaded, its answers on {self.rows} {kind} differ by at most "
+            f"{self.difference:.1e}"
+        )
 
     @property
     def difference(self) -> float:
@@ -91,6 +114,12 @@ class Export:
     def rows(self) -> int:
         """Samples that were compared."""
         return 0 if self.check is None else self.check.samples
+
+    def require_written(self) -> Self:
+        """The same; raises the error where the file could not be written."""
+        if self.error is not None:
+            raise self.error
+        return self
 
 
 def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
@@ -138,7 +167,8 @@ def export(
 ) -> list[Export]:
     """Write files, check them all in one new process, and put those that are alike in place.
 
-    Beside each goes a report of what was found.
+    Beside each goes a report of what was found. A file that cannot be written keeps none of the
+    others back.
 
     Args:
         trained: the network with its weights.
@@ -147,23 +177,31 @@ def export(
         progress: hears how far it is, from 0 to 1, and what is done; may raise to stop, which
             leaves everything as it was.
 
+    Returns:
+        For each file what was written and found, in the order asked for.
+
     Raises:
         DataError: a weight is no finite number.
-        FormatError: a file cannot be written; none is put in place then.
     """
     tell = progress or (lambda _share, _text: None)
+    made: dict[int, Export] = {}
+    written: dict[int, tuple[StagedFile, Written]] = {}
     with ExitStack() as stack:
         tell(0.05, "writing")
         model = exportable(trained)
-        staged = [stack.enter_context(StagedFile(path, form.ending)) for form, path in files]
-        written = [
-            _write(form, model, at, path) for (form, path), at in zip(files, staged, strict=True)
-        ]
-        found = check_files(trained, written, exportable(trained), project, tell)
-        made = []
-        for (form, path), at, one in zip(files, staged, found, strict=True):
-            made.append(_place(form, path, at, one))
-    return made
+        for index, (form, path) in enumerate(files):
+            try:
+                staged = stack.enter_context(StagedFile(path, form.ending))
+                written[index] = staged, _write(form, model, staged, path)
+            except StudioError as error:
+                made[index] = Export(form, path, 0, error=error)
+        if written:
+            asked = [each for _, each in written.values()]
+            found = check_files(trained, asked, exportable(trained), project, tell)
+            for index, one in zip(written, found, strict=True):
+                form, path = files[index]
+                made[index] = _place(form, path, written[index][0], one)
+    return [made[index] for index in range(len(files))]
 
 
 def export_file(
@@ -192,8 +230,11 @@ def export_all(
 ) -> list[Export]:
     """Every format into a folder, made where missing, named after the project.
 
+    Returns:
+        For each format what was written and found; `Export.problem` says what is wrong with a file.
+
     Raises:
-        DataError, FormatError: as `export_file`; for the first file with a problem.
+        DataError: a weight is no finite number, or the folder cannot be made.
     """
     into = Path(folder)
     try:
@@ -203,11 +244,7 @@ def export_all(
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in trained.task.name).strip(".")
     model = exportable(trained)
     forms = [form for form in file_formats() if form.can_write and form.why_not(model) is None]
-    made = export(trained, [(f, into / f"{stem or 'model'}{f.ending}") for f in forms], project)
-    problem = next((each.problem for each in made if each.problem is not None), None)
-    if problem is not None:
-        raise problem
-    return made
+    return export(trained, [(f, into / f"{stem or 'model'}{f.ending}") for f in forms], project)
 
 
 def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) -> Written:
@@ -220,6 +257,11 @@ def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) 
         raise
     except OSError as error:
         raise write_error(error, path) from error
+    except Exception as error:
+        # Formats of plugins fail in any way; the other files are written all the same.
+        _LOG.exception("format %s failed", form.name)
+        text = f"the format {form.name} cannot write this model: {in_one_line(error)}"
+        raise FormatError(text, who=str(path)) from error
 
 
 def _place(
@@ -230,8 +272,11 @@ def _place(
     made = Export(form, path, staged.path.stat().st_size, check, doubt)
     if not made.is_placed:
         return made
+    try:
+        staged.place()
+    except FormatError as error:
+        return replace(made, nbytes=0, error=error)
     forget_report(path)
-    staged.place()
     try:
         return replace(made, report=write_report(path, form.name, check, doubt))
     except FormatError as error:

@@ -327,6 +327,7 @@ class ExportModel:
     ) -> ExportResult:
         def made(trained: Trained, project: Project) -> ExportResult:
             (done,) = export(trained, [(form, path)], project, handle.progress)
+            done.require_written()
             return ExportResult(form, path, done.nbytes, done, weights_text(form, run, trained))
 
         handle.progress(0.0, "loading the weights")

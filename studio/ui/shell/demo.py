@@ -106,20 +106,20 @@ class Demo:
     def _done(self, made: _Made) -> None:
         accuracy = made.test["accuracy"]
         lines = [f"test accuracy: {accuracy:.4f}"]
-        lines += [
-            f"{export.format + ':':<14}{export.path}  "
-            f"(read back, answers differ by {export.difference:.1e})"
-            for export in made.exports
-        ]
+        lines += [export.sentence for export in made.exports if export.problem is None]
         if made.origin is not None:
-            lines.append(f"{'weights:':<14}{made.origin.text}")
+            lines.append(f"weights: {made.origin.text}")
         _tell("\n".join(lines))
         self._studio.notify(
             f"Trained: {accuracy:.1%} of the test pictures are read right", "ok",
             details=f"The model and its instruction file are in {self._options.out.resolve()}",
         )  # fmt: skip
+        problems = [export.problem for export in made.exports if export.problem is not None]
+        for problem in problems:
+            self._studio.fail(problem)
+            _tell(f"glassbox: {problem}", sys.stderr)
         if self._options.close:
-            self._leave(0)
+            self._leave(FAILED if problems else 0)
 
     def _failed(self, error: StudioError) -> None:
         self._studio.fail(error)

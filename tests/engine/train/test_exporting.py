@@ -14,6 +14,8 @@ import safetensors.numpy
 from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError
 from studio.engine.formats.gbasm import load_gbasm
 from studio.engine.formats.gbi import load_gbi, save_gbi
+from studio.engine.interop.file_format import Exportable, FileFormat, file_formats
+from studio.engine.train import exporting
 from studio.engine.train.devices import open_backend
 from studio.engine.train.execute import execute
 from studio.engine.train.exporting import (
@@ -143,10 +145,11 @@ def test_a_network_that_was_trained_on_opengl_is_checked_on_the_cpu(tmp_path: Pa
     assert all(each.check is not None and each.check.is_same for each in made)
 
 
-def test_a_full_disk_in_the_middle_of_many_files_leaves_none(
+def test_a_file_that_cannot_be_written_keeps_no_other_back(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "small.npz").write_bytes(b"of before")
+    (tmp_path / "small.gbasm").mkdir()
     real = os.open
 
     def full(path: Any, flags: int, mode: int = 0o777, **named: Any) -> int:
@@ -154,11 +157,52 @@ def test_a_full_disk_in_the_middle_of_many_files_leaves_none(
         return real("/dev/full", os.O_RDWR) if is_fourth else real(path, flags, mode, **named)
 
     monkeypatch.setattr(os, "open", full)
-    with pytest.raises(FormatError, match="the disk is full") as refused:
-        export_all(trained, tmp_path)
-    assert refused.value.who == str(tmp_path / "small.npz")
-    assert [each.name for each in tmp_path.iterdir()] == ["small.npz"]
+    made = {each.format: each for each in export_all(trained, tmp_path)}
+    assert tuple(made) == EXPORT_FORMATS
+    for form, said in (("npz", "the disk is full"), ("gbasm", "there is a folder of that name")):
+        assert made[form].problem is made[form].error is not None
+        assert said in made[form].error.message
+        assert made[form].error.who == str(made[form].path)
+        assert not made[form].is_placed
+        with pytest.raises(FormatError, match=said):
+            made[form].require_written()
+    for form in ("gbi", "safetensors", "checkpoint"):
+        assert made[form].problem is None
+        assert made[form].check.is_same
+        assert made[form].report.is_file()
     assert (tmp_path / "small.npz").read_bytes() == b"of before"
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+def test_where_nothing_can_be_written_nothing_is_started(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "check_files", lambda *_: pytest.fail("nothing to check"))
+    for form in file_formats():
+        (tmp_path / f"small{form.ending}").mkdir()
+    assert [each.error is None for each in export_all(trained, tmp_path)] == [False] * 5
+
+
+def test_a_format_that_fails_is_named_and_the_others_are_written(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+
+    class Broken(FileFormat):
+        name, title, ending, about = "broken", "Broken", ".broken", "Cannot be written."
+        holds = "weights"
+
+        def write(self, model: Exportable, path: Path) -> None:
+            path.write_bytes(b"half")
+            raise ZeroDivisionError("by nothing")
+
+    made = {each.format: each for each in export_all(trained, tmp_path)}
+    assert str(made.pop("broken").problem) == (
+        f"[{tmp_path / 'small.broken'}] the format broken cannot write this model: "
+        "ZeroDivisionError: by nothing"
+    )
+    assert all(each.problem is None for each in made.values())
+    assert not (tmp_path / "small.broken").exists()
 
 
 def test_an_unknown_format_and_a_missing_folder_are_named(trained: Trained, tmp_path: Path) -> None:

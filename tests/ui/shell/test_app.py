@@ -202,6 +202,7 @@ def test_the_main_job_in_the_window(environment: dict[str, str], tmp_path: Path)
     )
     for ending in ("gbi", "gbasm", "safetensors", "npz"):
         assert (out / f"digits-cnn.{ending}").is_file()
+        assert f"digits-cnn.{ending}: reloaded, its answers on 64 samples differ by" in written
     project = Project.load(out / "digits-cnn" / "digits-cnn.glassbox")
     assert any(project.runs_path.iterdir())
 

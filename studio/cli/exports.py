@@ -1,0 +1,51 @@
+"""What commands say of the files they exported, and the code they end with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from studio.cli import console
+from studio.cli.app import CHECK_FAILED, USER_MISTAKE
+from studio.engine.train.exporting import Export
+
+
+def say_exports(made: Sequence[Export]) -> None:
+    """Print where each file is, what the check found and where the report is."""
+    for export in made:
+        if export.problem is None:
+            console.say(export.sentence)
+            if export.report is not None:
+                console.say(f"report: {export.report}")
+
+
+def complain_of_exports(made: Sequence[Export]) -> int:
+    """Name each problem on standard error; the code to end with.
+
+    Returns:
+        2 where a file could not be written, else 1 where one is not known to be the same model,
+        else 0.
+    """
+    code = 0
+    for export in made:
+        if export.unreported is not None:
+            console.note(f"note: no report was written: {export.unreported.message}")
+        if export.problem is not None:
+            console.complain(str(export.problem))
+            code = max(code, CHECK_FAILED if export.error is None else USER_MISTAKE)
+    return code
+
+
+def export_to_json(export: Export) -> dict[str, object]:
+    """What was written and found, for programs."""
+    found = export.check
+    finding = "not compared" if found is None else found.sentence
+    return {
+        "format": export.format,
+        "path": str(export.path),
+        "written": export.is_placed,
+        "same": found.is_same if found is not None and found.is_checked else None,
+        "finding": finding if export.error is None else f"not written: {export.error.message}",
+        "samples": export.rows,
+        "difference": export.difference,
+        "report": None if export.report is None else str(export.report),
+    }
