@@ -67,7 +67,7 @@ class StagedFile:
     def __init__(self, path: Path | str, ending: str = "") -> None:
         self._shown = path
         self._target = target = Path(os.path.realpath(path))
-        self.path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp{ending}")
+        self.path = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp{ending}")
         with _explained(path):
             if target.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a folder")

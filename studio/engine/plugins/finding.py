@@ -18,6 +18,7 @@ MODULES = "glassbox_plugins"
 NO_VERSION = "0"
 
 _NAME = re.compile(r"[A-Za-z]\w{0,63}\Z", re.ASCII)
+_NAME_RULE = "expected a name of letters, digits and _"
 _VERSION = re.compile(r"[^\s,=]{1,64}\Z")
 """What stands after ``==`` in a list separated by commas."""
 _LONGEST = 1 << 20
@@ -55,7 +56,7 @@ def find_plugins(config: Path) -> tuple[Found, ...]:
     """
     found: dict[str, Found] = {}
     lost: list[Found] = []
-    for made in (*map(_installed, _points()), *map(_file, _files(config / FOLDER))):
+    for made in (*map(_installed, entry_points(group=GROUP)), *map(_file, _files(config / FOLDER))):
         other = found.setdefault(made.plugin.name, made)
         if other is not made:
             where = "is installed with" if other.path is None else "is the file"
@@ -64,15 +65,13 @@ def find_plugins(config: Path) -> tuple[Found, ...]:
     return tuple(sorted((*found.values(), *lost), key=lambda each: each.plugin.name))
 
 
-def _points() -> list[EntryPoint]:
-    return [point for point in entry_points(group=GROUP) if _NAME.match(point.name)]
-
-
 def _installed(point: EntryPoint) -> Found:
     package = point.dist
     version = package.version if package is not None else NO_VERSION
     place = package.name if package is not None else point.module
-    return Found(Plugin(point.name, version or NO_VERSION), point.module, place)
+    problem = "" if _NAME.match(point.name) else f"{_NAME_RULE}: its package must rename it"
+    plugin = Plugin(point.name, version or NO_VERSION)
+    return Found(plugin, point.module, place, problem=problem)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -87,7 +86,7 @@ def _file(path: Path) -> Found:
     version, problem = NO_VERSION, ""
     try:
         if not _NAME.match(path.stem):
-            problem = "expected a name of letters, digits and _: rename the file"
+            problem = f"{_NAME_RULE}: rename the file"
         elif path.stat().st_size > _LONGEST:
             problem = "the file is larger than 1 MiB"
         else:

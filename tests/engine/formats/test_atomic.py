@@ -123,6 +123,15 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links as on POSIX")
+def test_a_name_as_long_as_the_system_allows_can_be_written(tmp_path: Path) -> None:
+    # 255 bytes is the limit of most file systems; these letters take three each.
+    path = tmp_path / ("網" * 82 + ".glassbox")
+    path.write_bytes(b"old")
+    write_atomic(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
 def test_modes_are_kept_and_links_followed(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")

@@ -169,6 +169,19 @@ def test_an_installed_package_is_a_plugin(tmp_path: Path) -> None:
     assert "Acme" in str(answer["layers"])
 
 
+def test_an_installed_one_with_no_name_for_a_plugin_is_listed(tmp_path: Path) -> None:
+    about = tmp_path / "site" / "acme_layers-3.1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-layers\nVersion: 3.1\n")
+    (about / "entry_points.txt").write_text("[glassbox.plugins]\nacme-layers = acme_layers\n")
+    (tmp_path / FOLDER).mkdir()
+    path = os.pathsep.join([str(about.parent), *sys.path])
+    answer = report(tmp_path, PYTHONPATH=path)
+    problem, failed = answer["states"]["acme-layers"]
+    assert "expected a name of letters, digits and _" in problem
+    assert not failed
+
+
 def test_of_two_with_one_name_the_installed_one_is_taken(tmp_path: Path) -> None:
     site = tmp_path / "site"
     for name in ("beta_layers", "acme_layers"):
