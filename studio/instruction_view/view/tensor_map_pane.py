@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import (
     QGuiApplication,
     QHideEvent,
@@ -28,7 +28,8 @@ from studio.ui.kit import binding
 from studio.ui.kit.empty_state import EmptyState
 from studio.ui.kit.frame import PaneFrame
 from studio.ui.models.live import LiveView
-from studio.ui.models.live_survey import TensorSurvey
+from studio.ui.models.live_channel import TensorSurvey
+from studio.ui.models.live_scheduler import Repeated
 
 if TYPE_CHECKING:
     from studio.ui.models.studio import Studio
@@ -38,7 +39,7 @@ _WIDE = 1.3
 
 _PICTURE_SHARE = 56
 """Per cent of the pane, until the user chooses."""
-_LOOK_MS = 500
+_LOOK_SECONDS = 0.5
 
 
 class TensorMapPane(PaneFrame):
@@ -73,10 +74,9 @@ class TensorMapPane(PaneFrame):
         self.table.tip_wanted.connect(self._show_tip)
         self.table.take_seen({})
         self._live = studio.live
-        self._survey = TensorSurvey(studio.live, studio.scheduler)
-        self._look = QTimer(self)
-        self._look.setInterval(_LOOK_MS)
-        self._look.timeout.connect(self.take_seen)
+        self._survey = TensorSurvey(studio.live.scheduler)
+        self._look = Repeated(studio.live.scheduler, _LOOK_SECONDS)
+        binding.connect(self, self._look.due, self.take_seen)
         self._take_names()
         self._take_program()
 
@@ -126,12 +126,12 @@ class TensorMapPane(PaneFrame):
         """Look now and then at the tensors in sight, while somebody sees them."""
         super().showEvent(event)
         self.take_seen()
-        self._look.start()
+        self._look.set_on(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Look no more."""
         super().hideEvent(event)
-        self._look.stop()
+        self._look.set_on(False)
         self._survey.want(())
 
     def take_seen(self) -> None:
@@ -147,6 +147,7 @@ class TensorMapPane(PaneFrame):
 
     def _forget_seen(self, _document: object) -> None:
         self._survey.forget()
+        self.take_seen()
 
     # -- hearing the models ---------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.report import NodeStatus, Report
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
-from studio.ui.models.live_resting import Array, NetworkAtRest
+from studio.ui.models.live_resting import Array, NetworkAtRest, Resting
 from studio.ui.models.training import TrainingModel
 
 
-class FailedStep:
+class FailedStep(Resting):
     """The tensors of a step that broke, for whatever shows tensors.
 
     What the instruction at fault wrote and read is as check mode found it; weights are those after
@@ -30,12 +30,10 @@ class FailedStep:
     """
 
     def __init__(self, error: NumericError, network: Network, node_id: str) -> None:
-        self.step = error.step
         number = f"{error.step:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-        self.label = f"step {number}, where NaN or infinity appeared"
+        # No layer is replaced: it is shown only while the network is the one that was trained.
+        super().__init__(f"step {number}, where NaN or infinity appeared", error.step)
         self.node_id = node_id
-        # It is shown only while the network is the one that was trained.
-        self.replaced: frozenset[str] = frozenset()
         self.program: Program = network.program("train")
         result = error.tensors[0]
         self.entity: Entity = entities.tensor(result.name, grad=result.grad)

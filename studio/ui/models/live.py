@@ -14,9 +14,11 @@ from studio.engine.train.live import Replacement
 from studio.engine.train.trainer import Trainer
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
+from studio.ui.models.live_budget import LiveBudget
+from studio.ui.models.live_channel import Channel
 from studio.ui.models.live_frames import Frame, Status, Wish
-from studio.ui.models.live_resting import Resting
-from studio.ui.models.live_worker import Channel, LiveWorker, Source
+from studio.ui.models.live_resting import Resting, Source
+from studio.ui.models.live_scheduler import LiveScheduler
 from studio.ui.models.provenance import Provenance
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList
@@ -45,8 +47,10 @@ class LiveView:
         self._offered: ArraySnapshot | None = None
         name, grad = entities.tensor_name(entity)
         locate = owner.locate(after) if after else None
-        self._channel = Channel(name, grad, locate, self._corner, self._told, past)
-        owner.worker.add(self._channel)
+        self._channel = Channel(
+            owner.scheduler, name, grad, locate, self._corner, self._told, past
+        )  # fmt: skip
+        owner.scheduler.add(self._channel)
 
     @property
     def wish(self) -> Wish:
@@ -56,7 +60,7 @@ class LiveView:
     def want(self, **changes: Any) -> None:
         """Want something else, by the fields of `Wish`."""
         self._channel.wish = replace(self._channel.wish, **changes)
-        self._owner.worker.wake()
+        self._owner.scheduler.wake()
 
     def close(self) -> None:
         """Look no more."""
@@ -64,7 +68,7 @@ class LiveView:
             return
         self._closed = True
         self._owner.forget(self)
-        self._owner.worker.remove(self._channel)
+        self._owner.scheduler.remove(self._channel)
         self._set_frame(None)
 
     def settle(self) -> None:
@@ -104,6 +108,16 @@ class LiveView:
         self._set_frame(replace(frame, snapshot=made, tiles=tiles))
         self.changed.emit()
 
+    def hurry(self) -> None:
+        """Try at once what was refused before: the program has changed."""
+        self._channel.hurry = True
+        self._owner.scheduler.wake()
+
+    def quiet_changed(self) -> None:
+        """Say why there is no picture, and later what there is."""
+        self._channel.again = True
+        self.show_status(self._owner.waiting)
+
     def show_status(self, status: Status) -> None:
         """Say why there is no new picture."""
         self.status = status
@@ -114,13 +128,13 @@ class LiveView:
         return f"{step} · after #{moment.index}" if self.after else step
 
     def _told(self, news: Frame | Status) -> None:
-        """Bring news from the worker's thread to the window's."""
+        """Bring news from the scheduler's thread to the window's."""
         self._owner.scheduler.post(lambda: self._take(news))
 
     def _take(self, news: Frame | Status) -> None:
         if isinstance(news, Frame):
             self._channel.busy = False
-            self._owner.worker.wake()
+            self._owner.scheduler.wake()
             if self._closed:
                 news.snapshot.release()
                 return
@@ -149,15 +163,18 @@ class LiveTensors:
     before its network or its device is closed.
 
     Args:
-        scheduler: the window's thread.
+        window: the window's thread.
         tasks: recompiles in the background.
+        budget: how far apart pictures lie; one of its own without.
     """
 
-    def __init__(self, scheduler: Scheduler, tasks: TaskList) -> None:
+    def __init__(
+        self, window: Scheduler, tasks: TaskList, budget: LiveBudget | None = None
+    ) -> None:
         self.changed: Signal[[]] = Signal()
         self.kept_changed: Signal[[frozenset[str]]] = Signal()
-        self.scheduler = scheduler
-        self.worker = LiveWorker(self._keep_later)
+        self.budget = budget or LiveBudget()
+        self.scheduler = LiveScheduler(window, self.budget, self._keep_later)
         self._tasks = tasks
         self._trainer: Trainer | None = None
         self._resting: Resting | None = None
@@ -165,9 +182,9 @@ class LiveTensors:
         self._asked: set[str] = set()
         self._tried: set[str] = set()
         self._recompiling: TaskHandle | None = None
-        self._quiet = False
         self._expected = False
         self._provenance: Provenance | None = None
+        self.budget.quiet_changed.connect(self._quiet_changed)
 
     # -- for whoever trains ---------------------------------------------------------------------
 
@@ -230,7 +247,7 @@ class LiveTensors:
     @property
     def waiting(self) -> Status:
         """Why a view shows nothing that nobody has looked for yet."""
-        if self._quiet:
+        if self.budget.quiet:
             return QUIET
         if self._trainer is not None:
             return NEXT_STEP
@@ -245,36 +262,22 @@ class LiveTensors:
         """The views open at the moment."""
         return self._views
 
-    @property
-    def share(self) -> float:
-        """Part of the time pictures took from the training lately, 0 to 1."""
-        return self.worker.spent.share
-
-    @property
-    def quiet(self) -> bool:
-        """Whether all live views are switched off."""
-        return self._quiet
-
-    def set_quiet(self, quiet: bool) -> None:
-        """Switch all live views off, or on again."""
-        if quiet == self._quiet:
-            return
-        self._quiet = quiet
-        self.worker.set_quiet(quiet)
-        for view in self._views:
-            view.show_status(self.waiting)
-        self.changed.emit()
-
     def close(self) -> None:
         """Let everything go; views that are left show nothing."""
         views = self._views
         for view in views:
             view.close()
-        self.worker.close()
+        self.scheduler.close()
         for view in views:
             view.changed.emit()
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _quiet_changed(self, _quiet: bool) -> None:
+        for view in self._views:
+            view.quiet_changed()
+        self.scheduler.wake()
+        self.changed.emit()
 
     def locate(self, key: str) -> Callable[[Program], int | None]:
         """Finds the instruction of a stable key in whatever program runs."""
@@ -288,7 +291,7 @@ class LiveTensors:
         return find
 
     def _apply(self) -> None:
-        self.worker.use(Source(self._trainer, self._resting, self._expected))
+        self.scheduler.use(Source(self._trainer, self._resting, self._expected))
         self.changed.emit()
 
     def _keep_later(self, name: str, trainer: Trainer) -> None:
@@ -319,7 +322,8 @@ class LiveTensors:
             if trainer is self._trainer:
                 self._recompiling = None
                 self.kept_changed.emit(made.kept)
-                self.worker.retry()
+                for view in self._views:
+                    view.hurry()
                 if self._asked:
                     self._recompile(trainer)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -25,8 +22,6 @@ State: TypeAlias = Literal[
 
 INTERVAL = 0.1
 """Seconds between two pictures at least."""
-SHARE = 0.03
-"""Part of the time that pictures may take from a training."""
 
 
 def no_sheets(_: Shape) -> tuple[Sheet, ...]:
@@ -121,36 +116,3 @@ class Status:
     state: State
     text: str
     hint: str = ""
-
-
-class TimeSpent:
-    """How much of the last seconds pictures took from a training; from any thread.
-
-    Args:
-        window: seconds looked back on.
-        clock: tells the time.
-    """
-
-    def __init__(self, window: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._window = window
-        self._clock = clock
-        self._lock = Lock()
-        self._spent: deque[tuple[float, float]] = deque()
-
-    def add(self, seconds: float) -> None:
-        """Count work that has just ended."""
-        with self._lock:
-            self._spent.append((self._clock(), seconds))
-            self._forget()
-
-    @property
-    def share(self) -> float:
-        """Part of the time, 0 to 1."""
-        with self._lock:
-            self._forget()
-            return min(1.0, sum(seconds for _, seconds in self._spent) / self._window)
-
-    def _forget(self) -> None:
-        end = self._clock() - self._window
-        while self._spent and self._spent[0][0] < end:
-            self._spent.popleft()

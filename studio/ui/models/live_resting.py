@@ -1,10 +1,10 @@
-"""What tensors hold while nothing trains: the initial weights, or those of a trained network."""
+"""Where tensors come from: a training, or the weights there are while nothing trains."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,32 +12,61 @@ import numpy.typing as npt
 from studio.engine.core.errors import BackendError
 from studio.engine.train.network import Network
 from studio.engine.train.task import Task
+from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
 
-class Resting(Protocol):
-    """Weights by name; read in the background."""
+class Resting(ABC):
+    """Tensors by name while nothing trains; read in the background.
 
-    @property
-    def label(self) -> str:
-        """Whose they are, as the corner of a picture says it."""
-        ...
+    Args:
+        label: whose they are, as the corner of a picture says it.
+        step: steps they were trained for.
+        replaced: gives names of layers that are others now than those these belong to.
+    """
 
-    @property
-    def step(self) -> int:
-        """Steps they were trained for."""
-        ...
+    def __init__(
+        self, label: str, step: int = 0, replaced: Callable[[], frozenset[str]] = frozenset
+    ) -> None:
+        self.label = label
+        self.step = step
+        self._replaced = replaced
 
     @property
     def replaced(self) -> frozenset[str]:
         """Names of layers that are others now than those these weights belong to."""
-        ...
+        return self._replaced()
 
+    @abstractmethod
     def read(self, name: str, *, grad: bool = False) -> Array | None:
         """A tensor, or its gradient, as stored; None where it is not known."""
-        ...
+
+
+class Source:
+    """Where tensors come from at the moment; a new one whenever that changes.
+
+    Args:
+        trainer: the training under way, None without.
+        resting: the weights there are without a training.
+        expected: a training is being prepared.
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer | None = None,
+        resting: Resting | None = None,
+        expected: bool = False,
+    ) -> None:
+        self.trainer = trainer
+        self.resting = resting
+        self.expected = expected
+
+    @property
+    def of(self) -> Trainer | Resting | None:
+        """Whose tensors they are."""
+        return self.trainer or self.resting
 
 
 def is_replaced(resting: Resting | None, tensor: str) -> bool:
@@ -45,28 +74,33 @@ def is_replaced(resting: Resting | None, tensor: str) -> bool:
     return resting is not None and tensor.partition("/")[0] in resting.replaced
 
 
-@dataclass
-class HeldWeights:
+class HeldWeights(Resting):
     """Weights made when they are first asked for.
 
-    Attributes:
+    Args:
         label: whose they are.
         make: gives them by name.
         step: steps they were trained for.
+        replaced: gives names of layers that are others now than those these belong to.
     """
 
-    label: str
-    make: Callable[[], Mapping[str, Array]]
-    step: int = 0
-    replaced: frozenset[str] = frozenset()
-    _found: Mapping[str, Array] | None = None
+    def __init__(
+        self,
+        label: str,
+        make: Callable[[], Mapping[str, Array]],
+        step: int = 0,
+        replaced: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        super().__init__(label, step, replaced)
+        self._make = make
+        self._found: Mapping[str, Array] | None = None
 
     def read(self, name: str, *, grad: bool = False) -> Array | None:
         """A tensor as stored; None for gradients, which weights have none of."""
         if grad:
             return None
         if self._found is None:
-            self._found = self.make()
+            self._found = self._make()
         return self._found.get(name)
 
 
@@ -77,14 +111,14 @@ def initial(task: Task) -> HeldWeights:
     )  # fmt: skip
 
 
-class NetworkAtRest:
+class NetworkAtRest(Resting):
     """The tensors a network still holds after its training.
 
     Args:
         network: open as long as this is used.
         label: whose they are.
         step: steps it was trained for.
-        replaced: names of layers that are others now than the trained ones.
+        replaced: gives names of layers that are others now than the trained ones.
     """
 
     def __init__(
@@ -94,15 +128,8 @@ class NetworkAtRest:
         step: int,
         replaced: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
-        self.label = label
-        self.step = step
+        super().__init__(label, step, replaced)
         self._network = network
-        self._replaced = replaced
-
-    @property
-    def replaced(self) -> frozenset[str]:
-        """Names of layers that are others now than the trained ones."""
-        return self._replaced()
 
     def read(self, name: str, *, grad: bool = False) -> Array | None:
         """A tensor of the session; None for any other, and when the network has been closed."""

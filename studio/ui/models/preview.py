@@ -26,6 +26,7 @@ from studio.graph_editor.model.report import Report
 from studio.graph_editor.model.state import DocumentState
 from studio.ui.models.live import LiveTensors
 from studio.ui.models.live_resting import Resting, is_replaced
+from studio.ui.models.live_scheduler import Repeated
 from studio.ui.models.preview_network import (
     Part,
     Samples,
@@ -37,7 +38,7 @@ from studio.ui.models.preview_network import (
     working_part,
 )
 from studio.ui.models.preview_picture import Thumbnail, thumbnail
-from studio.ui.models.scheduling import Debounce, Handle, Scheduler
+from studio.ui.models.scheduling import Debounce, Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -48,8 +49,6 @@ EDIT_SECONDS = 0.15
 """How long the drawing must have been left alone."""
 TRAINING_SECONDS = 2.0
 """Seconds between two looks at the weights of a training, at least."""
-SHARE = 0.03
-"""Part of the time that previews may take while a training runs."""
 MOST = 1024
 """Pictures kept."""
 _WAIT_SECONDS = 10.0
@@ -130,7 +129,6 @@ class NodePreviews:
         live: LiveTensors,
     ) -> None:
         self.changed: Signal[[tuple[str, ...]]] = Signal()
-        self._scheduler = scheduler
         self._tasks = tasks
         self._compilation = compilation
         self._live = live
@@ -143,7 +141,8 @@ class NodePreviews:
         self._samples: tuple[Task, Samples | None] | None = None
         self._origin = INITIAL
         self._running: TaskHandle | None = None
-        self._again: Handle | None = None
+        self._again = Repeated(live.scheduler, TRAINING_SECONDS)
+        self._again.due.connect(self._look_again)
         self._soon = Debounce(scheduler, EDIT_SECONDS, self._look)
         compilation.changed.connect(self._compiled)
         live.changed.connect(self._weights_changed)
@@ -192,9 +191,7 @@ class NodePreviews:
     def close(self) -> None:
         """Look no more."""
         self.follow(None)
-        if self._again is not None:
-            self._again.cancel()
-            self._again = None
+        self._again.set_on(False)
 
     # -- following ------------------------------------------------------------------------------
 
@@ -231,14 +228,10 @@ class NodePreviews:
 
     def _follow_training(self) -> None:
         """Look again now and then while weights change."""
-        if self._origin.moves and self._wanted and self._again is None:
-            self._again = self._scheduler.call_later(TRAINING_SECONDS, self._look_again)
+        self._again.set_on(self._origin.moves and bool(self._wanted))
 
     def _look_again(self) -> None:
-        self._again = None
-        if self._origin.moves and not self._live.quiet:
-            self._look(refresh=True)
-        self._follow_training()
+        self._look(refresh=True)
 
     def _take_state(self) -> None:
         document, samples = self._document, self._batch()
@@ -333,10 +326,8 @@ class NodePreviews:
     def _went_on(self, seconds: float) -> None:
         if self._missing():
             self._soon.ask()
-        if self._origin.moves and seconds / SHARE > TRAINING_SECONDS:
-            if self._again is not None:
-                self._again.cancel()
-            self._again = self._scheduler.call_later(seconds / SHARE, self._look_again)
+        if self._again.is_on:
+            self._again.took(seconds)
 
     def _put(self, key: Key, picture: tuple[Thumbnail, str]) -> None:
         self._pictures[key] = picture

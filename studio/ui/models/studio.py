@@ -37,6 +37,7 @@ from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.exporting import ExportModel
 from studio.ui.models.front import Front
 from studio.ui.models.live import LiveTensors
+from studio.ui.models.live_budget import budget
 from studio.ui.models.live_resting import NetworkAtRest, initial
 from studio.ui.models.logbook import Logbook
 from studio.ui.models.logbook_events import LogEvents
@@ -160,7 +161,7 @@ class Studio:
             scheduler, tasks, self.preferences, self.places.cache, self._task, self.fail,
             self._name_of,
         )  # fmt: skip
-        self.live = LiveTensors(scheduler, tasks)
+        self.live = LiveTensors(scheduler, tasks, budget)
         self.picks = SharedPick()
         self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
         memory = self.places.state / "exports.json"
@@ -180,7 +181,7 @@ class Studio:
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
-        self.profiling.quiet_changed.connect(self.live.set_quiet)
+        budget.follow(self.training, self.profiling, self.scheduler)
         self.profiling.device_found.connect(self._devices.found)
         self.live.kept_changed.connect(self.compilation.keep)
         self.culprit.changed.connect(self._culprit_changed)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QMainWindow, QStackedWidget, QToolBar, QW
 
 from studio.engine.core.signal import Signal
 from studio.graph_editor.model.document import Document
-from studio.ui.kit import binding, live_budget
+from studio.ui.kit import binding
 from studio.ui.models.actions import AnyAction
 from studio.ui.models.studio import Studio
 from studio.ui.shell import actions, arrangement, drops
@@ -140,7 +140,6 @@ class MainWindow(QMainWindow):
         binding.refresh(self, self._refresh_actions, studio.compilation.changed,
                         studio.training.staleness_changed, rate=10)  # fmt: skip
         binding.connect(self, studio.training.state_changed, self._state_changed)
-        live_budget.budget.follow(studio.training, studio.profiling)
         binding.connect(self, studio.bus.selected, self._selected)
         binding.connect(self, studio.log.pointed, self._show_log)
         self._watch(studio.document)

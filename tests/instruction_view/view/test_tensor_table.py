@@ -130,7 +130,7 @@ def test_a_tensor_seen_anew_paints_its_own_cells_and_no_more(pane: TensorMapPane
     table = pane.table
     live = [place for place, column in enumerate(TENSOR_COLUMNS) if column.is_live]
     pane.resize(900, 500)
-    pane._look.stop()
+    pane._look.set_on(False)
     keys = [row.key for row in table.shown[:3]]
     table.take_seen({key: Extremes(-1.0, 1.0, 0, 1) for key in keys})
     told: list[tuple[int, int, int, int]] = []
@@ -157,7 +157,7 @@ def test_a_tensor_seen_anew_paints_its_own_cells_and_no_more(pane: TensorMapPane
 
 
 def test_copied_rows_tell_at_which_step_a_tensor_was_looked_at(pane: TensorMapPane) -> None:
-    pane._look.stop()
+    pane._look.set_on(False)
     first, second, third = (row.key for row in pane.table.shown[:3])
     pane.table.take_seen({first: Extremes(-1.0, 2.0, 0, 120), second: Extremes(None, None, 4, 7)})
     head, *lines = (line.split("\t") for line in pane.table.copied().splitlines())
@@ -173,7 +173,7 @@ def test_copied_rows_tell_at_which_step_a_tensor_was_looked_at(pane: TensorMapPa
 def test_a_view_that_nobody_sees_tells_nothing_of_its_tensor(
     studio: Studio, pane: TensorMapPane, qtbot: QtBot
 ) -> None:
-    pane._look.stop()
+    pane._look.set_on(False)
     pane.table.take_seen({})
     least = [column.key for column in TENSOR_COLUMNS].index("least")
     index = pane.table.row_of(tensor_ref(pane, "conv1/kernel"))
@@ -201,7 +201,7 @@ def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
     pane: TensorMapPane,
 ) -> None:
     table = pane.table
-    pane._look.stop()
+    pane._look.set_on(False)
     greatest = [column.key for column in TENSOR_COLUMNS].index("greatest")
     keys = [row.key for row in table.shown[:3]]
     table.take_seen({key: Extremes(0.0, float(n), 0, 1) for n, key in enumerate(keys)})
@@ -231,7 +231,7 @@ def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
         assert values is not None
         assert float(greatest(name)) == pytest.approx(float(values.max()), rel=1e-2)
     pane.hide()
-    qtbot.waitUntil(lambda: not studio.live.views)
+    assert pane._survey.wanted == ()
 
 
 def test_tensors_are_not_looked_at_for_columns_out_of_sight(
@@ -243,10 +243,10 @@ def test_tensors_are_not_looked_at_for_columns_out_of_sight(
     pane.resize(360, 900)
     qtbot.waitUntil(lambda: not table.isColumnHidden(greatest), timeout=20_000)
     qtbot.waitUntil(lambda: table.columnViewportPosition(greatest) > table.viewport().width())
-    qtbot.waitUntil(lambda: not studio.live.views and table.keys_wanted() == ())
-    pane._look.stop()
+    qtbot.waitUntil(lambda: table.keys_wanted() == ())
+    pane._look.set_on(False)
     pane.take_seen()
-    assert studio.live.views == ()
+    assert pane._survey.wanted == ()
     # Rows in order of what was seen have to be kept in order.
     table.sortByColumn(greatest, Qt.SortOrder.AscendingOrder)
     assert table.keys_wanted()
@@ -261,7 +261,7 @@ def test_tensors_are_not_looked_at_for_columns_out_of_sight(
     bar.setValue(table.horizontalHeader().sectionPosition(greatest))
     assert table.keys_wanted()
     pane.take_seen()
-    qtbot.waitUntil(lambda: bool(studio.live.views))
+    assert pane._survey.wanted == table.keys_wanted()
     for each in TENSOR_COLUMNS:
         if each.is_live:
             table.show_column(each.key, False)

@@ -420,12 +420,13 @@ def test_only_those_that_belong_to_no_document_answer_in_any() -> None:
 OTHER_THREADS = {
     "ui/kit/watchdog.py:start": "looks at the window's thread, answers nothing",
     f"{MODELS}/tasks.py:start": "the tasks themselves",
-    f"{MODELS}/live_worker.py:add": "its views are closed when the document is left",
+    f"{MODELS}/live_scheduler.py:add": "its views are closed when the document is left",
     f"{MODELS}/recovery.py:ask": "brings journals to the disk, answers nothing",
 }
 POSTED = {
     f"{MODELS}/live.py:_told": "a closed view gives the picture back",
     f"{MODELS}/live.py:_keep_later": "asked for a training that is followed no more",
+    f"{MODELS}/live_scheduler.py:serve": "says that something is due, brings nothing",
     f"{MODELS}/logbook.py:add": "the log is of the session",
     f"{MODELS}/profiling.py:_begin_sampling": "asked for a training that is followed no more",
     f"{MODELS}/tasks.py:_run": "the tasks themselves",

@@ -76,7 +76,7 @@ def test_swapped_names_and_another_type_are_other_layers(
 
 def test_previews_take_no_weights_of_a_layer_that_is_another() -> None:
     kept = {"a/kernel": np.ones((2, 2)), "b/kernel": np.ones((2, 2))}
-    resting = HeldWeights("weights of run 1", lambda: kept, 7, frozenset({"b"}))
+    resting = HeldWeights("weights of run 1", lambda: kept, 7, lambda: frozenset({"b"}))
     assert [is_replaced(resting, name) for name in ("a/kernel", "b/kernel")] == [False, True]
 
     class Live:

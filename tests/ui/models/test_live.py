@@ -21,8 +21,8 @@ from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 from studio.ui.models import entities
-from studio.ui.models.live_frames import TimeSpent
-from studio.ui.models.live_past import Past
+from studio.ui.models.live_budget import TimeSpent
+from studio.ui.models.live_channel import Past
 from studio.ui.models.live_resting import HeldWeights, NetworkAtRest, initial
 from studio.ui.models.provenance import Provenance
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
@@ -161,8 +161,8 @@ def test_a_view_of_a_paused_training_never_asks_for_a_start(studio: Studio, cpu:
         look()
         view.want(active=True, sheets=map_of)
         studio.until(lambda: view.status.state == "live")
-        studio.live.set_quiet(True)
-        studio.live.set_quiet(False)
+        studio.live.budget.set_quiet(True)
+        studio.live.budget.set_quiet(False)
         look()
         studio.until(lambda: view.status.state == "live")
         assert view.frame is not None
@@ -305,13 +305,13 @@ def test_hidden_views_and_quiet_cost_nothing(studio: Studio, cpu: Backend) -> No
         captures = tap.captures
         running.step(3)
         assert tap.captures <= captures + 1
-        studio.live.set_quiet(True)
+        studio.live.budget.set_quiet(True)
         assert view.status.state == "quiet"
         view.want(active=True)
         captures = tap.captures
         running.step(4)
         assert tap.captures <= captures + 1
-        studio.live.set_quiet(False)
+        studio.live.budget.set_quiet(False)
         step = running.steps
         running.step()
         studio.until(lambda: view.frame and view.frame.snapshot.moment.step > step)

@@ -1,65 +1,88 @@
-"""The thread that asks taps for snapshots and makes pictures of them; the window never waits."""
+"""Tensors that are looked at: one that is watched, and many in turn; on the scheduler's thread."""
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from time import perf_counter, thread_time
+from typing import NamedTuple
 
 import numpy as np
 
 from studio.engine.core.errors import StudioError
 from studio.engine.runtime.live import After, Array, ArraySnapshot, Moment, Snapshot, Tap
 from studio.engine.runtime.live_places import NotStoredError
+from studio.engine.runtime.live_statistics import Statistics
 from studio.engine.train.trainer import Trainer
-from studio.ui.models.live_frames import SHARE, Frame, State, Status, TimeSpent, Wish
-from studio.ui.models.live_past import Past
-from studio.ui.models.live_resting import Resting
+from studio.ui.models import entities
+from studio.ui.models.entities import Entity
+from studio.ui.models.live_budget import RETRY_SECONDS, Pace
+from studio.ui.models.live_frames import Frame, State, Status, Wish
+from studio.ui.models.live_resting import Resting, Source, is_replaced
+from studio.ui.models.live_scheduler import LiveScheduler, Request
 
-_LOG = logging.getLogger(__name__)
-_RETRY_SECONDS = 0.5
+MOST_BYTES = 16 << 20
+"""What all pictures of one tensor may take; with larger ones there are fewer."""
+PAUSE = 0.25
+"""Seconds between two looks at many tensors in turn."""
+PATIENCE = 1.0
+"""Seconds after which a tensor that does not come is passed over."""
 _READ_SECONDS = 10.0
-_LINGER_SECONDS = 1.0
-"""How long the thread waits for the next view: who looks at one tensor after another needs it."""
 
 
-class Source:
-    """Where tensors come from at the moment; a new one whenever that changes.
+class Past:
+    """Pictures of one tensor in the order they were taken, on the host.
 
     Args:
-        trainer: the training under way, None without.
-        resting: the weights there are without a training.
-        expected: a training is being prepared.
+        most: pictures kept.
     """
 
-    def __init__(
-        self,
-        trainer: Trainer | None = None,
-        resting: Resting | None = None,
-        expected: bool = False,
-    ) -> None:
-        self.trainer = trainer
-        self.resting = resting
-        self.expected = expected
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: deque[tuple[int, Array]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def add(self, found: Snapshot) -> ArraySnapshot:
+        """Lay a picture behind the others, and let it go; all of them as one tensor.
+
+        One of an earlier step than the last begins anew: another training has begun.
+        """
+        try:
+            array = np.array(found.array())
+        finally:
+            found.release()
+        step = found.moment.step
+        if self._kept and (self._kept[-1][0] > step or self._kept[-1][1].shape != array.shape):
+            self._kept.clear()
+        if self._kept and self._kept[-1][0] == step:
+            self._kept.pop()
+        self._kept.append((step, array))
+        most = max(1, min(self._most, MOST_BYTES // max(1, array.nbytes)))
+        while len(self._kept) > most:
+            self._kept.popleft()
+        stacked = np.stack([each for _, each in self._kept])
+        return ArraySnapshot(found.name, stacked, found.grad, found.moment)
 
 
-class Channel:
-    """One watched tensor, as the worker sees it.
+class Channel(Request):
+    """One watched tensor: asks its tap for snapshots and makes pictures of them.
 
     Args:
+        scheduler: decides when it is looked at.
         name: of the tensor.
         grad: its gradient.
         after: the instruction to look behind.
         label: what the picture's corner says of a place, given the index of its instruction.
-        told: hears a frame or a status, on the worker's thread.
+        told: hears a frame or a status, on the scheduler's thread.
         past: pictures to lay behind one another, 0 for the newest by itself.
     """
 
     def __init__(
         self,
+        scheduler: LiveScheduler,
         name: str,
         grad: bool,
         after: After,
@@ -76,7 +99,9 @@ class Channel:
         self.hurry = False
         """Whether to try at once what was refused before."""
         self.again = False
-        """Whether to tell anew what was told before."""
+        """Whether to tell once more what was told before."""
+        self._scheduler = scheduler
+        self._pace = Pace(scheduler.budget)
         self._label = label
         self._told = told
         self._past = Past(past) if past else None
@@ -86,7 +111,6 @@ class Channel:
         self._text = ""
         self._done: Wish | None = None
         self._asked = False
-        self._due = 0.0
         self._spent = 0.0
         self._status: Status | None = None
         self._looked = -1
@@ -112,9 +136,10 @@ class Channel:
         if self._snapshot is not None:
             self._snapshot.release()
         self._tap = self._snapshot = self._source = self._done = self._status = None
-        self._asked, self._due, self._spent, self._looked = False, 0.0, 0.0, -1
+        self._asked, self._spent, self._looked = False, 0.0, -1
+        self._pace.hurry()
 
-    def tick(self, source: Source, worker: LiveWorker) -> float:
+    def serve(self, source: Source) -> float:
         """Do what is due; seconds until something may be due again."""
         wish = self.wish
         if source is not self._source:
@@ -122,56 +147,53 @@ class Channel:
             self._source = source
         self._take_offered()
         if not wish.active or self.busy:
-            return _RETRY_SECONDS
+            return RETRY_SECONDS
         if self.again:
             self.again, self._done, self._status = False, None, None
         if wish.held is not None:
             if wish is not self._done:
-                self._render(wish.held.snapshot, wish, worker)
-            return _RETRY_SECONDS
+                self._render(wish.held.snapshot, wish)
+            return RETRY_SECONDS
         if self.hurry and self._tap is None:
-            self._due = 0.0
+            self._pace.hurry()
         self.hurry = False
-        now = time.perf_counter()
-        if now < self._due and wish is self._done and not _paused(source.trainer):
-            return self._due - now
+        rest = self._pace.left
+        if rest and wish is self._done and not _paused(source.trainer):
+            return rest
         if source.trainer is not None:
-            found = self._from_training(source.trainer, wish, now, worker)
+            found = self._from_training(source.trainer, wish)
         else:
             found = self._from_rest(source.resting)
         if found is not None:
-            self._replace(found if self._past is None else self._behind(found, self._past, worker))
+            self._replace(found if self._past is None else self._behind(found, self._past))
         if wish is not self._done:
             if self._snapshot is not None:
-                self._render(self._snapshot, wish, worker)
+                self._render(self._snapshot, wish)
             elif source.trainer is None and self._last is not None:
-                self._render(self._last.snapshot, wish, worker)
-        return max(0.0, self._due - time.perf_counter()) if self._due > now else _RETRY_SECONDS
+                self._render(self._last.snapshot, wish)
+        return self._pace.left or RETRY_SECONDS
 
-    def _from_training(
-        self, trainer: Trainer, wish: Wish, now: float, worker: LiveWorker
-    ) -> Snapshot | None:
+    def _from_training(self, trainer: Trainer, wish: Wish) -> Snapshot | None:
         """The newest snapshot of the tap, if there is one; asks for the next."""
-        if self._tap is None and not self._watch(trainer, now, worker):
+        if self._tap is None and not self._watch(trainer):
             return None
         tap = self._tap
         if tap is None:
             return None
         snapshot, failure = tap.take(), tap.failure()
         if failure is not None:
-            self._asked, self._due = False, now + _RETRY_SECONDS
+            self._asked = False
+            self._pace.retry()
             self._say(Status("missing", failure.message, failure.hint))
         if snapshot is not None:
             self._asked = False
-            took = tap.seconds - self._spent
+            self._pace.rest(wish.interval, tap.seconds - self._spent)
             self._spent = tap.seconds
-            worker.spent.add(took)
-            self._pace(wish, took, now)
             self._text = self._label(snapshot.moment)
             return snapshot
         paused = _paused(trainer)
         # Steps by hand come one at a time: every one of them is looked at, however soon.
-        if not self._asked and (paused or now >= self._due):
+        if not self._asked and (paused or not self._pace.left):
             self._asked = True
             tap.request()
         if paused and self.after is None:
@@ -180,28 +202,27 @@ class Channel:
             self._say(Status("waiting", "Appears with the next step"))
         return None
 
-    def _watch(self, trainer: Trainer, now: float, worker: LiveWorker) -> bool:
+    def _watch(self, trainer: Trainer) -> bool:
         """Put a tap on the training, or say why that cannot be."""
-        if now < self._due:
+        if self._pace.left:
             return False
         try:
             self._tap = trainer.network.live.watch(
-                self.name, grad=self.grad, after=self.after, ready=worker.wake
+                self.name, grad=self.grad, after=self.after, ready=self._scheduler.wake
             )
         except NotStoredError:
-            self._due = now + _RETRY_SECONDS
+            self._pace.retry()
             if not self.wish.keep:
                 self._say(Status("missing", f"{self.name} lives only inside a fused kernel"))
                 return False
             text = f"{self.name} lives only inside a fused kernel: recompiling to keep it"
             self._say(Status("compiling", text, "The training goes on meanwhile"))
-            worker.keep(self.name, trainer)
+            self._scheduler.keep(self.name, trainer)
             return False
         except StudioError as error:
-            self._due = now + _RETRY_SECONDS
+            self._pace.retry()
             self._say(Status("missing", error.message, error.hint))
             return False
-        self._due = 0.0
         return True
 
     def _look(self, trainer: Trainer) -> Snapshot | None:
@@ -255,13 +276,11 @@ class Channel:
             self.name, np.asarray(array, order="C"), self.grad, Moment(resting.step, -1)
         )
 
-    def _behind(self, found: Snapshot, past: Past, worker: LiveWorker) -> Snapshot:
+    def _behind(self, found: Snapshot, past: Past) -> Snapshot:
         """The pictures so far with this one behind them."""
-        began = time.thread_time()
+        began = thread_time()
         made = past.add(found)
-        seconds = time.thread_time() - began
-        worker.spent.add(seconds)
-        self._due += seconds / worker.share
+        self._pace.spend(thread_time() - began)
         noun = "picture" if len(past) == 1 else "pictures"
         self._text = f"{len(past)} {noun} to {self._text}"
         return made
@@ -291,7 +310,7 @@ class Channel:
             self._snapshot.release()
         self._snapshot, self._done, self._status = found, None, None
 
-    def _render(self, snapshot: Snapshot, wish: Wish, worker: LiveWorker) -> None:
+    def _render(self, snapshot: Snapshot, wish: Wish) -> None:
         shown, made = snapshot.retain(), False
         try:
             if wish.minus is not None and wish.minus.shape == snapshot.shape:
@@ -302,10 +321,10 @@ class Channel:
             rendered = shown.render(sheets, statistics=wish.statistics)
             place = wish.element if _inside(wish.element, shown.shape) else None
             value = None if place is None else shown.element(place)
-            began, painted = time.thread_time(), None
+            began, painted = thread_time(), None
             if wish.paint is not None and rendered.tiles:
                 painted = wish.paint(shown.shape, rendered.statistics, rendered.tiles)
-            seconds = rendered.seconds + time.thread_time() - began
+            seconds = rendered.seconds + thread_time() - began
             made = True
         except StudioError as error:
             self._say(Status("missing", error.message, error.hint))
@@ -314,10 +333,8 @@ class Channel:
             self._done = wish
             if not made:
                 shown.release()
-        worker.spent.add(seconds)
         state, text = self._origin(wish)
-        if state in ("live", "after"):
-            self._due += seconds / worker.share
+        self._pace.spend(seconds, postpones=state in ("live", "after"))
         self.busy = True
         # The picture takes the place of what was said: that may have to be said again behind it.
         self._status = None
@@ -335,122 +352,138 @@ class Channel:
             return ("resting", self._text) if last is None else (last.state, last.label)
         return ("live" if self.after is None else "after"), self._text
 
-    def _pace(self, wish: Wish, took: float, now: float) -> None:
-        """When the next picture is due, so that pictures keep to their share of the time."""
-        self._due = now + max(wish.interval, took / SHARE)
-
     def _say(self, status: Status) -> None:
         if status != self._status:
             self._status = status
             self._told(status)
 
 
-class LiveWorker:
-    """Serves all channels from one thread, which lives while there are any, and a little longer.
+class Look(NamedTuple):
+    """What was seen of a tensor at one look.
 
-    Args:
-        keep: asked, on the worker's thread, that a fused tensor of a training be kept by a
-            recompile.
+    Attributes:
+        statistics: of its numbers.
+        step: the training step at which they were so; 0 for before the first.
     """
 
-    def __init__(self, keep: Callable[[str, Trainer], None]) -> None:
-        self.keep = keep
-        self.spent = TimeSpent()
-        self.share = SHARE
-        self._condition = threading.Condition()
-        self._channels: tuple[Channel, ...] = ()
-        self._gone: tuple[Channel, ...] = ()
-        self._source = Source()
-        self._woken = False
-        self._quiet = False
-        self._closing = False
-        self._thread: threading.Thread | None = None
+    statistics: Statistics
+    step: int
 
-    def add(self, channel: Channel) -> None:
-        """Serve a channel from now on."""
-        with self._condition:
-            self._channels = (*self._channels, channel)
-            self._closing = False
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="glassbox-live", daemon=True)
-                self._thread.start()
-        self.wake()
 
-    def remove(self, channel: Channel) -> None:
-        """Serve it no longer; what it holds is let go on the worker's thread."""
-        with self._condition:
-            self._channels = tuple(each for each in self._channels if each is not channel)
-            self._gone = (*self._gone, channel)
-        self.wake()
+class _Seen:
+    """What was seen of the tensors of one source; replaced as a whole where that changes."""
 
-    def use(self, source: Source) -> None:
-        """Take tensors from somewhere else."""
-        self._source = source
-        self.wake()
+    def __init__(self, of: Trainer | Resting | None = None) -> None:
+        self.of = of
+        self.looks: Mapping[str, Look] = {}
+        self.looked: dict[str, int] = {}
 
-    def set_quiet(self, quiet: bool) -> None:
-        """Capture and draw nothing, or go on."""
-        self._quiet = quiet
-        for channel in self._channels:
-            channel.again = True
-        self.wake()
 
-    def retry(self) -> None:
-        """Try at once what was refused before: the program has changed."""
-        for channel in self._channels:
-            channel.hurry = True
-        self.wake()
+class TensorSurvey(Request):
+    """Looks at many tensors in turn, for their range; one at a time, so that it costs little.
 
-    def wake(self) -> None:
-        """Something has changed; from any thread."""
-        with self._condition:
-            self._woken = True
-            self._condition.notify()
+    Args:
+        scheduler: decides when the next is looked at.
+    """
 
-    def close(self) -> None:
-        """Let everything go and end the thread."""
-        with self._condition:
-            self._gone, self._channels = (*self._gone, *self._channels), ()
-            self._closing = True
-        self.wake()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
+    def __init__(self, scheduler: LiveScheduler) -> None:
+        self._scheduler = scheduler
+        self._pace = Pace(scheduler.budget)
+        self._wanted: tuple[str, ...] = ()
+        self._seen = _Seen()
+        self._looking: _Looking | None = None
+        self._round = 0
 
-    def _run(self) -> None:
-        delay = 0.0
-        while True:
-            with self._condition:
-                if not self._woken and not self._waited(delay):
-                    self._thread = None
-                    return
-                self._woken = False
-                gone, self._gone = self._gone, ()
-                channels, source = self._channels, self._source
-            for channel in gone:
-                channel.drop()
-            delay = _RETRY_SECONDS
-            for channel in () if self._quiet else channels:
-                delay = min(delay, self._served(channel, source))
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The keys of the tensors looked at in turn."""
+        return self._wanted
 
-    def _waited(self, delay: float) -> bool:
-        """Wait until something is due, the lock held; whether anybody needs the thread any more."""
-        if self._channels:
-            if delay > 0:
-                self._condition.wait(delay)
-            return True
-        if not self._closing and not self._gone:
-            self._condition.wait(_LINGER_SECONDS)
-        # What came while the lock was not held counts, also where the wait was over just before.
-        return self._woken or bool(self._channels or self._gone)
+    @property
+    def seen(self) -> Mapping[str, Look]:
+        """The last looks, by the key of the tensor; none of another training or other weights."""
+        seen = self._seen
+        return seen.looks if seen.of is self._scheduler.source.of else {}
 
-    def _served(self, channel: Channel, source: Source) -> float:
-        try:
-            return channel.tick(source, self)
-        except Exception:
-            # A picture that fails must not take the others with it.
-            _LOG.exception("the picture of %s failed", channel.name)
-            return _RETRY_SECONDS
+    def want(self, keys: Sequence[str]) -> None:
+        """Look at these in turn; at nothing, with none."""
+        before, self._wanted = self._wanted, tuple(keys)
+        if self._wanted and not before:
+            self._scheduler.add(self)
+        elif before and not self._wanted:
+            self._scheduler.remove(self)
+
+    def forget(self) -> None:
+        """What was seen says nothing any more."""
+        self._seen = _Seen()
+
+    def serve(self, source: Source) -> float:
+        """Go on with the look under way, or begin the next one that is due."""
+        if self._seen.of is not source.of:
+            self._seen = _Seen(source.of)
+        seen = self._seen
+        if self._looking is not None and self._looking.seen is not seen:
+            self.drop()
+        if self._looking is None:
+            if not self._pace.left and self._scheduler.budget.is_spent:
+                self._pace.rest(PAUSE)
+            rest = self._pace.left
+            if rest or not self._wanted:
+                return rest or RETRY_SECONDS
+            key = min(self._wanted, key=lambda each: seen.looked.get(each, -1))
+            self._round += 1
+            seen.looked[key] = self._round
+            self._looking = _Looking(self._scheduler, key, seen)
+        wait = self._looking.serve(source)
+        if not self._looking.is_over:
+            return wait
+        self.drop()
+        self._pace.rest(PAUSE)
+        return self._pace.left
+
+    def drop(self) -> None:
+        """Leave the look under way."""
+        looking, self._looking = self._looking, None
+        if looking is not None:
+            looking.channel.drop()
+
+
+class _Looking:
+    """One look at one of many tensors."""
+
+    def __init__(self, scheduler: LiveScheduler, key: str, seen: _Seen) -> None:
+        self.seen = seen
+        self.is_over = False
+        name, grad = entities.tensor_name(Entity("tensor", key))
+        self.channel = Channel(scheduler, name, grad, None, lambda _: "", self._hear)
+        self.channel.wish = Wish(active=True, keep=False)
+        self._key = key
+        self._found: Look | None = None
+        self._missing = False
+        self._end = perf_counter() + PATIENCE
+
+    def serve(self, source: Source) -> float:
+        """Look; seconds until something may be due again."""
+        wait, at_rest = 0.0, source.trainer is None
+        if at_rest and is_replaced(source.resting, self.channel.name):
+            self._missing = True
+        else:
+            wait = self.channel.serve(source)
+        if self._found is not None:
+            self.seen.looks = {**self.seen.looks, self._key: self._found}
+        elif self._missing or at_rest:
+            self.seen.looks = {k: look for k, look in self.seen.looks.items() if k != self._key}
+        left = self._end - perf_counter()
+        self.is_over = self._found is not None or self._missing or at_rest or left <= 0
+        return min(wait, max(0.0, left))
+
+    def _hear(self, news: Frame | Status) -> None:
+        if isinstance(news, Status):
+            self._missing = news.state == "missing"
+            return
+        if news.statistics is not None:
+            self._found = Look(news.statistics, news.snapshot.moment.step)
+        news.snapshot.release()
 
 
 def difference(snapshot: Snapshot, minus: Snapshot) -> ArraySnapshot:

@@ -11,8 +11,17 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.signal import Signal
-from studio.ui.kit import binding, live_budget
-from studio.ui.kit.live_budget import BUDGET, MOST_FACT_MS, QUIET_FACT_MS, LiveBudget
+from studio.ui.kit import binding
+from studio.ui.models import entities, live_budget
+from studio.ui.models.live_budget import (
+    BUDGET,
+    MOST_FACT_MS,
+    MOST_LOOK_SECONDS,
+    QUIET_FACT_MS,
+    SHARE,
+    LiveBudget,
+    Pace,
+)
 from studio.ui.models.studio import Studio
 from studio.ui.models.training_session import NEWS_SECONDS
 
@@ -61,6 +70,31 @@ def test_even_the_most_expensive_view_still_comes(budget: LiveBudget) -> None:
     for _ in range(100):
         budget.adapt(1.0)
     assert budget.interval_ms("picture", 100) <= 1500
+
+
+def test_tensors_are_looked_at_less_often_by_the_same_budget(budget: LiveBudget) -> None:
+    pace = Pace(budget)
+    pace.rest(100.0)
+    assert 90 < pace.left <= 100
+    for _ in range(100):
+        budget.adapt(1.0)
+    # Often ones are spaced out up to a limit, seldom ones not at all.
+    for wanted, least in ((0.01, 0.05), (0.1, 1.0), (100.0, 90.0)):
+        pace.rest(wanted)
+        assert least < pace.left <= max(wanted, MOST_LOOK_SECONDS)
+    pace.hurry()
+    assert pace.left == 0.0
+
+
+def test_what_takes_long_to_copy_or_to_draw_is_looked_at_less_often(budget: LiveBudget) -> None:
+    pace = Pace(budget)
+    pace.rest(0.1, 30 * SHARE)
+    assert 20 < pace.left <= 30
+    pace.spend(30 * SHARE)
+    assert 50 < pace.left <= 60
+    pace.spend(30 * SHARE, postpones=False)
+    assert pace.left <= 60
+    assert budget.is_spent
 
 
 class Watching(QWidget):
@@ -138,10 +172,10 @@ def test_quiet_does_not_forget_how_far_apart_views_had_to_lie(in_force: LiveBudg
 
 
 def test_quiet_of_the_studio_reaches_the_views(studio: Studio, in_force: LiveBudget) -> None:
-    in_force.follow(studio.training, studio.profiling)
+    view = studio.live.open(entities.tensor("t"))
     studio.profiling.set_quiet(True)
     assert in_force.quiet
-    assert studio.live.quiet
+    assert view.status.state == "quiet"
     studio.profiling.set_quiet(False)
     assert not in_force.quiet
 
@@ -151,7 +185,7 @@ def test_news_come_no_more_often_than_facts_are_shown(
 ) -> None:
     told: list[float] = []
     monkeypatch.setattr(studio.training, "set_news_seconds", told.append)
-    in_force.follow(studio.training, studio.profiling)
+    in_force.follow(studio.training, studio.profiling, studio.scheduler)
     assert told[-1] == NEWS_SECONDS
     in_force.training_changed("running")
     for _ in range(20):
