@@ -127,8 +127,11 @@ def check_activations(
     """Refuse names for an instruction that is no function of ``x``, or with unknown attributes.
 
     Raises:
-        ParameterError: it is none, or has no such attribute.
+        ParameterError: it is none, has no such attribute, or a name is no identifier.
     """
+    for name in functions:
+        if not name.isidentifier():
+            raise ParameterError(f"an activation needs a name, got {quoted(name)}", who=who)
     if functions and [f.name for f in fields if isinstance(f, Operand)] != ["x", "y"]:
         raise ParameterError("an activation has the operands x and y", who=who)
     known = {f.name: f for f in fields if isinstance(f, Attr)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, overload
 
+from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Option, Plain, spec
@@ -132,11 +133,34 @@ def activation_of_alias(word: str) -> str:
     return next((name for name, each in FUNCTIONS.items() if word in each.aliases), word)
 
 
+_ABSENT: dict[str, object] = {}
+
+
+def stand_in_activation(name: str, home: object) -> None:
+    """Let layers keep an activation that is not loaded; nothing offers it.
+
+    Args:
+        name: the activation.
+        home: what it would come from; its text stands in sentences.
+    """
+    _ABSENT[name] = home
+
+
+def absent_activation(name: str) -> object | None:
+    """What an activation would come from; None for one that is loaded."""
+    return None if name in FUNCTIONS else _ABSENT.get(name)
+
+
+def activation_options(cls: type[Configured]) -> Iterator[str]:
+    """The names of the options that take an activation."""
+    return (option.name for option in cls.options if option.choices is NAMES)
+
+
 def parse_activation(given: object, who: str = "activation") -> str:
     """The activation's own name; ``None`` is linear; ParameterError when it is unknown."""
     name = "linear" if given is None else given
     name = activation_of_alias(name) if isinstance(name, str) else name
-    if not isinstance(name, str) or name not in FUNCTIONS:
+    if not isinstance(name, str) or (name not in FUNCTIONS and name not in _ABSENT):
         raise ParameterError(
             f"expected an activation, got {quoted(given)}",
             who=who,

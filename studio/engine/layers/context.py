@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from studio.engine.core.errors import CompileError, ShapeError
+from studio.engine.core.errors import CompileError, ParameterError, ShapeError
 from studio.engine.core.philox import stream_of
 from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.softmax import Softmax, SoftmaxCE, SoftmaxLog
-from studio.engine.layers.activations import FUNCTIONS
+from studio.engine.layers.activations import FUNCTIONS, absent_activation
 from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.regularizers import Regularizer
@@ -129,6 +129,13 @@ class LayerContext:
 
     def activate(self, name: str, x: Ref) -> Ref:
         """Append the activation of that name; its result is the layer's output."""
+        home = absent_activation(name)
+        if home is not None:
+            raise ParameterError(
+                f"the activation {name} comes from {home}, which is not loaded",
+                who=self.layer.name,
+                hint="install it and switch it on",
+            )
         return FUNCTIONS[name].emit(self, x, "output")
 
     @staticmethod

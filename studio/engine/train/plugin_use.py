@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import FormatError, ParameterError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.core.stand_ins import StandIn, stand_in
+from studio.engine.layers.activations import (
+    FUNCTIONS,
+    absent_activation,
+    activation_of_alias,
+    activation_options,
+    stand_in_activation,
+)
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.missing import MissingLayer
@@ -23,7 +31,13 @@ from studio.engine.train.settings import TrainingSettings
 FAMILIES: Mapping[str, type[Configured]] = {
     base.family_name: base for base in (Layer, Loss, Metric, Optimizer, Schedule, ProjectCallback)
 }
-"""What a plugin can give a project, by family."""
+"""What a plugin can give a project, by family; activations beside them."""
+
+ACTIVATION = "activation"
+"""The family of activations, which are names of instructions and no classes."""
+
+Drawn: TypeAlias = tuple[str, Mapping[str, object]]
+"""Type and options of a layer on the canvas."""
 
 _MOST = 1000
 _LONGEST = 64
@@ -51,23 +65,29 @@ class PluginUse:
 
 
 def plugins_used(
-    graph: LayerGraph | None, training: TrainingSettings | None, drawn: Iterable[str] = ()
+    graph: LayerGraph | None, training: TrainingSettings | None, drawn: Iterable[Drawn] = ()
 ) -> tuple[PluginUse, ...]:
     """The plugins that network and training settings use, loaded or not.
 
     Args:
         graph: the network.
         training: its training settings.
-        drawn: types of layers that are drawn, whether or not they take part in the network.
+        drawn: layers that are drawn, whether or not they take part in the network.
     """
-    types = [type(each) for each in _settings(graph, training)]
-    types += filter(None, map(Layer.members.find, drawn))
+    settings = [(type(each), each.option_values) for each in _settings(graph, training)]
+    classes = [(Layer.members.find(name), config) for name, config in drawn]
+    configured = [*settings, *((cls, config) for cls, config in classes if cls is not None)]
     found: dict[str, tuple[Plugin, set[tuple[str, str]]]] = {}
-    for cls in types:
-        plugin = cls.home if issubclass(cls, StandIn) else plugin_of(cls)
+
+    def add(plugin: object, family: str, name: str) -> None:
         if isinstance(plugin, Plugin):
-            entry = (cls.family_name, cls.__name__)
-            found.setdefault(plugin.name, (plugin, set()))[1].add(entry)
+            found.setdefault(plugin.name, (plugin, set()))[1].add((family, name))
+
+    for cls, config in configured:
+        plugin = cls.home if issubclass(cls, StandIn) else plugin_of(cls)
+        add(plugin, cls.family_name, cls.__name__)
+        for activation in activations_in(cls, config):
+            add(_home_of(activation), ACTIVATION, activation)
     return tuple(
         PluginUse(plugin, tuple(sorted(classes))) for _, (plugin, classes) in sorted(found.items())
     )
@@ -82,6 +102,29 @@ def check_complete(graph: LayerGraph, training: TrainingSettings) -> None:
                 who=each.who,
                 hint="install it and switch it on",
             )
+        for activation in activations_in(type(each), each.option_values):
+            home = absent_activation(activation)
+            if home is not None:
+                raise ParameterError(
+                    f"the activation {activation} comes from {home}, which is not loaded",
+                    who=each.who,
+                    hint="install it and switch it on",
+                )
+
+
+def activations_in(cls: type[Configured], config: Mapping[str, object]) -> Iterator[str]:
+    """The names of the activations in the options of a class."""
+    for name in activation_options(cls):
+        activation = config.get(name)
+        if isinstance(activation, str):
+            yield activation_of_alias(activation)
+
+
+def _home_of(activation: str) -> object | None:
+    function = FUNCTIONS.get(activation)
+    if function is None:
+        return absent_activation(activation)
+    return None if function.cls is None else plugin_of(function.cls)
 
 
 def missing_settings(training: TrainingSettings) -> tuple[StandIn, ...]:
@@ -119,6 +162,9 @@ def prepare_stand_ins(data: object) -> None:
         raise FormatError(f"expected at most {_MOST} classes", who="plugins")
     for use in uses:
         for family, name in use.classes:
+            if family == ACTIVATION:
+                stand_in_activation(name, use.plugin)
+                continue
             base = FAMILIES[family]
             known = base.members.find(name)
             # The file opened last says what a stand-in stands for: another may have had the name.
@@ -134,7 +180,7 @@ def _use(name: str, entry: object) -> PluginUse:
         raise FormatError("expected a name and a version", who="plugins")
     classes = []
     for family, names in _object(fields.get("classes"), name).items():
-        if family not in FAMILIES or not isinstance(names, list):
+        if family not in (*FAMILIES, ACTIVATION) or not isinstance(names, list):
             raise FormatError(f"expected lists of classes, got {quoted(family)}", who=name)
         for each in names:
             if not isinstance(each, str) or not _is_name(each):

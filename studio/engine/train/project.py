@@ -6,7 +6,7 @@ holds plain data only, never code; everything in it is checked against a type an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -27,7 +27,7 @@ from studio.engine.train.annotations import (
     annotations_from_json,
 )
 from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.plugin_use import plugins_used, prepare_stand_ins
+from studio.engine.train.plugin_use import Drawn, plugins_used, prepare_stand_ins
 from studio.engine.train.project_text import project_text
 from studio.engine.train.settings import TrainingSettings
 
@@ -145,7 +145,7 @@ class Project:
             made["canvas"] = _canvas(self.canvas)
         if self.annotations.to_json():
             made["annotations"] = self.annotations.to_json()
-        uses = plugins_used(self.graph, self.training, _drawn_types(self.canvas))
+        uses = plugins_used(self.graph, self.training, _drawn(self.canvas))
         if uses:
             made["plugins"] = {use.plugin.name: use.to_json() for use in uses}
         return made
@@ -284,8 +284,11 @@ class _Room:
         return key
 
 
-def _drawn_types(canvas: Mapping[str, object] | None) -> set[str]:
-    """Types of the layers in a drawing, among them those that lead to no output."""
+def _drawn(canvas: Mapping[str, object] | None) -> Iterator[Drawn]:
+    """The layers in a drawing, among them those that lead to no output."""
     nodes = (canvas or {}).get("nodes")
     entries = nodes if isinstance(nodes, list | tuple) else ()
-    return {str(each["type"]) for each in entries if isinstance(each, Mapping) and "type" in each}
+    for each in entries:
+        if isinstance(each, Mapping) and "type" in each:
+            config = each.get("config")
+            yield str(each["type"]), config if isinstance(config, Mapping) else {}

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
+from studio.engine.layers.activations import absent_activation
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
+from studio.engine.train.plugin_use import activations_in
 from studio.graph_editor.model.flow import Flow
 from studio.graph_editor.model.layer_types import absent_plugin, arity, is_input, is_known, layer_at
 from studio.graph_editor.model.report import Problem
@@ -42,13 +44,28 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
     if found is None:
         return _missing(state, node)
     if found.error is None:
-        return None
+        return _absent_activation(node)
     shapes = input_shapes(node, flow)
     rule = rule_id(layer_at(node), shapes, found.error)
     hint = found.error.hint or _HINTS.get(rule, "")
     if rule == "shape.size" and is_input(node):
         hint = "make its shape smaller"
     return Problem(rule, "error", node.id, found.error.message, hint, offending_input(shapes))
+
+
+def _absent_activation(node: CanvasNode) -> Problem | None:
+    """The layer's function, where it is of a plugin that is not loaded."""
+    if not node.is_layer:
+        return None
+    for name in activations_in(type(layer_at(node)), node.config):
+        home = absent_activation(name)
+        if home is not None:
+            return Problem(
+                "layer.plugin", "error", node.id,
+                f"{home} is not loaded; the activation {name} is part of it",
+                "switch the plugin on in the preferences, or choose another activation",
+            )  # fmt: skip
+    return None
 
 
 def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:

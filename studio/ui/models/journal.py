@@ -261,7 +261,8 @@ def difference_to_json(before: DocumentState, after: DocumentState) -> dict[str,
 
 def _plugins(nodes: Iterable[CanvasNode], training: TrainingSettings | None) -> dict[str, Plain]:
     """What is used of plugins, so that it can be read where they are not loaded."""
-    uses = plugins_used(None, training, {node.type_name for node in nodes if node.is_layer})
+    drawn = ((node.type_name, node.config) for node in nodes if node.is_layer)
+    uses = plugins_used(None, training, drawn)
     return {"plugins": {use.plugin.name: use.to_json() for use in uses}} if uses else {}
 
 

@@ -6,16 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from studio.engine import Model
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.missing import MissingLayer
 from studio.engine.plugins.finding import FOLDER
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
 from studio.graph_editor.model.document import Document
+from studio.ui.models.journal import state_to_json
 
 PLUGIN = '''
 """Layers and a loss of somebody else."""
@@ -136,3 +140,84 @@ def test_the_command_line_trains_and_exports_with_it_alone(
     out = tmp_path / "out.gbi"
     run(config, "-m", "studio", "export", str(path), "-o", str(out))
     assert out.exists()
+
+
+ACTIVATION = '''
+__version__ = "1.5"
+
+from studio.engine.isa.families import Unary
+from studio.engine.isa.meaning import Activation
+
+
+class Swing(Unary, code=987, mnemonic="SWING", category="activation"):
+    """x + sin x."""
+
+    synopsis = "{y} = swing({x})"
+    formula = "x + sin(x)"
+    slopes = {"x": "dy * (1 + cos(x))"}
+    functions = {"swing": Activation("x + sin x.")}
+'''
+
+SWING = """
+from pathlib import Path
+import sys
+from studio.engine.core.places import Places
+from studio.engine.plugins.loading import load_plugins
+states = load_plugins(Places.of_user().config)
+assert not any(s.problem for s in states), states
+from studio.engine import Dense, Input, Project
+from studio.engine.layers.symbol import graph_of
+x = Input((2,))
+y = Dense(2)(Dense(8, activation="swing")(x))
+Project.new("swings", graph_of([x], [y], "swings"), {"source": "circles"}).save(Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def swings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A project with the activation of a plugin, and the configuration that has it."""
+    config = tmp_path_factory.mktemp("config")
+    (config / FOLDER).mkdir()
+    (config / FOLDER / "swings.py").write_text(ACTIVATION)
+    path = tmp_path_factory.mktemp("project") / "swings.glassbox"
+    run(config, "-c", SWING, str(path), plugins="swings")
+    return path, config
+
+
+def test_an_activation_is_recorded_and_kept_where_it_is_absent(
+    swings: tuple[Path, Path], tmp_path: Path
+) -> None:
+    path, config = swings
+    recorded = {"swings": {"version": "1.5", "classes": {"activation": ["swing"]}}}
+    assert json.loads(path.read_text())["plugins"] == recorded
+    assert Project.load(path).text() == path.read_text()
+    document = Document.open(path)
+    # A layer that leads nowhere is recorded too.
+    last = next(n for n in document.state.nodes.values() if n.name == "dense_1")
+    cut = document.state.with_nodes([replace(last, inputs=("",))])
+    document.apply("Cut", cut)
+    copy = tmp_path / "copy.glassbox"
+    document.save(copy)
+    assert json.loads(copy.read_text())["plugins"] == recorded
+    with pytest.raises(StudioError, match=r"swing comes from the plugin swings 1\.5, which is not"):
+        Task.of_project(Project.load(path))
+    refused = run(config, "-m", "studio", "compile", str(path), plugins="")
+    assert "the activation swing comes from the plugin swings 1.5" in refused
+    assert "Traceback" not in refused
+    model = Model.of_graph(Project.load(path).graph, backend="cpu")
+    with pytest.raises(StudioError, match="swing comes from the plugin swings"):
+        model.predict(np.zeros((1, 2), np.float32))
+    run(config, "-m", "studio", "train", str(path), "--epochs", "1", plugins="swings")
+
+
+def test_names_of_activations_are_checked(swings: tuple[Path, Path]) -> None:
+    told = json.loads(swings[0].read_text())
+    for names in ("swing", [3], ["a b"], ["x" * 65]):
+        told["plugins"]["swings"]["classes"]["activation"] = names
+        with pytest.raises(StudioError, match="plugins"):
+            Project.load(json.dumps(told).encode())
+
+
+def test_a_journal_records_an_activation(swings: tuple[Path, Path]) -> None:
+    state = Document.open(swings[0]).state
+    assert state_to_json(state)["plugins"]["swings"]["classes"] == {"activation": ["swing"]}

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QWheelEvent,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
@@ -194,3 +202,32 @@ class Hands:
     def offered(self) -> Sequence[str]:
         """The titles in the search list."""
         return [row.title for row in self.canvas.searches.popup.list.entries.rows]
+
+
+class Carrier:
+    """Carries something over the canvas by real drag events."""
+
+    def __init__(self, hands: Hands, data: QMimeData) -> None:
+        self.hands = hands
+        self.data = data
+        self._send(QDragEnterEvent, QPoint(5, 5))
+
+    def over(self, at: QPointF, keys: Qt.KeyboardModifier = NONE) -> bool:
+        return self._send(QDragMoveEvent, self.hands.canvas.view_point(at).toPoint(), keys)
+
+    def drop(self, at: QPointF, keys: Qt.KeyboardModifier = NONE) -> None:
+        self.over(at, keys)
+        place = self.hands.canvas.view_point(at)
+        event = QDropEvent(place, Qt.DropAction.CopyAction, self.data,
+                           Qt.MouseButton.LeftButton, keys)  # fmt: skip
+        QApplication.sendEvent(self.hands.canvas.viewport(), event)
+        assert event.isAccepted()
+
+    def leave(self) -> None:
+        QApplication.sendEvent(self.hands.canvas.viewport(), QDragLeaveEvent())
+
+    def _send(self, kind: type, at: QPoint, keys: Qt.KeyboardModifier = NONE) -> bool:
+        event: QEvent = kind(at, Qt.DropAction.CopyAction, self.data,
+                             Qt.MouseButton.LeftButton, keys)  # fmt: skip
+        QApplication.sendEvent(self.hands.canvas.viewport(), event)
+        return event.isAccepted()

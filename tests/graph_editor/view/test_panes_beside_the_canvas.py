@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, QRectF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRectF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTreeWidgetItem
+from PySide6.QtWidgets import QTreeWidgetItem
 
 from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.places import move
@@ -22,7 +22,7 @@ from studio.graph_editor.view.palette_pane import PalettePane, layer_picture
 from studio.ui.models import entities
 from studio.ui.models.studio import Studio
 from tests.graph_editor.model.networks import chain, net
-from tests.graph_editor.view.hands import ALT, NONE, Hands
+from tests.graph_editor.view.hands import ALT, NONE, Carrier, Hands
 
 K = Qt.Key
 
@@ -130,38 +130,14 @@ def test_dragged_layer_looks_as_large_as_it_will_be(palette: PalettePane) -> Non
 # -- dropping on the canvas -----------------------------------------------------------------------
 
 
-class Carrier:
-    """Carries an entry of the palette over the canvas by real drag events."""
-
-    def __init__(self, hands: Hands, title: str) -> None:
-        self.hands = hands
-        self.data = layer_data(entry(title))
-        self._send(QDragEnterEvent, QPoint(5, 5))
-
-    def over(self, at: QPointF, keys: Qt.KeyboardModifier = NONE) -> bool:
-        return self._send(QDragMoveEvent, self.hands.canvas.view_point(at).toPoint(), keys)
-
-    def drop(self, at: QPointF, keys: Qt.KeyboardModifier = NONE) -> None:
-        self.over(at, keys)
-        place = self.hands.canvas.view_point(at)
-        event = QDropEvent(place, Qt.DropAction.CopyAction, self.data,
-                           Qt.MouseButton.LeftButton, keys)  # fmt: skip
-        QApplication.sendEvent(self.hands.canvas.viewport(), event)
-        assert event.isAccepted()
-
-    def leave(self) -> None:
-        QApplication.sendEvent(self.hands.canvas.viewport(), QDragLeaveEvent())
-
-    def _send(self, kind: type, at: QPoint, keys: Qt.KeyboardModifier = NONE) -> bool:
-        event: QEvent = kind(at, Qt.DropAction.CopyAction, self.data,
-                             Qt.MouseButton.LeftButton, keys)  # fmt: skip
-        QApplication.sendEvent(self.hands.canvas.viewport(), event)
-        return event.isAccepted()
+def carried(hands: Hands, title: str) -> Carrier:
+    """Carries an entry of the palette over the canvas."""
+    return Carrier(hands, layer_data(entry(title)))
 
 
 def test_dropped_on_nothing_it_stands_by_itself(hands: Hands) -> None:
     hands.open(chain())
-    carrier = Carrier(hands, "Conv2D")
+    carrier = carried(hands, "Conv2D")
     place = hands.nowhere()
     assert carrier.over(place)
     assert hands.canvas.overlay.ghost.nodes == ("conv2d_1",)
@@ -175,7 +151,7 @@ def test_dropped_on_nothing_it_stands_by_itself(hands: Hands) -> None:
 def test_over_a_wire_it_tells_what_would_change_and_goes_into_it(hands: Hands) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3 > flatten > dense 10"))
     before = hands.state.content_hash
-    carrier = Carrier(hands, "BatchNormalization")
+    carrier = carried(hands, "BatchNormalization")
     wire = hands.middle("conv2d", "flatten")
     carrier.over(wire)
     tip = hands.canvas.overlay.tip.text()
@@ -193,23 +169,23 @@ def test_over_a_wire_it_tells_what_would_change_and_goes_into_it(hands: Hands) -
 def test_alt_and_what_does_not_fit_stay_out_of_the_wire(hands: Hands) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3 > flatten > dense 10"))
     wires = hands.wires
-    Carrier(hands, "BatchNormalization").drop(hands.middle("conv2d", "flatten"), ALT)
+    carried(hands, "BatchNormalization").drop(hands.middle("conv2d", "flatten"), ALT)
     assert hands.wires == wires
     hands.document.undo()
-    Carrier(hands, "Conv2D").drop(hands.middle("flatten", "dense"))
+    carried(hands, "Conv2D").drop(hands.middle("flatten", "dense"))
     assert hands.wires == wires
 
 
 def test_dropped_on_a_layer_it_follows_it(hands: Hands) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3"))
-    Carrier(hands, "Flatten").drop(hands.body("conv2d"))
+    carried(hands, "Flatten").drop(hands.body("conv2d"))
     assert "conv2d>flatten" in hands.wires
     assert hands.selected == ["flatten"]
 
 
 def test_carried_away_nothing_is_left(hands: Hands) -> None:
     hands.open(chain())
-    carrier = Carrier(hands, "Conv2D")
+    carrier = carried(hands, "Conv2D")
     carrier.over(hands.nowhere())
     carrier.leave()
     assert hands.canvas.overlay.ghost.nodes == ()
@@ -330,7 +306,7 @@ def test_layer_can_be_dropped_on_what_an_empty_canvas_shows(hands: Hands) -> Non
     middle = QPointF(hands.canvas.viewport().rect().center()) - QPointF(0, 80)
     under = hands.canvas.childAt(middle.toPoint())
     assert under is hands.canvas.viewport()
-    Carrier(hands, "Input").drop(hands.canvas.navigation.scene_at(middle))
+    carried(hands, "Input").drop(hands.canvas.navigation.scene_at(middle))
     assert list(hands.state.nodes) == ["input"]
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from studio.engine.core.options import AnyOption, Plain
+from studio.engine.layers.activations import absent_activation
 from studio.ui.kit.forms.editor import MIXED, Editor, choice_box
 from studio.ui.kit.forms.reverting_line import RevertingLine
 
@@ -55,12 +56,16 @@ class ChoiceEditor(Editor):
 
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
         index = -1 if is_mixed else self.box.findData(value)
-        if index < 0 and not is_mixed and isinstance(value, str):
+        placeholder = MIXED if is_mixed else ""
+        if index < 0 and isinstance(value, str) and absent_activation(value) is not None:
+            # One of a plugin that is not loaded is shown, and cannot be chosen.
+            placeholder = f"{value.replace('_', ' ')} (not loaded)"
+        elif index < 0 and not is_mixed and isinstance(value, str):
             # A value from a file that is not among those offered is shown as it is.
             self.box.addItem(value, value)
             index = self.box.count() - 1
         self.box.setCurrentIndex(index)
-        self.box.setPlaceholderText(MIXED if is_mixed else "")
+        self.box.setPlaceholderText(placeholder)
 
     def _chosen(self, index: int) -> None:
         self.edited.emit(self.box.itemData(index), "")
