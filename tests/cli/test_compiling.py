@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from studio.engine.formats.gbi import load_gbi
+from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.samples import sample_names, sample_root
 
 if TYPE_CHECKING:
@@ -127,6 +129,36 @@ def test_files_hold_what_the_listing_shows(
     found = glassbox("compile", MLP, "-o", "B.GBI", "--json").json
     assert found == {"path": "B.GBI", "instructions": count, "tensors": tensors}
     assert glassbox("dis", "B.GBI").out == (tmp_path / "a.gbasm").read_text("utf-8")
+    assert load_gbi(tmp_path / "B.GBI").weights == {}
+
+
+def test_a_format_of_programs_from_elsewhere_is_written(
+    glassbox: Callable[..., Answer],
+    refused: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+
+    class Words(FileFormat):
+        name, title, ending, about = "words", "Words", ".words", "The words of a program."
+        holds = "program"
+
+        def write(self, model: Exportable, path: Path) -> None:
+            path.write_text(" ".join(ins.mnemonic for ins in model.program[0]))
+
+    class Needy(Words):
+        name, ending = "needy", ".needy"
+
+        def write(self, model: Exportable, path: Path) -> None:
+            path.write_text(str(model.program[1]["hidden/kernel"]))
+
+    glassbox("compile", MLP, "-o", "a.words")
+    assert "LINEAR RELU" in (tmp_path / "a.words").read_text()
+    text = refused("compile", MLP, "-o", "a.needy")
+    assert "the format needy cannot write this model: KeyError: 'hidden/kernel'" in text
+    assert "expected one of .gbi, .gbasm, .needy, .words" in refused("compile", MLP, "-o", "a.npz")
 
 
 @pytest.mark.parametrize("place", ["no folder/a.gbi", "folder.gbi", "/proc/a.gbi"])

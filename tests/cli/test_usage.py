@@ -90,7 +90,10 @@ def test_project_alone_is_for_the_window(refused: Callable[..., str]) -> None:
             ["compile", "iris", "--target", "x"],
             "out of cpu, gl-hardware, gl-software, gl, got",
         ),
-        (["compile", "iris", "-o", "a.txt"], "expected .gbasm or .gbi, got 'a.txt'"),
+        (
+            ["compile", "iris", "-o", "a.txt"],
+            "'a.txt' is of no format: expected one of .gbi, .gbasm",
+        ),
         (["profile", "iris", "--steps", "0"], "--steps"),
         (["export", "iris", "--format", "gbi"], "Missing option '-o'"),
         (["export", "iris", "--format", "onnx", "-o", "x"], "got 'onnx'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +18,7 @@ from studio.engine.compiler.target import CPU, GL, TARGETS, Target
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Tensor, shape_text
-from studio.engine.formats.gbasm import save_gbasm
-from studio.engine.formats.gbi import save_gbi
+from studio.engine.interop.file_format import Exportable, FileFormat, file_formats, format_for
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 from studio.engine.train.host_traffic import resident_rows
@@ -87,7 +86,7 @@ def compile_project(
         others={"--passes": passes, "--plan": plan, "-o": output is not None},
     )  # fmt: skip
     if output is not None:
-        _writer(output)
+        _form_of(output)
     kind = replace(_TARGETS[target], in_order=True) if in_order else _TARGETS[target]
     task = Task.of_project(open_project(project))
     programs = Programs(task)
@@ -100,7 +99,7 @@ def compile_project(
         observer=lambda name, before, after: stages.append((name, before, after)),
     )
     if output is not None:
-        _write(output, program, as_json=as_json)
+        _write(output, task, program, as_json=as_json)
         return
     memory = Memory.of(program, task, kind)
     if kernels:
@@ -242,21 +241,16 @@ def _check(value: str, allowed: tuple[str, ...], option: str) -> None:
         )
 
 
-def _writer(output: Path) -> Callable[[Path, Program], None]:
-    writers: dict[str, Callable[[Path, Program], None]] = {
-        ".gbi": save_gbi,
-        ".gbasm": save_gbasm,
-    }
-    if output.suffix.lower() not in writers:
-        raise ParameterError(
-            f"the file's ending says the form: expected .gbasm or .gbi, got {quoted(output.name)}",
-            who="compile",
-        )
-    return writers[output.suffix.lower()]
+def _form_of(output: Path) -> FileFormat:
+    """The format of programs that the file's name ends for."""
+    programs = [f for f in file_formats() if f.holds == "program" and f.can_write]
+    return format_for(output, programs, who="compile")
 
 
-def _write(output: Path, program: Program, *, as_json: bool) -> None:
-    _writer(output)(output, program)
+def _write(output: Path, task: Task, program: Program, *, as_json: bool) -> None:
+    # Without weights: nothing was trained.
+    model = Exportable(task.name, task.graph, {}, make_program=lambda: (program, {}))
+    _form_of(output).save(model, output)
     size = {"instructions": len(program), "tensors": len(program.tensors)}
     if as_json:
         console.answer_json({"path": str(output), **size})

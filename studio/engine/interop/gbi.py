@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from studio.engine.core.tensor import Role
 from studio.engine.formats.gbi import MAGIC, load_gbi, save_gbi
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
 from studio.engine.isa.program import SECTIONS
@@ -29,7 +30,10 @@ class InstructionFile(FileFormat):
         return head.startswith(MAGIC)
 
     def write(self, model: Exportable, path: Path) -> None:
-        save_gbi(path, *model.program)
+        program, weights = model.program
+        # A program that was compiled and not trained has none.
+        is_bare = not weights and any(program.of_role(Role.PARAM, Role.STATE))
+        save_gbi(path, program, None if is_bare else weights)
 
     def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
         found = load_gbi(path)
