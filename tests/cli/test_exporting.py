@@ -8,6 +8,7 @@ import os
 import subprocess
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +17,13 @@ import pytest
 from studio.cli.app import main
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.npz import load_npz, save_npz
-from studio.engine.interop.file_format import Exportable, FileFormat, format_named
+from studio.engine.interop.file_format import Exportable, FileFormat, format_for, format_named
 from studio.engine.train import exporting
 from studio.engine.train.export_check import check as checking
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.cli.conftest import Answer
 
@@ -70,6 +70,27 @@ def test_the_ending_says_the_format_and_an_unknown_one_is_refused(
     assert "the ending of 'iris.onnx' is of no format: expected one of .gbi, .gbasm" in text
     assert not (here / "iris.onnx").exists()
     assert glassbox(*EXPORT, "iris.onnx", "--format", "npz", "--json").json["same"] is True
+
+
+def test_a_name_with_the_ending_of_another_format_is_refused(
+    glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
+) -> None:
+    for form, name, said in (
+        (
+            "gbi",
+            "w.npz",
+            "the ending of 'w.npz' is that of Weights (NumPy), not of Instruction file",
+        ),
+        ("npz", "w.GBI", "the ending of 'w.GBI' is that of Instruction file"),
+        ("safetensors", "w.checkpoint.safetensors", "is that of Checkpoint, not of Weights"),
+    ):
+        text = refused(*EXPORT, name, "--format", form)
+        assert said in text
+        assert f"choose the format {format_for(Path(name)).name}" in text
+        assert not (here / name).exists()
+    # Of what the file is, these names say nothing wrong.
+    for form, name in (("checkpoint", "w.safetensors"), ("npz", "w.bin"), ("npz", "w")):
+        assert glassbox(*EXPORT, name, "--format", form, "--json").json["same"] is True
 
 
 def test_a_file_that_answers_otherwise_is_not_kept(

@@ -11,7 +11,7 @@ from studio.cli import console
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted, open_project
-from studio.engine.interop.file_format import format_for, format_named
+from studio.engine.interop.file_format import format_for, format_named, require_ending
 from studio.engine.train.devices import open_backend
 from studio.engine.train.exporting import EXPORT_FORMATS, export
 from studio.engine.train.importing import IMPORT_FORMATS, import_weights
@@ -40,6 +40,7 @@ def export_project(
     it could not be written.
     """
     chosen = format_named(form) if form is not None else format_for(output)
+    require_ending(output, chosen)
     opened = open_project(project)
     data = None if opened.data is None else opened.data.reference
     refuse_source(output, opened.path, data, opened.folder)

@@ -6,18 +6,26 @@ import dialogs, files dropped on the window, search words and the tables of the 
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.discovery import added, import_modules
-from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError, quoted
+from studio.engine.core.errors import (
+    DataError,
+    FormatError,
+    ParameterError,
+    StudioError,
+    in_one_line,
+    quoted,
+)
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.isa.program import Program
@@ -29,7 +37,22 @@ Holds: TypeAlias = Literal["program", "weights", "checkpoint"]
 
 HEAD = 4096
 """Bytes of a file's beginning by which `FileFormat.sniff` tells what it is."""
+_LOG = logging.getLogger(__name__)
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+class FileForm(Protocol):
+    """What can be written to a file: a `FileFormat`, or a picture in the window."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def ending(self) -> str: ...
+
+
+F = TypeVar("F", bound=FileForm)
 
 
 @dataclass
@@ -160,6 +183,18 @@ class FileFormat:
         """
         raise FormatError(f"{self.title}: this format cannot be written", who=str(path))
 
+    def save(self, model: Exportable, path: Path) -> None:
+        """Write a model as `write` does; what fails in it in any other way is a FormatError too."""
+        try:
+            self.write(model, path)
+        except (StudioError, OSError):
+            raise
+        except Exception as error:
+            # That of a plugin fails in any way.
+            _LOG.exception("format %s failed", self.name)
+            text = f"the format {self.name} cannot write this model: {in_one_line(error)}"
+            raise FormatError(text, who=str(path)) from error
+
     def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
         """Read a file.
 
@@ -196,18 +231,51 @@ def format_named(name: str) -> FileFormat:
     return known[name]
 
 
-def format_for(path: Path) -> FileFormat:
-    """The format that a file's name ends for; ParameterError where the ending is of none."""
-    known = [each for each in file_formats() if each.can_write]
-    fitting = [each for each in known if path.name.lower().endswith(each.ending)]
-    if not fitting:
+def format_for(
+    path: Path, among: Iterable[FileFormat] | None = None, who: str = "export"
+) -> FileFormat:
+    """The format that a file's name ends for; ParameterError where the ending is of none.
+
+    Args:
+        path: the file.
+        among: the formats to choose from; by default those that can be written.
+        who: the command, for the message.
+    """
+    known = [each for each in file_formats() if each.can_write] if among is None else list(among)
+    found = _ended(path, known)
+    if found is None:
         endings = ", ".join(each.ending for each in known)
         raise ParameterError(
             f"the ending of {quoted(path.name)} is of no format: expected one of {endings}",
-            who="export",
-            hint="rename the file or name a format",
+            who=who,
+            hint="rename the file" if among else "rename the file or name a format",
         )
-    return max(fitting, key=lambda each: len(each.ending))
+    return found
+
+
+def require_ending(path: Path, form: FileForm, among: Sequence[FileForm] = ()) -> None:
+    """ParameterError where a file's name has the ending of another format.
+
+    Args:
+        path: the file to write.
+        form: what is to be written.
+        among: what else there is besides the formats of files.
+    """
+    other = _ended(path, [*file_formats(), *among])
+    # A checkpoint is a safetensors file too.
+    if other is None or form.ending.endswith(other.ending):
+        return
+    raise ParameterError(
+        f"the ending of {quoted(path.name)} is that of {other.title}, not of {form.title}",
+        who="export",
+        hint=f"end the name with {form.ending}, or choose the format {other.name}",
+    )
+
+
+def _ended(path: Path, forms: Iterable[F]) -> F | None:
+    """The format with the longest ending that a file's name has."""
+    fitting = [each for each in forms if path.name.lower().endswith(each.ending)]
+    return max(fitting, key=lambda each: len(each.ending), default=None)
 
 
 @cache

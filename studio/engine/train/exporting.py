@@ -7,7 +7,6 @@ stands for itself: what is wrong with one keeps none of the others back.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -19,10 +18,16 @@ import numpy.typing as npt
 
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
-from studio.engine.core.errors import DataError, FormatError, StudioError, in_one_line, quoted
+from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
 from studio.engine.core.tensor import Role
 from studio.engine.formats.atomic import StagedFile, write_error
-from studio.engine.interop.file_format import Exportable, FileFormat, file_formats, format_named
+from studio.engine.interop.file_format import (
+    Exportable,
+    FileFormat,
+    file_formats,
+    format_named,
+    require_ending,
+)
 from studio.engine.isa.program import Program
 from studio.engine.train.export_check.answers import TOLERANCE as TOLERANCE
 from studio.engine.train.export_check.check import ExportCheck, Written, check_files
@@ -36,8 +41,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Progress: TypeAlias = Callable[["float | None", str], None]
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -216,10 +219,12 @@ def export_file(
         project: the project it was trained from.
 
     Raises:
-        ParameterError: an unknown format.
+        ParameterError: an unknown format, or a path with the ending of another.
         FormatError: the file cannot be written, is another model, or could not be compared.
     """
-    (made,) = export(trained, [(format_named(form), Path(path))], project)
+    chosen = format_named(form)
+    require_ending(Path(path), chosen)
+    (made,) = export(trained, [(chosen, Path(path))], project)
     if made.problem is not None:
         raise made.problem
     return made
@@ -249,7 +254,7 @@ def export_all(
 
 def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) -> Written:
     try:
-        form.write(model, staged.path)
+        form.save(model, staged.path)
         return Written(form, staged.path, file_hash(staged.path))
     except StudioError as error:
         # Users know the file by its own name.
@@ -257,11 +262,6 @@ def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) 
         raise
     except OSError as error:
         raise write_error(error, path) from error
-    except Exception as error:
-        # Formats of plugins fail in any way; the other files are written all the same.
-        _LOG.exception("format %s failed", form.name)
-        text = f"the format {form.name} cannot write this model: {in_one_line(error)}"
-        raise FormatError(text, who=str(path)) from error
 
 
 def _place(

@@ -17,7 +17,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.engine.interop.file_format import FileFormat, file_formats
+from studio.engine.interop.file_format import FileFormat, file_formats, require_ending
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export_check.check import ExportCheck
 from studio.engine.train.exporting import Export, export, exportable
@@ -288,8 +288,10 @@ class ExportModel:
 
         Raises:
             DataError: nothing has been trained, or the file is the project's own or its data's.
+            ParameterError: the file's name has the ending of another form.
             FormatError: a picture cannot be written; other forms tell ``failed``.
         """
+        require_ending(path, form, PICTURES)
         self._check_place(path)
         if isinstance(form, PictureForm):
             content = self.pictures[form.name]()

@@ -295,6 +295,35 @@ def test_a_file_that_cannot_be_written_is_said(
     idle(studio, qtbot)
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "said"),
+    [
+        (
+            "Instruction file",
+            "m.npz",
+            "'m.npz' is that of Weights (NumPy), not of Instruction file",
+        ),
+        ("Weights (NumPy)", "m.PNG", "'m.PNG' is that of Picture of the graph (PNG)"),
+    ],
+)
+def test_a_name_with_the_ending_of_another_form_is_refused(
+    studio: Studio,
+    dialog: ExportDialog,
+    qtbot: QtBot,
+    tmp_path: Path,
+    form: str,
+    name: str,
+    said: str,
+) -> None:
+    choose(dialog, qtbot, form)
+    type_path(dialog, qtbot, tmp_path / name)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: sentence(dialog) == "Not exported", timeout=60_000)
+    assert said in dialog.findChild(QLabel, "finding_details").text()
+    assert not (tmp_path / name).exists()
+    idle(studio, qtbot)
+
+
 def test_an_export_can_be_stopped(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
