@@ -223,6 +223,8 @@ def checked_shape(layer: Layer, *given: Shape) -> Shape:
     """Shape of the layer's output; ShapeError or GraphError when its inputs do not fit."""
     layer.check_inputs(*given)
     shape = layer.output_shape(*given)
+    if not isinstance(shape, tuple):
+        raise TypeError(f"expected a shape, got {quoted(shape)}")
     if not 1 <= prod(shape) <= MAX_ELEMENTS:
         raise GraphError(
             f"expected an output of 1 to {MAX_ELEMENTS} elements, got {shape_text(shape)}",

@@ -7,16 +7,19 @@ it reaches have new ones, so that following an edit costs a walk along the wires
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from studio.engine.core.errors import GraphError, StudioError
+from studio.engine.core.errors import GraphError, InternalError, StudioError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import checked_shape
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.layer_types import arity, is_known, layer_of
 from studio.graph_editor.model.state import CanvasNode, DocumentState
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,11 @@ def outcome(type_name: str, config: FrozenConfig, shapes: tuple[Shape, ...]) -> 
         return Outcome(shape, sum(p.size for p in layer.parameters(*shapes)))
     except StudioError as error:
         return Outcome(error=error)
+    except Exception as error:
+        # A layer of a plugin may raise anything; the drawing must stay editable.
+        found = InternalError(f"the code of {type_name} failed", error, who=layer.name)
+        _LOG.warning("%s", found.message, exc_info=error)
+        return Outcome(error=found)
 
 
 def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import InternalError, StudioError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.activations import absent_activation
 from studio.engine.layers.inputs import MAX_ELEMENTS
@@ -98,6 +98,8 @@ def input_shapes(node: CanvasNode, flow: Flow) -> tuple[Shape, ...]:
 
 def rule_id(layer: Layer, shapes: Sequence[Shape], error: StudioError) -> str:
     """Which rule of a layer inputs of these shapes break."""
+    if isinstance(error, InternalError):
+        return "layer.failed"
     if "elements" in error.message and str(MAX_ELEMENTS) in error.message:
         return "shape.size"
     return f"shape.{layer.broken_rule(*shapes)}"

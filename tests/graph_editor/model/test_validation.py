@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.dense import Dense
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
 from studio.graph_editor.model.document import Document
@@ -240,3 +241,33 @@ def test_a_deleted_layer_leaves_no_status():
     report = validate(removal.delete(chain(), ["re_lu"]))
     assert "re_lu" not in report.nodes
     assert report.status("re_lu").state == "unreached"
+
+
+@pytest.mark.parametrize(
+    ("method", "found", "said"),
+    [
+        ("output_shape", IndexError("tuple index out of range"), "IndexError: tuple index"),
+        ("output_shape", None, "TypeError: expected a shape, got None"),
+        ("output_shape", [3], "TypeError: expected a shape, got [3]"),
+        ("parameters", 3, "TypeError: 'int' object is not iterable"),
+    ],
+)
+def test_a_layer_whose_code_fails_is_a_problem_of_its_node(monkeypatch, method, found, said):
+    def fail(*_args):
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    state = net("input 4 > dense 5 > relu > dense 3")
+    outcome.cache_clear()
+    monkeypatch.setattr(Dense, method, fail)
+    document = Document(DocumentState())
+    document.apply("Paste", state)
+    outcome.cache_clear()
+    problem = document.report.problems[0]
+    assert (problem.id, problem.severity) == ("layer.failed", "error")
+    assert problem.message.startswith(f"the code of Dense failed: {said}")
+    assert document.report.status(problem.node).state == "error"
+    assert [document.report.status(i).state for i in state.nodes][2:] == ["waiting", "waiting"]
+    document.undo()
+    assert not document.state.nodes
