@@ -72,9 +72,12 @@ def _run(words: list[str], window: Window | None) -> int:
     from typer.exceptions import TyperException
 
     from studio.cli import console
+    from studio.engine.core.debug_level import debug_level
     from studio.engine.core.errors import StudioError
 
     try:
+        # A wrong level is refused at once, and not in the middle of the work.
+        debug_level()
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]
         elif _is_for_the_window(words, window):

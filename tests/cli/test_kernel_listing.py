@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.ours import task_of
 from benchmarks.workloads import WORKLOADS
-from studio.cli.commands.kernel_listing import KernelListing
 from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.compiler.target import TARGETS
 from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.train.kernel_listing import KernelListing
 from studio.engine.train.programs import Programs
 from studio.engine.train.samples import Samples
 from studio.samples import sample_names, sample_root

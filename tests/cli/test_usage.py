@@ -154,3 +154,23 @@ def test_command_line_loads_neither_qt_nor_the_engine_before_it_must() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("words", [("isa", "ADD"), ("compile", "iris"), ("doctor",)])
+def test_a_wrong_debug_level_is_refused_before_any_work(
+    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("GLASSBOX_DEBUG", "many")
+    assert "expected 0 to 4, got 'many'" in refused(*words)
+
+
+def test_standard_output_stays_an_answer_at_every_debug_level(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLASSBOX_DEBUG", "4")
+    answer = glassbox("evaluate", "iris", "--backend", "cpu", "--json")
+    assert set(answer.json["test"]) == {"loss", "accuracy"}
+    assert "iris evaluate in batches of" in answer.err
+    compiled = glassbox("compile", "iris", "--target", "gl-hardware", "--json")
+    assert compiled.json["name"] == "iris"
+    assert "#version 430" in compiled.err

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
-from studio.cli.commands.kernel_listing import KernelListing
 from studio.cli.options import JsonOption, ProjectArgument, open_project
-from studio.engine.compiler.pipeline import diff_programs
+from studio.engine.compiler.pipeline import diff_programs, pass_heading
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
 from studio.engine.compiler.target import CPU, GL, TARGETS, Target
+from studio.engine.core.debug_level import DebugLevel, debug_level, tell
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Tensor, shape_text
@@ -22,6 +22,7 @@ from studio.engine.interop.file_format import Exportable, FileFormat, file_forma
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
 from studio.engine.train.host_traffic import resident_rows
+from studio.engine.train.kernel_listing import KernelListing
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
 
@@ -102,6 +103,8 @@ def compile_project(
         _write(output, task, program, as_json=as_json)
         return
     memory = Memory.of(program, task, kind)
+    if debug_level() >= DebugLevel.SOURCES:
+        tell(KernelListing.of(program, task, kind, memory.plan).text(source=True))
     if kernels:
         listing = KernelListing.of(program, task, kind, memory.plan)
         if as_json:
@@ -261,8 +264,7 @@ def _write(output: Path, task: Task, program: Program, *, as_json: bool) -> None
 def _print_passes(stages: list[Stage]) -> None:
     for name, before, after in stages:
         changed = diff_programs(before, after)
-        remark = "" if changed else ", nothing to do"
-        console.say(f"== {name}: {len(before)} -> {len(after)} instructions{remark}")
+        console.say(pass_heading(name, before, after))
         if changed:
             console.say(changed)
 

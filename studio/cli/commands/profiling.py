@@ -12,6 +12,7 @@ from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.events import Profile
+from studio.engine.profiler.table import COLUMNS, NUMBERS, PEAK_COLUMNS, kernel_cells
 from studio.engine.profiler.totals import (
     KernelTotal,
     Peaks,
@@ -93,27 +94,11 @@ def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks |
         f"{found.device}, {found.clock}: {found.steps} instrumented steps, {wall:.0f} µs a step "
         f"on average, {kernels:.0f} µs of kernels by medians"
     )
-    columns = ["#", "section", "instruction", "layers", "kernel", "median µs"]
-    columns += ["share", "GFLOP/s", "GB/s"]
+    columns = list(COLUMNS)
     if peaks is not None:
-        columns += ["bound", "of peak"]
+        columns += PEAK_COLUMNS
         console.say(f"measured peak: {peaks.gflops:.0f} GFLOP/s, {peaks.gbytes:.0f} GB/s")
         if peaks.doubt:
             console.say(f"the peak is in doubt: {peaks.doubt}")
-    rows = []
-    for t in totals:
-        row = [
-            str(t.index),
-            t.section,
-            t.mnemonic,
-            ", ".join(t.owners),
-            t.kernel,
-            f"{t.median_us:.1f}",
-            f"{t.share:.1%}",
-            f"{t.gflops:.1f}",
-            f"{t.gbytes:.1f}",
-        ]
-        if peaks is not None:
-            row += [t.bound, "" if t.peak_share is None else f"{t.peak_share:.0%}"]
-        rows.append(row)
-    console.table(columns, rows, right=(0, 5, 6, 7, 8, 10))
+    rows = [kernel_cells(total, peaks=peaks is not None) for total in totals]
+    console.table(columns, rows, right=NUMBERS)

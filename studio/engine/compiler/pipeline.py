@@ -230,6 +230,13 @@ def _run_pass(step: Pass, context: Context, program: Program) -> Program:
     return step.run(program, context)
 
 
+def pass_heading(name: str, before: Program, after: Program) -> str:
+    """One line about a pass: its name, how many instructions it was given and made."""
+    same = format_program(before) == format_program(after)
+    remark = ", nothing to do" if same else ""
+    return f"== {name}: {len(before)} -> {len(after)} instructions{remark}"
+
+
 def diff_programs(before: Program, after: Program, *, name: str = "", context: int = 2) -> str:
     """A unified diff of two programs with tensors and sections; empty where they are equal.
 

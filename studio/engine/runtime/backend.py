@@ -15,6 +15,7 @@ from studio.engine.core.tensor import Ref, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.thread_clock import ThreadClock
+from studio.engine.runtime.kernel_calls import StepCalls
 from studio.engine.runtime.live import After, StepClock, Tap
 
 Array = npt.NDArray[np.generic]
@@ -107,6 +108,11 @@ class Executable(Protocol):
     @property
     def batch(self) -> int:
         """Rows the ``BATCH`` symbol is bound to."""
+        ...
+
+    @property
+    def calls(self) -> StepCalls:
+        """What runs the lines of the program, with the order and the texts of kernels."""
         ...
 
     def feed(self, tensor: int, values: Array) -> None:

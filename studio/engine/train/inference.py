@@ -17,6 +17,7 @@ from studio.engine.runtime.backend import Backend, Executable, Session
 from studio.engine.runtime.free_memory import require_memory
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.runtime.requirements import persistent_tensors
+from studio.engine.train.debug_output import told_steps
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -121,7 +122,8 @@ class Inference:
 
     def _executable(self, batch: int) -> Executable:
         if batch not in self._executables:
-            self._executables[batch] = self._backend.compile(self.program, self._session, batch)
+            made = self._backend.compile(self.program, self._session, batch)
+            self._executables[batch] = told_steps(made, self._backend)
         return self._executables[batch]
 
     def _empty(self, output: int) -> npt.NDArray[np.float32]:

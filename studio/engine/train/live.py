@@ -19,6 +19,7 @@ from studio.engine.runtime.backend import Executable
 from studio.engine.runtime.live import After, StepClock, Tap
 from studio.engine.runtime.live_places import NotThereError, find_ref
 from studio.engine.runtime.transfers import Array, failed
+from studio.engine.train.debug_output import told_steps
 
 if TYPE_CHECKING:
     from studio.engine.train.network import Network
@@ -164,9 +165,8 @@ class LiveTaps:
         made: list[Executable] = []
         try:
             for batch in sorted({executable.batch for executable in self._running}):
-                made.append(  # noqa: PERF401 - those made before an error are closed
-                    network.backend.compile(program, network.session, batch, progress)
-                )
+                one = network.backend.compile(program, network.session, batch, progress)
+                made.append(told_steps(one, network.backend))
         except BaseException:
             for executable in made:
                 executable.close()

@@ -11,6 +11,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Executable
 from studio.engine.train.control import UNLIMITED, Control
+from studio.engine.train.debug_output import told_numbers
 from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.meter import Meter, Numbers
 from studio.engine.train.network import Network
@@ -47,6 +48,10 @@ class EpochLoop:
         self.meter = Meter(network.session, program, "train", self._heard)
         self.rate_changed: Signal[[int, float | None]] = Signal()
         self.heard: Signal[[int, Numbers]] = Signal()
+        # Kept here, since signals hold their listeners weakly.
+        self._told = told_numbers(self.meter.labels)
+        if self._told is not None:
+            self.heard.connect(self._told)
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
         self.trace = LossTrace(feed.batch_size)
         self.feed = feed

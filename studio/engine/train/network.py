@@ -18,6 +18,7 @@ from studio.engine.layers.initializers import initial_values, starts_at_zero
 from studio.engine.runtime.backend import Backend, Executable, Session
 from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
 from studio.engine.runtime.peaks import is_gpu
+from studio.engine.train.debug_output import told_steps
 from studio.engine.train.live import LiveTaps, Replacement
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
@@ -75,9 +76,8 @@ class Network:
         """The program of a mode for batches of ``batch`` rows; compiled on first use."""
         key = (mode, batch)
         if key not in self._executables:
-            self._executables[key] = self.backend.compile(
-                self.program(mode), self.session, batch, self._progress
-            )
+            made = self.backend.compile(self.program(mode), self.session, batch, self._progress)
+            self._executables[key] = told_steps(made, self.backend)
             self.live.made(mode, self._executables[key])
         return self._executables[key]
 

@@ -10,6 +10,7 @@ from studio.engine.compiler.target import CPU, Target
 from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.runtime.live_places import find_ref
+from studio.engine.train.debug_output import told_passes
 from studio.engine.train.task import Task
 
 
@@ -75,7 +76,7 @@ class Programs:
             level,
             disabled=disabled,
             verify=verify,
-            observer=observer,
+            observer=told_passes(observer),
             emit_updates=lambda program: emit_updates(program, optimizer),
             folding=folding,
             keep=[find_ref(lowered, name, grad=False).id for name in sorted(keep)],

@@ -1,4 +1,7 @@
-"""``glassbox compile --kernels``: what runs each line, when, and what the host does around it."""
+"""A program with what runs each line, when, and what the host does around it.
+
+``glassbox compile --kernels``, `studio.engine.debug` and ``GLASSBOX_DEBUG=4`` print it.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ class KernelListing:
         batch: rows of a step.
         calls: what the lines run as.
         host: what the host does around the steps.
+        device: the device in words.
     """
 
     program: Program
@@ -40,6 +44,7 @@ class KernelListing:
     batch: int
     calls: StepCalls
     host: tuple[HostEntry, ...]
+    device: str
 
     @classmethod
     def of(cls, program: Program, task: Task, target: Target, plan: MemoryPlan) -> KernelListing:
@@ -47,7 +52,7 @@ class KernelListing:
         batch, (rows, streams) = task.batch_rows, resident_rows(task, program.mode)
         calls = step_calls(program, target, batch, rows)
         around = host_entries(program, plan, target, batch, rows, streams=streams)
-        return cls(program, target, batch, calls, (*calls.host, *around))
+        return cls(program, target, batch, calls, (*calls.host, *around), device_words(target))
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -69,7 +74,7 @@ class KernelListing:
             "name": self.program.name,
             "mode": self.program.mode,
             "target": self.target.name,
-            "device": device_words(self.target),
+            "device": self.device,
             "batch": self.batch,
             "in_order": self.target.in_order,
             "levels": self.calls.levels,
@@ -118,8 +123,9 @@ class KernelListing:
 
     def _lines(self, *, source: bool) -> Iterator[str]:
         yield f"{self.program.name} ({self.program.mode}) in batches of {self.batch}"
-        yield f"on {self.target.name}: {device_words(self.target)}"
-        yield "\nhost:"
+        yield f"on {self.target.name}: {self.device}"
+        if self.host:
+            yield "\nhost:"
         widths = [
             max(len(cell) for cell in column)
             for column in zip(*map(_host_cells, self.host), strict=True)

@@ -1,0 +1,120 @@
+"""What ``GLASSBOX_DEBUG`` tells of programs and steps, by the listings and tables there are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from studio.engine.core.debug_level import DebugLevel, debug_level, tell
+
+if TYPE_CHECKING:
+    from studio.engine.compiler.pipeline import Observer
+    from studio.engine.isa.program import Program
+    from studio.engine.profiler.events import Profile
+    from studio.engine.runtime.backend import Backend, Executable
+    from studio.engine.train.meter import Numbers
+
+
+def told_passes(observer: Observer | None) -> Observer | None:
+    """The observer, and from level 3 on a listing after each pass that changes the program."""
+    if debug_level() < DebugLevel.PASSES:
+        return observer
+    from studio.engine.compiler.pipeline import pass_heading
+    from studio.engine.isa.text import format_program
+
+    begun = False
+
+    def told(name: str, before: Program, after: Program) -> None:
+        nonlocal begun
+        if not begun:
+            begun = True
+            tell(f"== lower: {len(before)} instructions\n{format_program(before)}")
+        tell(pass_heading(name, before, after))
+        text = format_program(after)
+        if text != format_program(before):
+            tell(text)
+        if observer is not None:
+            observer(name, before, after)
+
+    return told
+
+
+def told_steps(executable: Executable, backend: Backend) -> Executable:
+    """The executable, or from level 1 on one that tells of each step it runs."""
+    level = debug_level()
+    if level == DebugLevel.NOTHING:
+        return executable
+    if level >= DebugLevel.SOURCES:
+        from studio.engine.train.kernel_listing import KernelListing
+
+        program, calls = executable.program, executable.calls
+        listing = KernelListing(
+            program, backend.target, executable.batch, calls, calls.host, backend.device
+        )
+        tell(listing.text(source=True))
+    return cast("Executable", _ToldExecutable(executable, level))
+
+
+def told_numbers(labels: tuple[str, ...]) -> Callable[[int, Numbers], None] | None:
+    """What tells the numbers of steps from level 1 on; the caller keeps and connects it."""
+    if debug_level() == DebugLevel.NOTHING:
+        return None
+
+    def told(first: int, numbers: Numbers) -> None:
+        for step, row in enumerate(numbers, first):
+            named = "  ".join(f"{n} {v:.6g}" for n, v in zip(labels, row, strict=True))
+            tell(f"train step {step}: {named}")
+
+    return told
+
+
+class _ToldExecutable:
+    """An executable that waits for each step and tells of it.
+
+    Args:
+        executable: what runs; has all that is not here.
+        level: from level 2 on steps run instrumented, with the same results.
+    """
+
+    def __init__(self, executable: Executable, level: DebugLevel) -> None:
+        self._executable = executable
+        self._kernels = level >= DebugLevel.KERNELS
+        self._name = f"{executable.program.name} {executable.program.mode}"
+        self._steps = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._executable, name)
+
+    def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
+        """Run steps one by one; see ``Executable.run``."""
+        for done in range(steps):
+            if stop is not None and stop():
+                return done
+            begun = time.perf_counter()
+            found = self._run_one()
+            taken = (time.perf_counter() - begun) * 1e3
+            tell(f"{self._name} in batches of {self._executable.batch}, run {self._steps}: "
+                 f"{taken:.3f} ms")  # fmt: skip
+            if found is not None:
+                tell(_kernel_table(found))
+            self._steps += 1
+        return steps
+
+    def _run_one(self) -> Profile | None:
+        if self._kernels:
+            self._executable.finish()
+            return self._executable.profile(1, amid_work=True)
+        self._executable.run(1)
+        self._executable.finish()
+        return None
+
+
+def _kernel_table(profile: Profile) -> str:
+    """The kernels of a step in the order of the program."""
+    from studio.engine.profiler.table import kernel_lines
+    from studio.engine.profiler.totals import kernel_totals
+
+    totals = sorted(kernel_totals(profile), key=lambda total: total.index)
+    return "\n".join(f"  {line}" for line in [f"{profile.device}, {profile.clock}:",
+                                              *kernel_lines(totals)])  # fmt: skip
