@@ -117,7 +117,7 @@ class FileFormat:
         is_text: whether people can read the file.
         order: place in lists; the smallest comes first, of the same by name.
         can_drop: whether a file dropped on the window is taken for weights by its ending.
-        words: further words under which the export is found.
+        words: further search words for the export.
     """
 
     name: ClassVar[str]
@@ -209,7 +209,7 @@ class FileFormat:
         raise FormatError(f"{self.title}: this format cannot be read back", who=str(path))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
-        """Lines that sum a file up; a mapping stands for the list of its arrays."""
+        """Lines that describe a file's content; a mapping is shown as a list of its arrays."""
         yield self.title
 
 

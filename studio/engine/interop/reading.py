@@ -41,7 +41,7 @@ def format_of(path: Path | str) -> FileFormat | None:
 def load_weights(path: Path | str, graph: LayerGraph) -> dict[str, Array]:
     """Weights as stored for a graph, from a file of any format that holds weights.
 
-    What the file is, is decided by its content.
+    The format is recognised by the content, not by the name.
 
     Raises:
         FormatError: the file is damaged, or of another kind.

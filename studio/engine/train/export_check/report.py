@@ -1,7 +1,7 @@
 """The report of an export check, written beside the file so that it travels along.
 
 ``model.gbi`` gets ``model.gbi.proof.json``: the SHA-256 of the file it speaks of, how many stored
-samples were compared, how far the answers were apart, and what speaks against it if anything does.
+samples were compared, how far the answers were apart, and the reasons if the check failed.
 """
 
 from __future__ import annotations
