@@ -30,17 +30,6 @@ def kernel_module(mnemonic: str) -> ModuleType | None:
     return import_module(name) if find_spec(name) is not None else None
 
 
-def has_kernel(cls: type[Instruction]) -> bool:
-    """Whether the backend runs an instruction: by its formula, or by a file of its name."""
-    forward = cls.forward if issubclass(cls, Twin) else cls
-    if forward.meaning is not None:
-        return True
-    module = kernel_module(forward.mnemonic)
-    return module is not None and hasattr(
-        module, "build_grads" if issubclass(cls, Twin) else "build"
-    )
-
-
 def kernel_name(entry: Entry) -> str:
     """What runs an entry, for a profile: the NumPy kernels of its instructions, in order."""
     names = [part.mnemonic.lower() for part in entry.parts]

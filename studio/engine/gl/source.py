@@ -61,12 +61,6 @@ def kernel_text(stem: str) -> str:
     return load("kernels", f"{stem}.glsl")
 
 
-@cache
-def has_kernel(stem: str) -> bool:
-    """Whether there is a kernel file of that name."""
-    return _FOLDER.joinpath("kernels", f"{stem}.glsl").is_file()
-
-
 @lru_cache(maxsize=1 << 8)
 def included(text: str) -> tuple[str, ...]:
     """Library files a text asks for, numerics first."""
