@@ -30,6 +30,7 @@ from studio.graph_editor.view.canvas import CanvasView
 from studio.ui.kit import theme
 from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models.studio import Studio
+from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, action_tables
 
 ROWS = 10
 FRAMES = 120
@@ -160,6 +161,7 @@ def main() -> None:
     scheduler = QtScheduler()
     with tempfile.TemporaryDirectory() as folder:
         studio = Studio(scheduler, Places.below(Path(folder)))
+        studio.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)))
         studio.theme.choose(args.theme)
         theme.install(app, studio.theme)
         theme.set_reduced_motion(True)

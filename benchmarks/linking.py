@@ -31,6 +31,7 @@ from studio.ui.kit.scheduling import QtScheduler
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.studio import Studio
+from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, action_tables
 
 HOVERS = 1000
 SELECTIONS = 200
@@ -59,6 +60,7 @@ class Bench:
         self.app = app
         self.scheduler = QtScheduler()
         self.studio = Studio(self.scheduler, Places.below(Path(tempfile.mkdtemp())))
+        self.studio.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)))
         theme.install(app, self.studio.theme)
         self.studio.replace(Document.of_project(project))
         self.settle()
