@@ -10,7 +10,7 @@ from studio.engine.core.options import OptionKind
 from studio.engine.cpu.graph import Graph, build_graph
 from studio.engine.cpu.loops import Loop, can_loop, compiled_loop, print_loop
 from studio.engine.cpu.steps import Plan, plan_steps
-from studio.engine.formula.constants import Values, assignments, with_values
+from studio.engine.formula.constants import Values, assignments, expressions, with_values
 from studio.engine.formula.kinds import Kind
 from studio.engine.formula.tree import (
     Arithmetic,
@@ -20,6 +20,7 @@ from studio.engine.formula.tree import (
     Name,
     Number,
     Statement,
+    Text,
     When,
     names_in,
     parts,
@@ -100,15 +101,16 @@ def slope_form(
     return _form(cls.mnemonic, name, _given(twin), present, space, adds=adds)
 
 
-def _given(ins: Instruction) -> tuple[tuple[str, float | int | bool | str], ...]:
-    return tuple((a.name, ins.value(a.name)) for a in ins.attr_fields if a.kind in _SCALARS)
+def _given(ins: Instruction) -> tuple[tuple[str, Number | Text], ...]:
+    values = {a.name: ins.value(a.name) for a in ins.attr_fields if a.kind in _SCALARS}
+    return tuple(expressions(values).items())
 
 
 @lru_cache(maxsize=4096)
 def _form(
     mnemonic: str,
     name: str,
-    given: tuple[tuple[str, float | int | bool | str], ...],
+    given: tuple[tuple[str, Number | Text], ...],
     present: frozenset[str],
     space: Space,
     *,
@@ -118,7 +120,7 @@ def _form(
     if cls is None or cls.meaning is None:
         raise TypeError(f"{mnemonic} states no formula")
     meaning = cls.meaning
-    values = dict(given)
+    values = {name: stated.value for name, stated in given}
     lines, targets = _lines(meaning, name, values, present, adds)
     kinds = dict(space.kinds)
     uniform = space.uniform | {RATE, COUNT}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,7 +47,16 @@ def with_values(formula: Formula, values: Values, present: frozenset[str] = froz
         values: attributes by name.
         present: optional operands that are there.
     """
-    known = _expressions(values)
+    return _with_values(formula, tuple(expressions(values).items()), present)
+
+
+@lru_cache(maxsize=1 << 12)
+def _with_values(
+    formula: Formula,
+    values: tuple[tuple[str, Expression], ...],
+    present: frozenset[str],
+) -> Formula:
+    known = dict(values)
     lines = [Assign(a.name, _put(a.value, known, present)) for a in formula.lines]
     value = _put(formula.value, known, present)
     # A line that is a number by now, or another name, is put in as well.
@@ -70,7 +80,7 @@ def assignments(
         values: attributes by name.
         present: optional operands that are there.
     """
-    return tuple(_straight(rule.statements, _expressions(values), present))
+    return tuple(_straight(rule.statements, expressions(values), present))
 
 
 def _straight(
@@ -86,7 +96,8 @@ def _straight(
         yield from _straight(step.then if decided.value else step.otherwise, known, present)
 
 
-def _expressions(values: Values) -> dict[str, Expression]:
+def expressions(values: Values) -> dict[str, Number | Text]:
+    """Values as expressions, which keep apart what Python takes for equal: 0.0, -0.0 and 0."""
     return {n: Text(v) if isinstance(v, str) else Number(v) for n, v in values.items()}
 
 

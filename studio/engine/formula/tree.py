@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Number:
-    """A number, or a truth value; an ``int`` takes the kind of what it is combined with."""
+    """A number, or a truth value; an ``int`` takes the kind of what it is combined with.
+
+    Numbers are equal where they have the same kind and bits: a formula with 0.0 is not that with
+    -0.0. All NaNs are one.
+    """
 
     value: float | int | bool
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Number):
+            return NotImplemented
+        return _exact(self.value) == _exact(other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value) if self.value == self.value else 0
+
+
+def _exact(value: float) -> tuple[object, ...]:
+    """What tells a number from those that Python takes for equal."""
+    if isinstance(value, bool | int):
+        return type(value), value
+    return (float,) if math.isnan(value) else (float, value, math.copysign(1.0, value))
 
 
 @dataclass(frozen=True)
@@ -125,7 +146,11 @@ class Formula:
     lines: tuple[Assign, ...]
     value: Expression
 
-    @property
+    def __hash__(self) -> int:
+        # Of the text alone: hashing a tree takes as long as printing it.
+        return hash(self.text)
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names it reads that none of its own lines defines."""
         return free_names((*self.lines, Assign("", self.value)))

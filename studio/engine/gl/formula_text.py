@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from studio.engine.formula.functions import FUNCTIONS
@@ -103,8 +104,17 @@ def formula_text(
         names: what its operands are in the kernel.
         prefix: begin of the variables its lines declare.
     """
+    lines, value = _printed(formula, tuple(names.items()), prefix)
+    return list(lines), value
+
+
+@lru_cache(maxsize=1 << 12)
+def _printed(
+    formula: Formula, names: tuple[tuple[str, Value], ...], prefix: str
+) -> tuple[tuple[str, ...], Value]:
+    """As `formula_text`; a network has the same few formulas in many kernels."""
     known = dict(names)
-    lines = [declared(line, known, prefix) for line in formula.lines]
+    lines = tuple(declared(line, known, prefix) for line in formula.lines)
     return lines, expression_text(formula.value, known)
 
 

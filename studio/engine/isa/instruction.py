@@ -111,22 +111,29 @@ class Instruction:
             cls.twin = _make_twin(cls, twin)
 
     def __init__(self, *, owners: tuple[str, ...] = (), **fields: Any) -> None:
-        operands: dict[str, tuple[Ref, ...]] = {}
-        for spec in self.operand_fields:
-            given = fields.pop(spec.name, ABSENT if spec.optional else None)
-            if given is None:
-                raise ParameterError(f"operand {spec.name!r} is missing", who=self.mnemonic)
-            operands[spec.name] = (
-                tuple(_as_ref(g) for g in given) if spec.variadic else (_as_ref(given),)
-            )
-            if not operands[spec.name]:
-                raise ParameterError(f"operand list {spec.name!r} is empty", who=self.mnemonic)
-        attrs: dict[str, Any] = {
-            a.name: a.check(fields.pop(a.name, a.default), self.mnemonic) for a in self.attr_fields
+        operands = {
+            spec.name: self._checked(spec, fields.pop(spec.name, ABSENT if spec.optional else None))
+            for spec in self.operand_fields
         }
+        attrs: dict[str, Any] = {
+            # A default has its stored form.
+            a.name: a.check(fields.pop(a.name), self.mnemonic) if a.name in fields else a.default
+            for a in self.attr_fields
+        }
+        self._refuse_unknown(fields)
+        self._settle(operands, attrs, owners)
+
+    def _checked(self, spec: Operand, given: Any) -> tuple[Ref, ...]:
+        if given is None:
+            raise ParameterError(f"operand {spec.name!r} is missing", who=self.mnemonic)
+        found = tuple(_as_ref(g) for g in given) if spec.variadic else (_as_ref(given),)
+        if not found:
+            raise ParameterError(f"operand list {spec.name!r} is empty", who=self.mnemonic)
+        return found
+
+    def _refuse_unknown(self, fields: Mapping[str, Any]) -> None:
         if fields:
             raise ParameterError(f"unknown field {quoted(next(iter(fields)))}", who=self.mnemonic)
-        self._settle(operands, attrs, owners)
 
     @classmethod
     def settled(
@@ -189,14 +196,21 @@ class Instruction:
 
     def replace(self, **changes: Any) -> Instruction:
         """A copy with some operands, attributes or ``owners`` changed."""
-        fields: dict[str, Any] = {
-            spec.name: self._operands[spec.name] if spec.variadic else self._operands[spec.name][0]
+        owners = changes.pop("owners", self.owners)
+        operands = {
+            spec.name: self._checked(spec, changes.pop(spec.name))
+            if spec.name in changes
+            else self._operands[spec.name]
             for spec in self.operand_fields
         }
-        fields.update(self._attrs)
-        fields["owners"] = self.owners
-        fields.update(changes)
-        return type(self)(**fields)
+        attrs = {
+            a.name: a.check(changes.pop(a.name), self.mnemonic)
+            if a.name in changes
+            else self._attrs[a.name]
+            for a in self.attr_fields
+        }
+        self._refuse_unknown(changes)
+        return self.settled(operands, attrs, owners)
 
     def map_refs(self, change: Callable[[Ref], Ref]) -> Instruction:
         """A copy with every present operand passed through ``change``; itself if none changes."""

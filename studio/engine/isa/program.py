@@ -65,6 +65,9 @@ class Program:
     outputs: tuple[int, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
     order: tuple[tuple[str, int], ...] = ()
+    _storages: dict[Ref, Storage] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.order:
@@ -123,8 +126,11 @@ class Program:
         return lambda ref: self.tensors[ref.id].type.bind(batch, rows)
 
     def storage(self, ref: Ref) -> Storage:
-        """The storage an operand touches."""
-        return Storage(self.tensors.root(ref.id), ref.grad)
+        """The storage an operand touches; found once, since compilers ask often."""
+        found = self._storages.get(ref)
+        if found is None:
+            found = self._storages[ref] = Storage(self.tensors.root(ref.id), ref.grad)
+        return found
 
     def reads(self, ins: Instruction) -> frozenset[Storage]:
         """Storages an instruction reads."""

@@ -206,6 +206,16 @@ def test_numbers_of_a_loop_follow_the_rate_and_the_count() -> None:
     assert row_of([], known, before) == []
 
 
+@pytest.mark.parametrize("numpy_alone", [True, False])
+def test_zeros_of_either_sign_are_kept_apart(numpy_alone: bool) -> None:
+    x = Given((5000,), lambda rng, shape: np.full(shape, -0.0, np.float32))
+    backend = CpuBackend(means=NUMPY_ALONE if numpy_alone else None)
+    for beta in (0.0, -0.0, 0.0):
+        y = results(backend, Case("ADD_SCALAR", "zero", {"x": x}, {"beta": beta}))["y"]
+        assert np.signbit(y).all() == np.signbit(np.float32(beta))
+    backend.close()
+
+
 @pytest.fixture
 def cubed() -> Iterator[type[Instruction]]:
     """An element-wise instruction that one class declares; gone again behind the test."""

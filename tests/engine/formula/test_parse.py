@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import pytest
 
@@ -45,6 +46,20 @@ def test_attributes_are_put_in_and_constants_computed() -> None:
     assert value.lines == ()
     assert value.value == Arithmetic("*", Name("x"), Number(math.sqrt(2 / math.pi)))
     assert with_values(found, {"kind": "b"}).value == Name("x")
+
+
+def test_numbers_are_alike_to_the_bit_and_of_one_kind() -> None:
+    unlike = [Number(v) for v in (0.0, -0.0, 0, False, 1.0, 1, True, 2.0, math.inf, math.nan)]
+    for one, other in combinations(unlike, 2):
+        assert one != other
+    for number in unlike:
+        again = Number(number.value) if number.value == number.value else Number(-math.nan)
+        assert number == again
+        assert hash(number) == hash(again)
+    formula = parse_formula("x + beta")
+    for number in unlike:
+        found = with_values(formula, {"beta": number.value})
+        assert found.value == Arithmetic("+", Name("x"), number)
 
 
 def test_a_selection_by_an_operand_stays() -> None:

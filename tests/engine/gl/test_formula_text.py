@@ -45,6 +45,14 @@ def test_operators_keep_their_order(formula: str, wanted: str) -> None:
     assert text(formula) == wanted
 
 
+def test_zeros_of_either_sign_and_whole_numbers_are_kept_apart() -> None:
+    for _ in range(2):
+        assert text("x + beta", beta=0.0) == "x + RUNTIME_ZERO"
+        assert text("x + beta", beta=-0.0) == "x + (-RUNTIME_ZERO)"
+        assert text("beta * (i + j)", beta=1) == "1 * (i + j)"
+        assert text("beta * (i + j)", beta=1.0) == "1 * (i + j)"
+
+
 def test_lines_become_variables() -> None:
     found = text("s = sigmoid(beta * x)\nt = i > 2\ndy * s if t else 0", beta=2.0)
     assert found.splitlines() == [
