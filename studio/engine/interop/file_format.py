@@ -234,7 +234,7 @@ def format_named(name: str) -> FileFormat:
 def format_for(
     path: Path, among: Iterable[FileFormat] | None = None, who: str = "export"
 ) -> FileFormat:
-    """The format that a file's name ends for; ParameterError where the ending is of none.
+    """The format with the ending of a file's name; ParameterError where none has it.
 
     Args:
         path: the file.

@@ -22,7 +22,7 @@ from studio.graph_editor.model.document import Document
 from studio.ui.models.journal import state_to_json
 
 PLUGIN = '''
-"""Layers and a loss of somebody else."""
+"""Layers, a loss and an optimiser from outside Glassbox."""
 
 __version__ = "2.0"
 

@@ -1,4 +1,4 @@
-"""A learning rate set while a network trains: one setter, one mark, whoever sets it."""
+"""A learning rate set while a network trains: one setter and one mark for window, scripts and callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of every step in a run's folder, whoever trains it and however it ends."""
+"""The numbers of every step in a run's folder, for every way to train and to end."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.graph_editor.view.test_panes_beside_the_canvas import Carrier
 
 WAIT = 60_000
 MOST = {"cpu": 230, "gl": 260}
-"""Each file more is one more to read for whoever follows the way."""
+"""Upper bounds: each further file is one more to read."""
 WAY = {
     "graph_editor/view/interactions/drop_layer.py",
     "graph_editor/model/document.py",
@@ -29,7 +29,7 @@ WAY = {
     "engine/layers/dense.py",
     "engine/train/loop.py",
 }
-"""Some of those that must be among them, lest nothing was seen."""
+"""Files that must be among them, so that the test cannot pass without looking."""
 
 
 @pytest.fixture
