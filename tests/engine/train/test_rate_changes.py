@@ -1,4 +1,4 @@
-"""A learning rate set while a network trains: one setter and one mark for window, scripts and callbacks."""
+"""A learning rate set while a network trains: one setter, one mark, from wherever it is set."""
 
 from __future__ import annotations
 
