@@ -16,7 +16,7 @@ from studio.engine.core.errors import GraphError, InternalError, StudioError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import checked_shape
 from studio.graph_editor.model.frozen_config import FrozenConfig
-from studio.graph_editor.model.layer_types import arity, is_known, layer_of
+from studio.graph_editor.model.layer_types import absent_plugin, arity, is_known, layer_of
 from studio.graph_editor.model.state import CanvasNode, DocumentState
 
 _LOG = logging.getLogger(__name__)
@@ -81,6 +81,16 @@ def outcome(type_name: str, config: FrozenConfig, shapes: tuple[Shape, ...]) -> 
         found = InternalError(f"the code of {type_name} failed", error, who=layer.name)
         _LOG.warning("%s", found.message, exc_info=error)
         return Outcome(error=found)
+
+
+def refusal(node: CanvasNode, shapes: tuple[Shape, ...]) -> StudioError | None:
+    """Why a node refuses inputs of these shapes; None where it takes them.
+
+    A layer whose plugin is absent takes any: its rule is not known.
+    """
+    if not node.is_layer or node.bypassed or absent_plugin(node.type_name):
+        return None
+    return outcome(node.type_name, node.config, shapes).error
 
 
 def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:

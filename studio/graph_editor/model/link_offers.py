@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.edits.wires import connect
 from studio.graph_editor.model.errors import InputTaken
-from studio.graph_editor.model.flow import downstream, flow_of, outcome, upstream
+from studio.graph_editor.model.flow import downstream, flow_of, refusal, upstream
 from studio.graph_editor.model.layer_types import is_input
 from studio.graph_editor.model.state import DocumentState, Wire
 
@@ -108,10 +108,10 @@ def _offer_to_move(
             return LinkOffer(reason=f"{state.nodes[to].name!r} already feeds {node.name!r}")
         sources = (*node.inputs[: wire.slot], to, *node.inputs[wire.slot + 1 :])
         shapes = tuple(shape for each in sources if (shape := flow.shape(each)) is not None)
-        passes = node.kind == "dot" or node.bypassed or len(shapes) < len(sources)
+        passes = len(shapes) < len(sources)
         # What comes from behind the wires changes with them.
         passes = passes or any(each in behind for each in sources)
-        error = None if passes else outcome(node.type_name, node.config, shapes).error
+        error = None if passes else refusal(node, shapes)
         if error is not None:
             return LinkOffer(reason=f"{node.name!r}: {error.message}")
     return LinkOffer(0)

@@ -15,11 +15,11 @@ from studio.engine.layers.catalog import all_layers, layer_class
 from studio.graph_editor.model.connection_history import ConnectionHistory
 from studio.graph_editor.model.edits.chains import NewLayer
 from studio.graph_editor.model.families import Family, family_of
-from studio.graph_editor.model.flow import flow_of, outcome
+from studio.graph_editor.model.flow import flow_of, outcome, refusal
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.fuzzy import best_score
 from studio.graph_editor.model.layer_names import successor_place, words_for
-from studio.graph_editor.model.layer_types import checked_config, starting_config
+from studio.graph_editor.model.layer_types import arity, checked_config, starting_config
 from studio.graph_editor.model.net_text import is_net, parse_net
 from studio.graph_editor.model.state import DocumentState, Wire
 
@@ -251,16 +251,16 @@ def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
 def _fits_behind(state: DocumentState, shape: Shape, wire: Wire) -> bool:
     """Whether what a wire leads to takes a shape in place of what it gets now."""
     node = state.nodes[wire.target]
-    if node.kind == "dot" or node.bypassed:
+    if node.kind == "dot":
         return True
     flow = flow_of(state)
     sources = list(node.inputs)
     sources[wire.slot : wire.slot + 1] = [""]
     shapes = [shape if not s else flow.shape(s) for s in sources]
     known = tuple(s for s in shapes if s is not None)
-    if len(known) < max(len(shapes), layer_class(node.type_name).arity[0]):
+    if len(known) < max(len(shapes), arity(node)[0]):
         return True
-    return outcome(node.type_name, node.config, known).error is None
+    return refusal(node, known) is None
 
 
 @cache

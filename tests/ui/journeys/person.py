@@ -7,7 +7,15 @@ from typing import TypeVar
 
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QMenu,
+    QTabBar,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
@@ -180,6 +188,16 @@ class Person:
         self.type(text)
         self.press("Return" if field.window() is self.window else "Tab")
         self.actions = before + 1
+
+    def pick(self, box: QComboBox, text: str) -> None:
+        """Open a box and click an entry of it."""
+        self.click(box)
+        popup = self.until(lambda: box.view() if box.view().isVisible() else None)
+        place = box.findText(text)
+        assert place >= 0, f"there is no {text!r}"
+        popup.scrollTo(box.model().index(place, 0))
+        area = popup.visualRect(box.model().index(place, 0))
+        self.click(popup.viewport(), QPoint(area.left() + 8, area.center().y()))
 
     def point_at_canvas(self) -> None:
         """Put the focus on the empty canvas by a click, and the pointer with it."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from studio.engine.core.errors import GraphError, StudioError
 from studio.graph_editor.model.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
-from studio.graph_editor.model.flow import downstream, flow_of, outcome
+from studio.graph_editor.model.flow import downstream, flow_of, refusal
 from studio.graph_editor.model.layer_types import absent_plugin, arity, is_input, is_known
 from studio.graph_editor.model.state import CanvasNode, DocumentState, Wire
 
@@ -148,12 +148,12 @@ def _inputs_with(
 
 def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
     """ShapeClash when all inputs of ``node`` are known and its rule refuses them."""
-    if not node.is_layer or node.bypassed:
+    if not node.is_layer:
         return
     flow = flow_of(state)
     shapes = tuple(shape for s in node.inputs if (shape := flow.shape(s)) is not None)
     if len(shapes) < len(node.inputs) or len(shapes) < arity(node)[0]:
         return
-    error = outcome(node.type_name, node.config, shapes).error
+    error = refusal(node, shapes)
     if error is not None:
         raise ShapeClash(error.message, who=error.who, hint=error.hint)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
@@ -21,8 +22,10 @@ from studio.engine.plugins.plugin import forget, plugin_modules
 from studio.engine.train.plugin_use import FAMILIES
 from studio.graph_editor.model import quick_add
 from studio.graph_editor.model.layer_types import layer_of
+from studio.graph_editor.view.palette_pane import PalettePane
 from studio.ui.shell.app import Session
 from studio.ui.shell.launch import LaunchOptions
+from tests.graph_editor.view.hands import Carrier, Hands
 from tests.ui.journeys.person import Person
 
 EXAMPLE = Path(__file__).resolve().parents[4] / "docs" / "plugins" / "example.py"
@@ -137,6 +140,16 @@ def start(
     if made:
         end()
     sys.setswitchinterval(interval)
+
+
+def carried(person: Person, title: str) -> Carrier:
+    """A layer taken from the palette, carried over the canvas."""
+    palette = person.until(lambda: person.sees(PalettePane), 60_000)
+    match = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
+    item = person.until(lambda: palette.tree.findItems(title, match), 60_000)[-1]
+    palette.tree.scrollToItem(item)
+    assert Qt.ItemFlag.ItemIsDragEnabled in item.flags()
+    return Carrier(Hands(person.qtbot, person.canvas, person.studio), palette.tree.mimeData([item]))
 
 
 @pytest.fixture

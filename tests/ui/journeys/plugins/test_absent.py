@@ -11,18 +11,30 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QScrollArea, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
 
 from studio.engine.core.places import Places
 from studio.engine.train.project import Project
 from studio.graph_editor.model.card_lines import TIMES
 from studio.graph_editor.model.document import Document
+from studio.graph_editor.model.link_offers import offers_to_move
 from studio.ui.models.journal import PlainState, difference_to_json, state_to_json
 from studio.ui.panes.inspector.node_view import NodeView
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.ui.shell.preferences_dialog import PreferencesDialog
+from tests.graph_editor.model.networks import wires
+from tests.graph_editor.view.hands import Hands
 from tests.ui.journeys.person import Person, in_sight
+from tests.ui.journeys.plugins.conftest import carried
 
 PLUGIN = '''
 __version__ = "2.0"
@@ -55,6 +67,16 @@ class TripledError(Loss):
     instruction = loss.LossMSE
 
 
+class Closeness(Metric):
+    """Share of the numbers that are near."""
+
+    share = number("How near.", 0.5)
+
+    def emit(self, builder, p, t, name):
+        """LOSS_MAE."""
+        return builder.emit("metrics", loss.LossMAE, name=name, port="value", p=p, t=t)[0]
+
+
 class SlowSGD(SGD):
     """Descends slowly."""
 
@@ -77,6 +99,7 @@ from studio.engine.layers.symbol import graph_of
 x = Input((2,))
 y = Dense(1)(Tripling(factor=4.0, spread=(3, 4), name="mine")(x))
 training = {"loss": "TripledError",
+            "metrics": ["mse", {"type": "Closeness", "config": {"share": 0.25}}],
             "optimizer": {"type": "SlowSGD", "config": {"learning_rate": 0.01}},
             "callbacks": [{"type": "Patience", "config": {"polls": 3.0}}]}
 project = Project.new("three", graph_of([x], [y], "three"), {"source": "circles"}, training)
@@ -87,10 +110,10 @@ project.save(Path(sys.argv[1]))
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project made where the plugin is."""
-    config = tmp_path_factory.mktemp("config")
-    (config / "plugins").mkdir()
+    folder = tmp_path_factory.mktemp("original")
+    config, path = folder / "config", folder / "three.glassbox"
+    (config / "plugins").mkdir(parents=True)
     (config / "plugins" / "threes.py").write_text(PLUGIN)
-    path = tmp_path_factory.mktemp("project") / "three.glassbox"
     environment = {**os.environ, "GLASSBOX_PLUGINS": "threes", "GLASSBOX_CONFIG_DIR": str(config)}
     subprocess.run([sys.executable, "-c", MAKE, str(path)], env=environment, check=True)
     return path
@@ -103,8 +126,8 @@ def project(original: Path, tmp_path: Path) -> Path:
     return copy
 
 
-def mine(document: Document) -> str:
-    return next(node.id for node in document.state.nodes.values() if node.name == "mine")
+def mine(document: Document, name: str = "mine") -> str:
+    return next(node.id for node in document.state.nodes.values() if node.name == name)
 
 
 def plugins(path: Path) -> object:
@@ -196,12 +219,7 @@ def test_settings_of_a_plugin_are_shown_and_kept_until_they_are_changed(
     before = json.loads(original.read_text())["training"]
     document.save()
     assert json.loads(project.read_text())["training"] == before
-    person.click(box)
-    popup = person.until(lambda: box.view() if box.view().isVisible() else None, 60_000)
-    place = box.findText("Mean squared error")
-    popup.scrollTo(box.model().index(place, 0))
-    area = popup.visualRect(box.model().index(place, 0))
-    person.click(popup.viewport(), QPoint(area.left() + 8, area.center().y()))
+    person.pick(box, "Mean squared error")
     person.until(lambda: document.state.training["loss"] == "MeanSquaredError", 60_000)
     document.save()
     kept = json.loads(project.read_text())
@@ -209,6 +227,123 @@ def test_settings_of_a_plugin_are_shown_and_kept_until_they_are_changed(
     assert kept["training"]["callbacks"] == before["callbacks"]
     assert "loss" not in kept["plugins"]["threes"]["classes"]
     assert {notice.severity for notice in studio.notices.all} <= {"info", "ok"}
+
+
+CHECK = """
+import sys
+from pathlib import Path
+from studio.engine.core.places import Places
+from studio.engine.plugins.loading import load_plugins
+load_plugins(Places.of_user().config)
+from studio.engine import Project
+from studio.engine.train.task import Task
+project = Project.load(Path(sys.argv[1]))
+task = Task.of_project(project)
+layer = project.graph.layer("ours")
+print(type(layer).__module__, layer.factor, layer.spread)
+print([type(each).__name__ for each in project.training.metrics])
+"""
+
+
+def test_an_absent_layer_is_linked_and_renamed_by_hand(
+    start: Callable[..., Person], project: Path, original: Path, qtbot: QtBot
+) -> None:
+    person = start(project=project)
+    document = person.studio.document
+    tripling = mine(document)
+    person.until(lambda: tripling in person.canvas.graph.nodes, 60_000)
+    hands = Hands(qtbot, person.canvas, person.studio)
+    hands.canvas.show_all()
+    first, last = (next(w for w in wires(document.state).split() if tripling in w.split(">")[end])
+                   for end in (1, 0))  # fmt: skip
+    source, target = first.split(">")[0], last.split(">")[1]
+
+    hands.click(hands.body(tripling))
+    person.press("F2")
+    person.until(lambda: person.canvas.writing.field.is_open, 60_000)
+    person.type("ours")
+    person.press("Return")
+    assert document.state.nodes[tripling].name == "ours"
+
+    # A layer in between, wired by its ports: from the input, and to the layer that is absent.
+    carried(person, "ReLU").drop(hands.nowhere())
+    (relu,) = (node.id for node in document.state.nodes.values() if node.type_name == "ReLU")
+    hands.drag(hands.port(source), hands.input(relu))
+    hands.drag(hands.port(relu), hands.input(tripling))
+    assert set(wires(document.state).split()) == {
+        f"{source}>{relu}", f"{relu}>{tripling}", f"{tripling}>{target}",
+    }  # fmt: skip
+    # Others are dropped into the wires in front of it and behind it.
+    for wire in ((relu, tripling), (tripling, target)):
+        carried(person, "Dropout").drop(hands.middle(*wire))
+    before, behind = (n.id for n in document.state.nodes.values() if n.type_name == "Dropout")
+    assert set(wires(document.state).split()) == {
+        f"{source}>{relu}", f"{relu}>{before}", f"{before}>{tripling}",
+        f"{tripling}>{behind}", f"{behind}>{target}",
+    }  # fmt: skip
+    assert offers_to_move(document.state, before)[relu].reason == ""
+    assert {notice.severity for notice in person.studio.notices.all} <= {"info", "ok"}
+
+    document.save()
+    assert plugins(project) == plugins(original)
+    kept = Document.open(project)
+    assert wires(kept.state) == wires(document.state)
+    config = kept.state.nodes[mine(kept, "ours")].config.plain()
+    assert (config["factor"], config["spread"]) == (4.0, [3, 4])
+    # Where the plugin is, it is the plugin's layer again.
+    config_folder = original.parent / "config"
+    environment = {
+        **os.environ, "GLASSBOX_PLUGINS": "threes", "GLASSBOX_CONFIG_DIR": str(config_folder),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK, str(project)],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "glassbox_plugins.threes 4.0 (3, 4)", "['MeanSquaredError', 'Closeness']",
+    ]  # fmt: skip
+
+
+def test_an_absent_metric_is_shown_kept_and_removed_by_hand(
+    start: Callable[..., Person], project: Path, original: Path
+) -> None:
+    person = start(project=project)
+    document = person.studio.document
+    person.point_at_canvas()
+    person.press("Escape")
+    pane = person.until(lambda: person.sees(InspectorPane), 60_000)
+    section = pane.findChild(QWidget, "section_loss_and_metrics")
+    fold = section.findChild(QWidget, "fold")
+    scroll_to(fold)
+    person.click(fold)
+    adder = person.until(lambda: pane.findChild(QComboBox, "add_metrics"), 60_000)
+    scroll_to(adder)
+    person.until(lambda: in_sight(adder), 60_000)
+    shown = [label for label in section.findChildren(QLabel) if label.isVisible()]
+    assert "Closeness (not loaded)" in [label.text() for label in shown]
+    assert adder.findText("Closeness", Qt.MatchFlag.MatchContains) == -1
+
+    # Another metric is added beside it, and taken away.
+    before = json.loads(original.read_text())["training"]["metrics"]
+    person.pick(adder, "Mean absolute error")
+    person.until(lambda: len(document.state.training["metrics"]) == 3, 60_000)
+    document.save()
+    after = json.loads(project.read_text())
+    assert after["training"]["metrics"][:2] == before
+    assert plugins(project) == plugins(original)
+
+    remove = person.until(lambda: pane.findChild(QAbstractButton, "remove_metrics_1"), 60_000)
+    scroll_to(remove)
+    person.until(lambda: in_sight(remove), 60_000)
+    person.click(remove)
+    person.until(lambda: len(document.state.training["metrics"]) == 2, 60_000)
+    document.save()
+    assert "metric" not in plugins(project)["threes"]["classes"]
+    person.press("Ctrl+Z", "Ctrl+Z")
+    document.save()
+    assert json.loads(project.read_text())["training"]["metrics"] == before
+    assert plugins(project) == plugins(original)
 
 
 def scroll_to(widget: QWidget) -> None:

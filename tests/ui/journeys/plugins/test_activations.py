@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.view.palette_pane import PalettePane
 from studio.ui.panes.inspector.node_view import NodeView
-from tests.graph_editor.view.hands import Carrier, Hands
+from tests.graph_editor.view.hands import Hands
 from tests.ui.journeys.person import Person, in_sight
+from tests.ui.journeys.plugins.conftest import carried
 
 PLUGIN = '''
 __version__ = "1.5"
@@ -71,17 +71,6 @@ def activation_box(person: Person, node_id: str) -> QComboBox:
     return person.until(found, 60_000)
 
 
-def pick(person: Person, box: QComboBox, text: str) -> None:
-    """Choose an entry of a box by mouse."""
-    person.click(box)
-    popup = person.until(lambda: box.view() if box.view().isVisible() else None, 60_000)
-    place = box.findText(text)
-    assert place >= 0
-    popup.scrollTo(box.model().index(place, 0))
-    area = popup.visualRect(box.model().index(place, 0))
-    person.click(popup.viewport(), QPoint(area.left() + 8, area.center().y()))
-
-
 def activations(document: Document) -> dict[str, object]:
     nodes = document.state.nodes.values()
     return {n.name: n.config["activation"] for n in nodes if "activation" in n.config}
@@ -102,7 +91,7 @@ def test_it_is_chosen_trained_with_saved_and_opened_again(
     assert {n: a for n, a in activations(document()).items() if a != "linear"} == wanted
 
     dense = next(n.id for n in document().state.nodes.values() if n.name == "dense")
-    pick(person, activation_box(person, dense), "wavy step")
+    person.pick(activation_box(person, dense), "wavy step")
     person.until(lambda: activations(document())["dense"] == "wavy_step", 60_000)
     person.point_at_canvas()
 
@@ -138,12 +127,9 @@ def test_the_palette_finds_it_and_it_is_dropped_on_the_canvas(
     person.add("input")
     palette = person.until(lambda: person.sees(PalettePane), 60_000)
     person.click(palette.field)
-    QTest.keyClicks(palette.field, "wavy")
-    heading = palette.tree.topLevelItem(0)
-    item = heading.child(0)
-    assert item.text(0) == "Activation wavy_step"
+    person.type("wavy")
     hands = Hands(qtbot, person.canvas, person.studio)
-    Carrier(hands, palette.tree.mimeData([item])).drop(hands.nowhere() + QPointF(0, 40))
+    carried(person, "Activation wavy_step").drop(hands.nowhere() + QPointF(0, 40))
     assert activations(document()) == {"activation": "wavy_step"}
 
 
@@ -195,7 +181,7 @@ def test_where_it_is_absent_it_is_shown_kept_and_not_trained(
     graph = json.loads(original.read_text())["graph"]
     assert json.loads(project.read_text())["graph"] == graph
 
-    pick(person, activation_box(person, problem.node), "relu")
+    person.pick(activation_box(person, problem.node), "relu")
     person.until(lambda: activations(document)["mine"] == "relu", 60_000)
     person.until(lambda: document.report.is_valid, 60_000)
     document.save()

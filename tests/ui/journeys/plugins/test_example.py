@@ -19,7 +19,9 @@ from studio.engine.core.places import Places
 from studio.engine.train.project import Project
 from studio.ui.kit.forms.facts import Facts
 from studio.ui.panes.export.dialog import ExportDialog
+from tests.graph_editor.view.hands import Hands
 from tests.ui.journeys.person import Person
+from tests.ui.journeys.plugins.conftest import carried
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -84,6 +86,28 @@ def test_its_layer_trains_its_pane_opens_and_its_file_is_the_same_model(
     assert json.loads(saved.read_text())["plugins"] == {
         "example": {"version": "1.0", "classes": {"layer": ["Snake"]}}
     }
+
+
+def test_its_layer_is_dragged_from_the_palette_into_a_wire(
+    start: Callable[..., Person], example: Path, qtbot: QtBot
+) -> None:
+    person = start()
+    person.new_project()
+    for word in ("input", "dense 8", "dense 2"):
+        person.add(word)
+    nodes = person.studio.document.state.nodes
+    first, second = (node.id for node in nodes.values() if node.type_name == "Dense")
+    hands = Hands(qtbot, person.canvas, person.studio)
+    hands.canvas.show_all()
+    snake = carried(person, "Snake")
+    wire = hands.middle(first, second)
+    assert snake.over(wire)
+    snake.drop(wire)
+    (added,) = (node for node in hands.state.nodes.values() if node.type_name == "Snake")
+    assert {f"{first}>{added.id}", f"{added.id}>{second}"} < set(hands.wires.split())
+    person.press("Ctrl+Z")
+    carried(person, "Snake").drop(hands.nowhere())
+    assert [n.inputs for n in hands.state.nodes.values() if n.type_name == "Snake"] == [()]
 
 
 def export(person: Person, file: Path) -> None:
