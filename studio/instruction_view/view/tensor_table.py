@@ -32,7 +32,7 @@ from studio.ui.kit.side_fades import SideFades
 
 _CHIP = 8
 _PADDING = 14
-_ARROW = 14
+_ACROSS = Qt.Orientation.Horizontal
 _LEAST_NAME = 16
 _NAME = next(i for i, c in enumerate(TENSOR_COLUMNS) if c.key == "name")
 _LIVE = [i for i, c in enumerate(TENSOR_COLUMNS) if c.is_live]
@@ -61,7 +61,9 @@ class TensorTable(RecordTable):
         self._widest: dict[int, int] = {}
         self._settling = False
         self._has_seen: bool | None = None
-        entries = RecordModel(tuple(map(self._column, TENSOR_COLUMNS)), face=self._face)
+        entries = RecordModel(
+            tuple(map(self._column, TENSOR_COLUMNS)), face=self._face, says_order=True
+        )
         title = "Tensors of the program"
         super().__init__(entries, "tensor_map.table", title, parent)
         self.setMouseTracking(True)
@@ -72,6 +74,7 @@ class TensorTable(RecordTable):
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         header = self.horizontalHeader()
         header.setObjectName("tensor_map.header")
+        header.setSortIndicatorShown(False)
         header.sortIndicatorChanged.connect(self.fit)
         self.offer_columns()
         self.fades = SideFades(self)
@@ -278,9 +281,8 @@ class TensorTable(RecordTable):
             if column.key in self._drawn:
                 continue
             cells = round(self.widest(place) * char)
-            title = heading.horizontalAdvance(column.title)
-            sorts = self.horizontalHeader().sortIndicatorSection() == place
-            self.setColumnWidth(place, max(cells, title + _ARROW * sorts) + _PADDING)
+            title = heading.horizontalAdvance(self.entries.headerData(place, _ACROSS))
+            self.setColumnWidth(place, max(cells, title) + _PADDING)
         if "name" not in self._drawn:
             least = round(_LEAST_NAME * char) + _PADDING
             fit_column(self, _NAME, least, max(least, self.columnWidth(_NAME)))

@@ -50,10 +50,7 @@ def test_a_row_is_brought_into_sight_without_moving_the_columns(
 
 
 def test_columns_sort_by_what_they_mean(pane: TensorMapPane) -> None:
-    columns = {
-        pane.table.model().headerData(c, Qt.Orientation.Horizontal): c
-        for c in range(pane.table.model().columnCount())
-    }
+    columns = {each.title: place for place, each in enumerate(pane.table.entries.columns)}
     pane.table.sortByColumn(columns["Bytes"], Qt.SortOrder.DescendingOrder)
     sizes = [row.nbytes for row in pane.table.shown if row.nbytes is not None]
     assert sizes == sorted(sizes, reverse=True)
@@ -63,6 +60,23 @@ def test_columns_sort_by_what_they_mean(pane: TensorMapPane) -> None:
     pane.table.sortByColumn(columns["Name"], Qt.SortOrder.AscendingOrder)
     names = [row.key for row in pane.table.shown]
     assert names == sorted(names)
+
+
+def test_the_arrow_of_the_sorted_column_stands_beside_its_title(
+    pane: TensorMapPane, qtbot: QtBot
+) -> None:
+    table, header = pane.table, pane.table.horizontalHeader()
+    pane.resize(1200, 400)
+    place = table.entries.place_of("bytes")
+    at = QPoint(header.sectionViewportPosition(place) + 6, header.height() // 2)
+    for arrow in ("▴", "▾", "▴"):
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        title = table.entries.headerData(place, Qt.Orientation.Horizontal)
+        assert title == f"{arrow} Bytes"
+        # One that Qt draws would lie over the title, which is on the right.
+        assert not header.isSortIndicatorShown()
+        room = header.fontMetrics().horizontalAdvance(title)
+        qtbot.waitUntil(lambda room=room: header.sectionSize(place) >= room, timeout=60_000)
 
 
 def test_a_copied_table_has_exact_bytes(pane: TensorMapPane) -> None:

@@ -79,12 +79,8 @@ class RunsPane(PaneFrame):
         self._columns = self._button("columns", "Columns", "run_columns_button")
         self._columns.clicked.connect(self._choose_columns)
         self._lay_out()
-        spec = self._actions["train.start"]
-        self._nothing = EmptyState(
-            "runs", "Every training start is kept here",
-            "Settings, curves and weights, to compare and to go on with.",
-            (f"Train ({shown_keys(spec.keys[0])})", self._train), self,
-        )  # fmt: skip
+        self._nothing = EmptyState("runs", "", parent=self)
+        self._say_nothing()
         self._table.picked.connect(self._picked)
         self._table.starred.connect(self._star)
         self._table.opened.connect(self._test)
@@ -94,6 +90,10 @@ class RunsPane(PaneFrame):
         binding.refresh(
             self, self.refresh, self._runs.changed, self._runs.overlay.changed,
             studio.training.state_changed, rate=10, when_visible=True,
+        )  # fmt: skip
+        binding.refresh(
+            self, self._say_nothing, self._training.changed, self._training.state_changed,
+            rate=10, when_visible=True,
         )  # fmt: skip
         binding.connect(self, self._runs.deleted, self._deleted)
         binding.connect(self, self._runs.changed, self._settle_offers)
@@ -318,6 +318,23 @@ class RunsPane(PaneFrame):
 
     def _train(self) -> None:
         self._actions.trigger("train.start")
+
+    def _say_nothing(self) -> None:
+        """What stands in the place of runs: how to get one, or that one is about to be listed."""
+        if self._training.is_busy:
+            doing = self._training.doing or "the run is listed here when it begins"
+            is_early = self._training.state == "preparing"
+            self._nothing.say(
+                "The training is being prepared" if is_early else "The training has begun",
+                f"{doing[:1].upper()}{doing[1:]}.",
+            )
+            return
+        keys = shown_keys(self._actions["train.start"].keys[0])
+        self._nothing.say(
+            "Every training start is kept here",
+            "Settings, curves and weights, to compare and to go on with.",
+            (f"Train ({keys})", self._train),
+        )
 
     # -- layout ---------------------------------------------------------------------------------
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
+    QPushButton,
     QScrollArea,
     QToolButton,
 )
@@ -22,7 +25,7 @@ from pytestqt.qtbot import QtBot
 
 from studio import __version__
 from studio.ui.kit.side_fades import FADE
-from studio.ui.models import entities
+from studio.ui.models import entities, training_session
 from studio.ui.panes.runs.cell_text import exact_text, shown_text
 from studio.ui.panes.runs.pane import RunsPane
 from tests.ui.panes.stage import Stage
@@ -72,6 +75,34 @@ def actions(menu: QMenu) -> dict[str, bool]:
 def test_an_empty_list_says_what_will_stand_there(pane: RunsPane) -> None:
     assert pane.is_empty
     assert pane.note == ""
+
+
+def test_while_a_training_is_prepared_it_says_so_and_offers_no_other(
+    pane: RunsPane, trainings: Trainings, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    real = training_session.prepare
+
+    def held(*args: Any, **named: Any) -> Any:
+        assert gate.wait(120)
+        return real(*args, **named)
+
+    monkeypatch.setattr(training_session, "prepare", held)
+    button = pane.findChild(QPushButton, "empty_action")
+    assert button.text() == "Train (F5)"
+
+    def said() -> list[str]:
+        return [label.text() for label in button.parentWidget().findChildren(QLabel)]
+
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    try:
+        qtbot.waitUntil(lambda: "The training is being prepared" in said(), timeout=60_000)
+        assert pane.is_empty
+        assert not button.isVisible()
+    finally:
+        gate.set()
+    qtbot.waitUntil(lambda: not pane.is_empty, timeout=60_000)
+    trainings.until(lambda: not trainings.studio.training.is_busy)
 
 
 def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trainings) -> None:
