@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from time import perf_counter, thread_time
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from studio.ui.models import entities
 from studio.ui.models.entities import Entity
 from studio.ui.models.live_budget import RETRY_SECONDS, Pace
 from studio.ui.models.live_frames import Frame, State, Status, Wish
-from studio.ui.models.live_resting import Resting, Source, is_replaced
+from studio.ui.models.live_resting import Resting, Source, is_replaced, read_between_steps
 from studio.ui.models.live_scheduler import LiveScheduler, Request
 
 MOST_BYTES = 16 << 20
@@ -28,7 +27,6 @@ PAUSE = 0.25
 """Seconds between two looks at many tensors in turn."""
 PATIENCE = 1.0
 """Seconds after which a tensor that does not come is passed over."""
-_READ_SECONDS = 10.0
 
 
 class Past:
@@ -227,8 +225,7 @@ class Channel(Request):
 
     def _look(self, trainer: Trainer) -> Snapshot | None:
         """The tensor as a paused training left it, where it is still there; once a pause."""
-        loop, live = trainer.loop_or_none(), trainer.network.live
-        name, grad = self.name, self.grad
+        loop = trainer.loop_or_none()
         step = 0 if loop is None else loop.total_step
         if step == self._looked:
             self._tell_older_than(step)
@@ -236,14 +233,9 @@ class Channel(Request):
         self._looked = step
         if self._snapshot is not None and self._snapshot.moment.step == step:
             return None
-
-        def read() -> tuple[int, Future[Array]]:
-            # Asked for here, between two steps: one may have been made since the training stood.
-            return 0 if loop is None else loop.total_step, live.read(name, grad=grad)
-
         try:
-            step, future = trainer.control.call(read).result(_READ_SECONDS)
-            array = np.asarray(future.result(_READ_SECONDS), order="C")
+            # A step may have been made since the training stood.
+            step, found = read_between_steps(trainer, [self.name], grad=self.grad)
         except (StudioError, TimeoutError):
             if self._snapshot is None:
                 self._say(Status("waiting", "Appears with the next step", "Run a step to see it"))
@@ -252,7 +244,7 @@ class Channel(Request):
         self._looked = step
         moment = Moment(step, -1)
         self._text = self._label(moment)
-        return ArraySnapshot(self.name, array, self.grad, moment)
+        return ArraySnapshot(self.name, found[self.name], self.grad, moment)
 
     def _tell_older_than(self, step: int) -> None:
         """Say so where what is shown is of a step before the one the training stands at."""

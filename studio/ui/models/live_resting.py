@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
+
+_READ_SECONDS = 10.0
 
 
 class Resting(ABC):
@@ -67,6 +70,35 @@ class Source:
     def of(self) -> Trainer | Resting | None:
         """Whose tensors they are."""
         return self.trainer or self.resting
+
+
+def read_between_steps(
+    trainer: Trainer, names: Iterable[str], *, grad: bool = False
+) -> tuple[int, dict[str, Array]]:
+    """Tensors of a training as they are now, all of the same step; waits for the training.
+
+    Args:
+        trainer: the training under way.
+        names: of the tensors.
+        grad: read their gradients.
+
+    Returns:
+        Steps finished, and the tensors by name.
+
+    Raises:
+        StudioError: one is not there any more, or the training has ended.
+        TimeoutError: the training did not answer.
+    """
+
+    def begin() -> tuple[int, dict[str, Future[Array]]]:
+        loop, live = trainer.loop_or_none(), trainer.network.live
+        step = 0 if loop is None else loop.total_step
+        return step, {name: live.read(name, grad=grad) for name in names}
+
+    step, begun = trainer.control.call(begin).result(_READ_SECONDS)
+    return step, {
+        name: np.asarray(future.result(_READ_SECONDS), order="C") for name, future in begun.items()
+    }
 
 
 def is_replaced(resting: Resting | None, tensor: str) -> bool:

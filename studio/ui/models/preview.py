@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,9 @@ from studio.graph_editor.model.change import Change
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.report import Report
 from studio.graph_editor.model.state import DocumentState
+from studio.ui.models.compilation import Compilation
 from studio.ui.models.live import LiveTensors
-from studio.ui.models.live_resting import Resting, is_replaced
+from studio.ui.models.live_resting import Resting, is_replaced, read_between_steps
 from studio.ui.models.live_scheduler import Repeated
 from studio.ui.models.preview_network import (
     Part,
@@ -51,7 +51,6 @@ TRAINING_SECONDS = 2.0
 """Seconds between two looks at the weights of a training, at least."""
 MOST = 1024
 """Pictures kept."""
-_WAIT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +88,6 @@ class Preview:
     text: str
 
 
-class PreviewedCompilation(Protocol):
-    """Where the data set comes from, opened and prepared."""
-
-    changed: Signal[[]]
-
-    @property
-    def result(self) -> Any:
-        """The last compile; its ``task`` is asked for samples."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class _Order:
     """One look at a part of the network."""
@@ -125,7 +113,7 @@ class NodePreviews:
         self,
         scheduler: Scheduler,
         tasks: TaskList,
-        compilation: PreviewedCompilation,
+        compilation: Compilation,
         live: LiveTensors,
     ) -> None:
         self.changed: Signal[[tuple[str, ...]]] = Signal()
@@ -369,15 +357,9 @@ def origin_of(live: LiveTensors) -> Origin:
 
 def _of_trainer(trainer: Trainer) -> Weights:
     def read(names: Iterable[str]) -> Mapping[str, Array]:
-        wanted, session = list(names), trainer.network.session
-
-        def begin() -> dict[str, Future[Array]]:
-            # Between two steps, so that all are of the same one; nothing waits for the device.
-            return {name: session.read(name) for name in wanted if session.has(name)}
-
+        session = trainer.network.session
         try:
-            begun = trainer.control.call(begin).result(_WAIT_SECONDS)
-            return {n: np.array(future.result(_WAIT_SECONDS)) for n, future in begun.items()}
+            return read_between_steps(trainer, [name for name in names if session.has(name)])[1]
         except (StudioError, TimeoutError):
             return {}
 

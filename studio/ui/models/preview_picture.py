@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from studio.engine.runtime.live import ArraySnapshot
 from studio.engine.runtime.live_statistics import statistics_of
-from studio.ui.models.tensor_view_colours import EMPTY
+from studio.ui.models.tensor_view_colours import EMPTY, ColourRange
 from studio.ui.models.tensor_view_layout import Placed
 from studio.ui.models.tensor_view_look import Look
 from studio.ui.models.tensor_view_picture import make_picture, short_number
-from studio.ui.models.tensor_view_range import ColourRange
 
 Array: TypeAlias = npt.NDArray[Any]
 Pixels: TypeAlias = npt.NDArray[np.uint8]

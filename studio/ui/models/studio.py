@@ -53,7 +53,7 @@ from studio.ui.models.runs import RunList
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.selection import SelectionBus
 from studio.ui.models.tasks import TaskList
-from studio.ui.models.tensor_view_picks import SharedPick
+from studio.ui.models.tensor_view_pointing import SharedPick
 from studio.ui.models.theme import Theme
 from studio.ui.models.training import TrainingModel
 from studio.ui.models.training_device import ContextFactory

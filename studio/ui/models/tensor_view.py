@@ -19,14 +19,11 @@ from studio.ui.models.entities import Entity
 from studio.ui.models.live import LiveTensors, LiveView
 from studio.ui.models.live_frames import INTERVAL, Frame, HeldTensor, Status
 from studio.ui.models.tasks import TaskHandle, TaskList
-from studio.ui.models.tensor_view_colours import Choice
+from studio.ui.models.tensor_view_colours import Choice, ColourRange
 from studio.ui.models.tensor_view_layout import Kind, Placed, Region
 from studio.ui.models.tensor_view_look import Look, Slider
-from studio.ui.models.tensor_view_painting import Painting
-from studio.ui.models.tensor_view_picks import SharedPick
-from studio.ui.models.tensor_view_picture import Picture
-from studio.ui.models.tensor_view_pointing import Pointing
-from studio.ui.models.tensor_view_range import ColourRange
+from studio.ui.models.tensor_view_picture import Painting, Picture
+from studio.ui.models.tensor_view_pointing import Pointing, SharedPick
 from studio.ui.models.tensor_view_slices import parse_slicing, past_wanted
 from studio.ui.models.tensor_view_words import badge_text, is_current
 
@@ -79,8 +76,10 @@ class TensorViewModel:
         self._active = False
         self._from_device = False
         self._interval = INTERVAL
-        self._painting = Painting(self, empty)
-        self.pointing = Pointing(self, picks or SharedPick(), self._reveal)
+        self._painting = Painting(lambda: (self.look, self.colours, self.choice), empty)
+        self.pointing = Pointing(
+            lambda: self.frame, lambda: self.placed, picks or SharedPick(), self._reveal
+        )  # fmt: skip
         self.pointing.changed.connect(self._pointed)
 
     # -- what is shown --------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, TypeAlias
@@ -10,7 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.runtime.live_sheet import HAS_MINUS, HAS_NAN, HAS_PLUS, Tile
+from studio.engine.core.tensor import Shape
+from studio.engine.runtime.live_sheet import HAS_MINUS, HAS_NAN, HAS_PLUS, Sheet, Tile
+from studio.engine.runtime.live_statistics import Statistics
+from studio.ui.models.live_frames import Frame
 from studio.ui.models.tensor_view_colours import (
     EMPTY,
     MINUS,
@@ -20,11 +24,12 @@ from studio.ui.models.tensor_view_colours import (
     STEPS,
     UNDER,
     Choice,
+    ColourRange,
     coloured,
     palette,
 )
 from studio.ui.models.tensor_view_layout import Placed
-from studio.ui.models.tensor_view_range import ColourRange
+from studio.ui.models.tensor_view_look import Look
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Numbers: TypeAlias = npt.NDArray[np.int32]
@@ -232,3 +237,61 @@ def exact_number(value: Any) -> str:
         return "+Inf" if number > 0 else "-Inf"
     kind = array.dtype.type if array.dtype.kind == "f" else np.float32
     return str(kind(number))
+
+
+class Painting:
+    """The newest picture of a view; most are coloured on their way, off the window's thread.
+
+    Args:
+        wanted: layout, colours and what stands for a cell of many elements, as the view wants them
+            now; asked on any thread.
+        empty: the colour of where nothing is; asked on the window's thread.
+    """
+
+    def __init__(
+        self,
+        wanted: Callable[[], tuple[Look, ColourRange, Choice]],
+        empty: Callable[[], tuple[int, int, int]],
+    ) -> None:
+        self._wanted = wanted
+        self._empty = empty
+        self._ground = empty()
+        self._last: Painted | None = None
+
+    def forget(self) -> None:
+        """Another tensor is shown."""
+        self._last = None
+
+    def on_the_way(
+        self, shape: Shape, statistics: Statistics | None, tiles: Mapping[Sheet, Tile]
+    ) -> Painted | None:
+        """Colour a frame as it will most likely be shown; on any thread."""
+        look, colours, choice = self._wanted()
+        placed = look.placed(shape)
+        tile = tiles.get(placed.sheet)
+        if tile is None:
+            return None
+        if statistics is not None:
+            colours = colours.seen(statistics)
+        return paint(tile, PaintKey(placed, colours, choice, self._ground))
+
+    def of(self, frame: Frame, placed: Placed | None) -> Picture | None:
+        """The picture of a frame, coloured now only where that has not been done as it is wanted.
+
+        Until the picture of a new layout has come, that of the layout before stays. None while the
+        device draws.
+        """
+        tile = frame.tile
+        if tile is None or placed is None or placed.sheet != tile.sheet:
+            last = self._last
+            same = last is not None and last.picture.tile.sheet.shape == frame.snapshot.shape
+            return last.picture if last is not None and same else None
+        self._ground = self._empty()
+        _, colours, choice = self._wanted()
+        key = PaintKey(placed, colours, choice, self._ground)
+        for made in (frame.painted, self._last):
+            if isinstance(made, Painted) and made.picture.tile is tile and made.key == key:
+                self._last = made
+                return made.picture
+        self._last = paint(tile, key)
+        return self._last.picture

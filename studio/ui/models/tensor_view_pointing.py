@@ -3,59 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Shape
 from studio.ui.models.live_frames import Frame
 from studio.ui.models.tensor_view_layout import Placed
-from studio.ui.models.tensor_view_picks import SharedPick
 from studio.ui.models.tensor_view_slices import parse_index
 
 Index = tuple[int, ...]
 
 
-class Pointed(Protocol):
-    """What is pointed into."""
+class SharedPick:
+    """The element pointed at last, by shape."""
 
-    @property
-    def frame(self) -> Frame | None:
-        """The picture's numbers."""
-        ...
+    def __init__(self) -> None:
+        self.picked: Signal[[Shape, tuple[int, ...], object]] = Signal()
+        self._last: dict[Shape, tuple[int, ...]] = {}
 
-    @property
-    def shape(self) -> Shape | None:
-        """The tensor's shape."""
-        ...
+    def pick(self, shape: Shape, index: tuple[int, ...], source: object) -> None:
+        """Point at an element; views of the same shape hear it, `source` among them."""
+        if self._last.get(shape) != index:
+            self._last[shape] = index
+            self.picked.emit(shape, index, source)
 
-    @property
-    def placed(self) -> Placed | None:
-        """Where the sheet lies on the view."""
-        ...
+    def of(self, shape: Shape) -> tuple[int, ...] | None:
+        """What is pointed at in views of a shape."""
+        return self._last.get(shape)
 
 
 class Pointing:
     """One view's pointer; used on the window's thread.
 
     Args:
-        view: what is pointed into.
+        frame: the numbers of the picture that is pointed into.
+        placed: where its sheet lies on the view.
         picks: the element pointed at in all views.
         reveal: brings an element into sight that is not on the sheet.
     """
 
-    def __init__(self, view: Pointed, picks: SharedPick, reveal: Callable[[Index], object]) -> None:
+    def __init__(
+        self,
+        frame: Callable[[], Frame | None],
+        placed: Callable[[], Placed | None],
+        picks: SharedPick,
+        reveal: Callable[[Index], object],
+    ) -> None:
         self.changed: Signal[[]] = Signal()
         self.index: Index | None = None
-        self._view = view
+        self._frame = frame
+        self._placed = placed
         self._picks = picks
         self._reveal = reveal
         picks.picked.connect(self._picked_elsewhere)
 
     @property
+    def _shape(self) -> Shape | None:
+        frame = self._frame()
+        return None if frame is None else frame.snapshot.shape
+
+    @property
     def value(self) -> Any:
         """The element pointed at, exactly as stored; None until it has been read."""
-        frame, index = self._view.frame, self.index
+        frame, index = self._frame(), self.index
         if frame is None or index is None:
             return None
         if frame.place == index:
@@ -72,7 +83,7 @@ class Pointing:
 
     def adopt(self) -> None:
         """Point where views of the same shape do, unless something is pointed at already."""
-        shape = self._view.shape
+        shape = self._shape
         if self.index is None and shape is not None:
             shared = self._picks.of(shape)
             if shared is not None:
@@ -80,7 +91,7 @@ class Pointing:
 
     def at(self, x: float, y: float) -> None:
         """Point at the element under a pixel; beside the cells at none."""
-        placed = self._view.placed
+        placed = self._placed()
         cell = None if placed is None else placed.hit(x, y)
         if placed is None or cell is None:
             self.set(None)
@@ -92,13 +103,13 @@ class Pointing:
     def set(self, index: Index | None) -> None:
         """Point at an element in all views of this shape."""
         self._set(index)
-        shape = self._view.shape
+        shape = self._shape
         if index is not None and shape is not None:
             self._picks.pick(shape, index, self)
 
     def nudge(self, right: int, down: int) -> None:
         """Move by cells; begins in the corner."""
-        placed = self._view.placed
+        placed = self._placed()
         if placed is None or placed.sheet.empty:
             return
         place = None if self.index is None else placed.sheet.place(self.index)
@@ -118,11 +129,11 @@ class Pointing:
         Raises:
             ParameterError: it is no index of the tensor.
         """
-        shape = self._view.shape
+        shape = self._shape
         if shape is None:
             raise ParameterError("there is no tensor to go to an index of", who="tensor view")
         index = parse_index(text, shape)
-        placed = self._view.placed
+        placed = self._placed()
         if placed is not None and placed.sheet.place(index) is None:
             self._reveal(index)
         self.set(index)
@@ -133,5 +144,5 @@ class Pointing:
             self.changed.emit()
 
     def _picked_elsewhere(self, shape: Shape, index: Index, source: object) -> None:
-        if source is not self and shape == self._view.shape:
+        if source is not self and shape == self._shape:
             self._set(index)

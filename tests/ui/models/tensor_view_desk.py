@@ -8,7 +8,7 @@ from studio.engine.core.tensor import Role, Tensor
 from studio.ui.models import entities
 from studio.ui.models.live_resting import HeldWeights
 from studio.ui.models.tensor_view import TensorViewModel
-from studio.ui.models.tensor_view_picks import SharedPick
+from studio.ui.models.tensor_view_pointing import SharedPick
 from tests.ui.models.live_bench import Studio
 
 

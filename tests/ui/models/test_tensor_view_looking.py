@@ -10,7 +10,7 @@ from studio.engine.core.tensor import Role
 from studio.ui.models import entities
 from studio.ui.models.live_resting import HeldWeights
 from studio.ui.models.tensor_view import TensorViewModel
-from studio.ui.models.tensor_view_picks import SharedPick
+from studio.ui.models.tensor_view_pointing import SharedPick
 from studio.ui.models.tensor_view_words import pick_text
 from tests.ui.models.live_bench import Studio
 from tests.ui.models.tensor_view_desk import settled, showing
@@ -191,7 +191,7 @@ def test_the_range_follows_until_a_handle_is_moved(studio: Studio) -> None:
 
 
 def test_handles_do_not_cross() -> None:
-    from studio.ui.models.tensor_view_range import ColourRange
+    from studio.ui.models.tensor_view_colours import ColourRange
 
     made = ColourRange(0.0, 4.0)
     assert made.moved(low=9.0).low == 4.0

@@ -11,9 +11,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.runtime.live_statistics import Statistics
 from studio.ui.kit import theme
-from studio.ui.models.tensor_view_colours import colour_map
+from studio.ui.models.tensor_view_colours import ColourRange, colour_map
 from studio.ui.models.tensor_view_picture import short_number
-from studio.ui.models.tensor_view_range import ColourRange
 
 _STRIP = 7
 _GRIP = 5.0

@@ -16,11 +16,11 @@ from studio.ui.models.tensor_view_colours import (
     PLUS,
     STRIPE,
     UNDER,
+    ColourRange,
     palette,
 )
 from studio.ui.models.tensor_view_layout import Kind, Placed
 from studio.ui.models.tensor_view_picture import Bar, Mark, Picture, short_number
-from studio.ui.models.tensor_view_range import ColourRange
 
 _BASE = 6.0
 """Pixels left under the bars."""

@@ -11,9 +11,9 @@ from studio.engine.gl.live_painter import View
 from studio.ui.kit.gl_sheet_view import GlSheetView
 from studio.ui.models.tensor_view import TensorViewModel
 from studio.ui.models.tensor_view_colours import CHOICES, palette
+from studio.ui.models.tensor_view_look import moved, zoomed
 from studio.ui.models.tensor_view_picture import bars_of
 from studio.ui.models.tensor_view_words import aside_text
-from studio.ui.models.tensor_view_zoom import moved, zoomed
 from studio.ui.panes.tensor_view.sheet_painting import (
     ground,
     ground_between_cells,
