@@ -27,6 +27,8 @@ from typing import Protocol
 import numpy as np
 
 from benchmarks import ours
+from benchmarks.pixel_target import PixelTarget
+from benchmarks.shared_egl import SharedEgl
 from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS
 from studio.engine.core.tensor import Ref, Role
@@ -34,9 +36,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.context import ContextProvider, DeviceContext
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.live import GlSnapshot
-from studio.engine.gl.live_contexts import SharedEgl
 from studio.engine.gl.live_painter import PALETTE, SheetPainter, Source, View
-from studio.engine.gl.live_target import PixelTarget
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.arithmetic import Add
 from studio.engine.isa.ops.move import Concat, Copy

@@ -10,13 +10,13 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
+from benchmarks.pixel_target import PixelTarget
+from benchmarks.shared_egl import SharedEgl
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.executable import GlExecutable
 from studio.engine.gl.live import GlSnapshot
-from studio.engine.gl.live_contexts import SharedEgl
 from studio.engine.gl.live_painter import PALETTE, SPECIAL, SheetPainter, Source, View
-from studio.engine.gl.live_target import PixelTarget
 from studio.engine.gl.session import GlSession
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock, Tap

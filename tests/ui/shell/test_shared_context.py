@@ -28,7 +28,7 @@ from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 from PySide6.QtWidgets import QApplication
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.live_painter import SheetPainter, Source, View
-from studio.engine.gl.live_target import PixelTarget
+from benchmarks.pixel_target import PixelTarget
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_sheet import Pick, Sheet
 from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing

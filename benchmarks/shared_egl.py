@@ -1,7 +1,7 @@
 """Two contexts of one EGL device that share buffers: one to compute in, one to draw in.
 
-A window has this from Qt; here it is without display and window, for pictures made by a server and
-to measure what drawing costs a training. Each context is made current on its own thread.
+A window has this from Qt; here it is without display and window, for tests and to measure what
+drawing costs a training. Each context is made current on its own thread.
 """
 
 from __future__ import annotations
