@@ -77,9 +77,7 @@ class TensorViewModel:
         self._from_device = False
         self._interval = INTERVAL
         self._painting = Painting(lambda: (self.look, self.colours, self.choice), empty)
-        self.pointing = Pointing(
-            lambda: self.frame, lambda: self.placed, picks or SharedPick(), self._reveal
-        )  # fmt: skip
+        self.pointing = Pointing(lambda: self.frame, lambda: self.placed, picks, self._reveal)
         self.pointing.changed.connect(self._pointed)
 
     # -- what is shown --------------------------------------------------------------------------

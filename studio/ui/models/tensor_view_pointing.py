@@ -39,7 +39,7 @@ class Pointing:
     Args:
         frame: the numbers of the picture that is pointed into.
         placed: where its sheet lies on the view.
-        picks: the element pointed at in all views.
+        picks: the element pointed at in all views; only in this one without.
         reveal: brings an element into sight that is not on the sheet.
     """
 
@@ -47,16 +47,16 @@ class Pointing:
         self,
         frame: Callable[[], Frame | None],
         placed: Callable[[], Placed | None],
-        picks: SharedPick,
+        picks: SharedPick | None,
         reveal: Callable[[Index], object],
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.index: Index | None = None
         self._frame = frame
         self._placed = placed
-        self._picks = picks
+        self._picks = picks or SharedPick()
         self._reveal = reveal
-        picks.picked.connect(self._picked_elsewhere)
+        self._picks.picked.connect(self._picked_elsewhere)
 
     @property
     def _shape(self) -> Shape | None:
