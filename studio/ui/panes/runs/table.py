@@ -51,7 +51,11 @@ class RunTable(RecordTable):
         self._columns: tuple[RunColumn, ...] = ()
         self.arrangement = RunArrangement()
         entries: RecordModel[RunRecord] = RecordModel(
-            (), key=lambda run: run.name, face=lambda run: face_of(runs, run), heading="ui"
+            (),
+            key=lambda run: run.name,
+            face=lambda run: face_of(runs, run),
+            says_order=True,
+            heading="ui",
         )
         super().__init__(entries, "run_table", "Runs", parent, high=theme.HIT, font="small")
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
@@ -59,8 +63,7 @@ class RunTable(RecordTable):
         self.offer_menu()
         header = self.horizontalHeader()
         header.setMinimumSectionSize(_STAR)
-        header.setSortIndicatorShown(True)
-        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        header.setSortIndicatorShown(False)
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._sort)
         self.selectionModel().selectionChanged.connect(self._selection_changed)
@@ -95,10 +98,11 @@ class RunTable(RecordTable):
         )
         # A column that is not in sight can be what the runs are sorted by: then no arrow is.
         seen = place if place >= 0 and not self.isColumnHidden(place) else -1
-        header = self.horizontalHeader()
-        header.setSortIndicator(seen, order)
+        # The columns have no order of their own: the runs are in order already.
+        self.entries.sort(seen, order)
         if seen >= 0:
-            self.setColumnWidth(seen, max(self.columnWidth(seen), header.sectionSizeHint(seen)))
+            least = self.horizontalHeader().sectionSizeHint(seen)
+            self.setColumnWidth(seen, max(self.columnWidth(seen), least))
             self.fit()
 
     def chosen(self) -> tuple[str, ...]:
@@ -125,12 +129,9 @@ class RunTable(RecordTable):
             return _STAR
         if column.key == "title":
             return _LEAST_TITLE
-        header, hint = self.horizontalHeader(), self.sizeHintForColumn(place) + 8
-        if place == header.sortIndicatorSection():
-            return max(min(hint, 200), header.sectionSizeHint(place))
-        # Every other column would keep room for an arrow it does not have.
-        metrics = QFontMetrics(theme.font("ui"))
-        words = metrics.horizontalAdvance(column.title) + _HEADER_PAD
+        hint = self.sizeHintForColumn(place) + 8
+        title = self.entries.headerData(place, Qt.Orientation.Horizontal)
+        words = QFontMetrics(theme.font("ui")).horizontalAdvance(title) + _HEADER_PAD
         return max(min(hint, 200), words)
 
     def fit_columns(self) -> None:

@@ -119,6 +119,23 @@ def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trai
     assert three.note == "3 runs"
 
 
+def test_the_arrow_of_the_sorted_column_stands_beside_its_title(
+    three: RunsPane, trainings: Trainings, qtbot: QtBot
+) -> None:
+    table, header = three.table, three.table.horizontalHeader()
+    trainings.until(lambda: table.entries.place_of("test.accuracy") >= 0)
+    place = table.entries.place_of("test.accuracy")
+    for arrow in ("▾", "▴", "▾"):
+        at = QPoint(header.sectionViewportPosition(place) + 8, header.height() // 2)
+        qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        title = table.entries.headerData(place, Qt.Orientation.Horizontal)
+        assert title == f"{arrow} Test acc."
+        assert not header.isSortIndicatorShown()
+        assert header.sectionSize(place) >= header.fontMetrics().horizontalAdvance(title)
+        values = [run.test["accuracy"] for run in table.entries.rows]
+        assert values == sorted(values, reverse=arrow == "▾")
+
+
 def test_a_click_on_the_star_marks_a_run_and_the_filter_shows_those(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
