@@ -25,6 +25,7 @@ from studio.engine.formula.tree import (
     names_in,
     substituted,
 )
+from studio.engine.formula.uniform import split
 
 NORMAL_TAIL = (
     0.09441064, 0.0759871, 0.048391815, 0.023314627, 0.007554381,
@@ -106,37 +107,40 @@ def build_graph(
         narrow: operands stored in fewer bytes than they are computed with.
         who: the instruction, for errors.
     """
-    reader = _Reader(kinds, uniform, narrow, who)
-    for line in assignments:
-        reader.assign(line)
+    parts = split(assignments, frozenset(kinds.keys() - uniform).union(targets))
+    scalars: dict[str, Expression] = {name: Name(name) for name in uniform}
+    for line in parts.once:
+        scalars[line.name] = substituted(line.value, scalars)
+    reader = _Reader(kinds, scalars, narrow, who)
+    for line in parts.each:
+        reader.known[line.name] = reader.node(line.value)
     return Graph(tuple((name, reader.known[name]) for name in targets))
 
 
 class _Reader:
     def __init__(
-        self, kinds: Mapping[str, Kind], uniform: frozenset[str], narrow: frozenset[str], who: str
+        self,
+        kinds: Mapping[str, Kind],
+        scalars: Mapping[str, Expression],
+        narrow: frozenset[str],
+        who: str,
     ) -> None:
-        self._kinds, self._uniform, self._narrow, self._who = kinds, uniform, narrow, who
+        self._kinds, self._scalars, self._narrow, self._who = kinds, scalars, narrow, who
         self.known: dict[str, Node] = {}
-        self._scalars: dict[str, Expression] = {}
-        self._depth: dict[Expression, bool] = {}
-
-    def assign(self, line: Assign) -> None:
-        """Give a name the value of an expression."""
-        node = self.node(line.value)
-        self.known[line.name] = node
-        self._scalars.pop(line.name, None)
-        if isinstance(node, Scalar):
-            self._scalars[line.name] = node.expression
 
     def node(self, tree: Expression) -> Node:
-        """The node of an expression."""
-        whole = substituted(tree, self._scalars)
-        if all(n in self._uniform and n not in self.known for n in names_in(whole)):
-            return Scalar(whole, self._scalar_kind(whole))
+        """The node of an expression in which `split` has named what is the same for all."""
         match tree:
+            case Number():
+                return Scalar(tree, self._scalar_kind(tree))
+            # A line may have the name of something that only rules read.
+            case Name(name) if name in self.known:
+                return self.known[name]
+            case Name(name) if name in self._scalars:
+                whole = self._scalars[name]
+                return Scalar(whole, self._scalar_kind(whole))
             case Name(name):
-                return self.known[name] if name in self.known else self._operand(name)
+                return self._operand(name)
             case Negative(a):
                 return self._same("negative", self.node(a))
             case Arithmetic(sign, a, b):
