@@ -11,7 +11,7 @@ import pytest
 from studio.engine.core.errors import DataError, ParameterError, StudioError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.references import OPTIONS
+from studio.engine.train.data.references import OPTIONS, open_dataset
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
@@ -351,6 +351,16 @@ def test_every_option_of_every_loader_can_be_set_in_the_window() -> None:
     for source, options in OPTIONS.items():
         shown = {option.name for option in FORMS[source].options}
         assert set(options) - elsewhere <= shown, source
+
+
+@pytest.mark.parametrize("source", [f.source for f in FORMS.values() if f.origin == "generated"])
+def test_a_form_starts_with_the_values_a_generator_has_by_itself(
+    source: str, tmp_path: Path
+) -> None:
+    given = {option.name: option.plain_default for option in FORMS[source].options}
+    assert set(given) == set(OPTIONS[source])
+    made, plain = (open_dataset({"source": source, **values}, tmp_path) for values in (given, {}))
+    assert made.sha256 == plain.sha256
 
 
 def test_options_of_every_kind_are_stored_as_the_loaders_read_them() -> None:
