@@ -1,10 +1,11 @@
 """What formulas and rules mean, in float64 and with a function table of the tests' own.
 
-A rounding says what a backend may do to the result of every operation.
+A `Rounding` says what a backend may do to the operands and the result of every operation.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -32,26 +33,79 @@ from studio.engine.isa.instruction import Instruction
 
 Values = dict[str, Any]
 Known = Mapping[str, Any]
-Rounding = Callable[[Any], Any]
 
 SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 
 
-def exact(x: Any) -> Any:
-    """Keeps float64."""
-    return x
+class Rounding:
+    """Applies operations in float64 and keeps their results so."""
+
+    def __call__(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """The result of one operation."""
+        found = function(*operands)
+        return self.rounded(found) if np.asarray(found).dtype == np.float64 else found
+
+    def rounded(self, x: Any) -> Any:
+        """A result as a backend may leave it."""
+        return x
+
+
+class Float32(Rounding):
+    """Rounds every result to float32, so that numbers leave its range on the way."""
+
+    def rounded(self, x: Any) -> Any:
+        return to_float32(x)
+
+
+class Flushing(Float32):
+    """Every result that a device may give which flushes denormals to zero, as arrays [results, N].
+
+    GLSL 4.60, 4.7.1: any operand and any result may be flushed, and each on its own. Devices do
+    so: one that flushes the divisor alone divides a denormal by itself and gives infinity.
+    """
+
+    def __call__(self, function: Callable[..., Any], *operands: Any) -> Any:
+        if any(isinstance(each, str) for each in operands):
+            return function(*operands)
+        choices = [_flushed_or_not(each) for each in operands]
+        of_each = [
+            super(Flushing, self).__call__(function, *chosen)
+            for chosen in itertools.product(*choices)
+        ]
+        shape = np.broadcast_shapes(*(np.shape(each)[1:] for each in of_each))
+        found = [np.broadcast_to(each, (len(each), *shape)) for each in of_each]
+        return _distinct(np.concatenate(_flushed_or_not(np.concatenate(found))))
+
+
+EXACT, FLOAT32, FLUSHING = Rounding(), Float32(), Flushing()
 
 
 def to_float32(x: Any) -> Any:
-    """Rounds to float32, so that numbers leave its range on the way."""
+    """The nearest float32, in float64."""
     with np.errstate(over="ignore"):
         return np.asarray(x).astype(np.float32).astype(np.float64)
 
 
-def flushed(x: Any) -> Any:
-    """Rounds to float32 without denormals, as GLSL allows: they become zeros of their sign."""
-    found = to_float32(x)
-    return np.where(np.abs(found) < SMALLEST_NORMAL, np.copysign(0.0, found), found)
+def _flushed_or_not(x: Any) -> list[np.ndarray]:
+    """An operand [N] or its choices [choices, N], as rows; flushed as well where it may be."""
+    values = np.atleast_1d(x)
+    rows = list(values) if values.ndim == 2 else [values]
+    if values.dtype == np.float64:
+        rows += [np.where(small, np.copysign(0.0, row), row) for row in rows
+                 if (small := (row != 0) & (np.abs(row) < SMALLEST_NORMAL)).any()]  # fmt: skip
+    return [row[None] for row in rows]
+
+
+def _distinct(rows: np.ndarray) -> np.ndarray:
+    """The different numbers of each column, in as few rows as hold them."""
+    if rows.dtype != np.float64:
+        return np.unique(rows, axis=0)
+    bits = np.sort(np.where(np.isnan(rows), np.nan, rows).view(np.int64), axis=0)
+    again = np.zeros(bits.shape, bool)
+    again[1:] = bits[1:] == bits[:-1]
+    order = np.argsort(again, axis=0, kind="stable")
+    packed = np.take_along_axis(np.where(again, bits[:1], bits), order, axis=0)
+    return packed[: (~again).sum(axis=0).max()].view(np.float64)
 
 
 def _nan_where(wrong: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -107,14 +161,10 @@ def value_of(
     known: Known,
     present: frozenset[str] = frozenset(),
     *,
-    rounding: Rounding = exact,
+    rounding: Rounding = EXACT,
 ) -> Any:
     """An expression over arrays of float64 or int64."""
-    found = _value_of(node, known, present, rounding)
-    return rounding(found) if np.asarray(found).dtype == np.float64 else found
 
-
-def _value_of(node: Expression, known: Known, present: frozenset[str], rounding: Rounding) -> Any:
     def of(inner: Expression) -> Any:
         return value_of(inner, known, present, rounding=rounding)
 
@@ -124,17 +174,17 @@ def _value_of(node: Expression, known: Known, present: frozenset[str], rounding:
         case Name(name):
             return known[name]
         case Negative(a):
-            return -of(a)
+            return rounding(operator.neg, of(a))
         case Not(a):
-            return np.logical_not(of(a))
+            return rounding(np.logical_not, of(a))
         case Arithmetic(sign, a, b) | Comparison(sign, a, b) | Logic(sign, a, b):
-            return OPERATORS[sign](of(a), of(b))
+            return rounding(OPERATORS[sign], of(a), of(b))
         case Select(condition, a, b):
-            return np.where(of(condition), of(a), of(b))
+            return rounding(np.where, of(condition), of(a), of(b))
         case Call("has", (Name(name),)):
             return name in present
         case Call(name, arguments):
-            return FUNCTIONS[name](*(of(argument) for argument in arguments))
+            return rounding(FUNCTIONS[name], *(of(argument) for argument in arguments))
 
 
 def formula_value(formula: Formula, known: Known, *, rounding: Rounding) -> Any:
@@ -158,13 +208,13 @@ def _run(
 
 
 def results_of(
-    cls: type[Instruction], values: Values, attrs: Values, *, rounding: Rounding = exact
+    cls: type[Instruction], values: Values, attrs: Values, *, rounding: Rounding = EXACT
 ) -> Values:
     """What an instruction that states a formula or a rule leaves in its results."""
     assert cls.meaning is not None
     if cls.meaning.value is not None:
         found = formula_value(cls.meaning.value, {**attrs, **values}, rounding=rounding)
-        shape = np.broadcast_shapes(*(np.shape(v) for v in values.values()))
+        shape = np.broadcast_shapes(np.shape(found), *(np.shape(v) for v in values.values()))
         return {cls.meaning.target: np.broadcast_to(found, shape)}
     assert cls.meaning.rule is not None
     rate = values["rates"][int(values["step"][0]) % len(values["rates"])]
@@ -180,12 +230,16 @@ def slopes_of(
     attrs: Values,
     dy: np.ndarray,
     *,
-    rounding: Rounding = exact,
+    rounding: Rounding = EXACT,
 ) -> dict[str, np.ndarray]:
     """What an instruction adds to the gradient of each operand, by operand."""
     assert cls.meaning is not None
     known = {**attrs, **results_of(cls, values, attrs, rounding=rounding), **values, "dy": dy}
-    return {
-        name: np.broadcast_to(formula_value(slope, known, rounding=rounding), dy.shape)
+    found = {
+        name: formula_value(slope, known, rounding=rounding)
         for name, slope in cls.meaning.slopes.items()
+    }
+    return {
+        name: np.broadcast_to(value, np.broadcast_shapes(np.shape(value), dy.shape))
+        for name, value in found.items()
     }
