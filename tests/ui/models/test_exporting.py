@@ -115,7 +115,7 @@ def test_what_an_export_is_made_of_is_not_overwritten(
     project, table = desk.document.path, tmp_path / "table.csv"
     assert project is not None
     table.write_text("a,b\n1,x\n")
-    link = tmp_path / "link.gbi"
+    link = tmp_path / f"link{form.ending}"
     link.symlink_to(project)
     data = {"source": "csv", "path": str(table)}
     desk.document.apply("Attach data", set_data(desk.document.state, data))
