@@ -14,13 +14,13 @@ from studio.cli.options import JsonOption, ProjectArgument, open_project
 from studio.engine.compiler.pipeline import diff_programs, pass_heading
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
 from studio.engine.compiler.target import CPU, GL, TARGETS, Target
-from studio.engine.core.debug_level import DebugLevel, debug_level, tell
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Tensor, shape_text
 from studio.engine.interop.file_format import Exportable, FileFormat, file_formats, format_for
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
+from studio.engine.train.debug_output import DebugLevel, debug_level, tell
 from studio.engine.train.host_traffic import resident_rows
 from studio.engine.train.kernel_listing import KernelListing
 from studio.engine.train.programs import Programs

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from studio.engine.autodiff.dependence import (
-    dependent_roots,
-    differentiable,
-    results,
-    trainable_roots,
-)
 from studio.engine.autodiff.saved_statistics import WALKED, keep_statistics
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GradientError
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
@@ -60,7 +55,7 @@ class _ReverseWalk:
         walked = [(index, ins) for section, index, ins in program.located() if section in WALKED]
         self.lines = [ins for _, ins in walked]
         self._indices = [index for index, _ in walked]
-        self.dependent = dependent_roots(program, self.lines, trainable_roots(program, wrt))
+        self.dependent = _dependent_roots(program, self.lines, _trainable_roots(program, wrt))
         self.reached: set[Storage] = set()
         self.backward: list[Instruction] = []
         self.twins: dict[int, Twin] = {}
@@ -77,7 +72,7 @@ class _ReverseWalk:
         return keep_statistics(finished, self.lines, self.twins)
 
     def _seed(self) -> None:
-        writer = next((i for i in reversed(self.lines) if self.loss in results(i)), None)
+        writer = next((i for i in reversed(self.lines) if self.loss in _results(i)), None)
         if writer is None:
             raise GradientError(
                 f"no instruction writes {self.loss}, the tensor to differentiate",
@@ -88,7 +83,7 @@ class _ReverseWalk:
         self.reached.add(self.program.storage(gradient))
 
     def _step(self, index: int, ins: Instruction) -> None:
-        if not any(self._storage(ref) in self.reached for ref in results(ins)):
+        if not any(self._storage(ref) in self.reached for ref in _results(ins)):
             return
         if ins.twin is None:
             self._refuse_if_needed(index, ins)
@@ -122,7 +117,7 @@ class _ReverseWalk:
         return tuple(name for name, needed in wanted.items() if not needed)
 
     def _wanted(self, ref: Ref) -> bool:
-        if not differentiable(self.program, ref):
+        if not _differentiable(self.program, ref):
             return False
         return not self.prune or self.program.tensors.root(ref.id) in self.dependent
 
@@ -130,7 +125,7 @@ class _ReverseWalk:
         return self.program.storage(ref.gradient)
 
     def _refuse_if_needed(self, index: int, ins: Instruction) -> None:
-        roots = {self.program.tensors.root(ref.id) for ref in results(ins)}
+        roots = {self.program.tensors.root(ref.id) for ref in _results(ins)}
         if not roots & self.dependent:
             return
         layer = f"layer {ins.owners[0]!r}" if ins.owners else "no layer"
@@ -158,7 +153,7 @@ def twin_of(ins: Instruction, skip: Iterable[str] = ()) -> Twin:
 def _loss_of(program: Program, loss: Ref | None) -> Ref:
     """The tensor to differentiate, checked to be one number."""
     if loss is None:
-        written = [ref for ins in program.section("loss") for ref in results(ins)]
+        written = [ref for ins in program.section("loss") for ref in _results(ins)]
         if not written:
             raise GradientError(
                 "there is no loss to differentiate",
@@ -166,9 +161,59 @@ def _loss_of(program: Program, loss: Ref | None) -> Ref:
                 hint="compile the model with a loss",
             )
         loss = written[-1]
-    if program.type_of(loss).shape != () or not differentiable(program, loss):
+    if program.type_of(loss).shape != () or not _differentiable(program, loss):
         raise GradientError(
             f"only a float scalar can be differentiated: got {program.type_of(loss)}",
             who=program.tensor(loss).name,
         )
     return loss
+
+
+_DIFFERENTIABLE_TYPES = frozenset({DType.float32, DType.float16})
+
+
+def _trainable_roots(program: Program, wrt: Iterable[Ref] = ()) -> set[int]:
+    """Roots of the trainable parameters and of the tensors asked for besides."""
+    roots = {program.tensors.root(ref.id) for ref in wrt}
+    return roots | {program.tensors.root(t.id) for t in program.of_role(Role.PARAM) if t.trainable}
+
+
+def _dependent_roots(
+    program: Program, lines: Iterable[Instruction], sources: Iterable[int]
+) -> set[int]:
+    """Roots of all tensors that ``lines`` compute from the tensors in ``sources``, those included.
+
+    An instruction with a gradient passes dependence on through its differentiable operands only;
+    one without passes it on through all, so that a break in the path can be found.
+    """
+    found = set(sources)
+    for ins in lines:
+        if any(program.tensors.root(ref.id) in found for ref in _carrying_operands(ins)):
+            found.update(program.tensors.root(ref.id) for ref in _results(ins))
+    return found
+
+
+def _carrying_operands(ins: Instruction) -> tuple[Ref, ...]:
+    """Operands through which a result depends on something trainable."""
+    return tuple(
+        ref
+        for spec, ref in ins.named_operands()
+        if ref.present
+        and (
+            spec.differentiable and spec.access is Access.READ
+            if ins.twin is not None
+            else spec.access is not Access.WRITE
+        )
+    )
+
+
+def _results(ins: Instruction) -> tuple[Ref, ...]:
+    """The data an instruction writes, without what it keeps for its gradient."""
+    return tuple(
+        ref for spec, ref in ins.named_operands() if spec.access is Access.WRITE and ref.present
+    )
+
+
+def _differentiable(program: Program, ref: Ref) -> bool:
+    """Whether a tensor's element type can carry a gradient."""
+    return program.tensors[ref.id].dtype in _DIFFERENTIABLE_TYPES

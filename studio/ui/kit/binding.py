@@ -14,7 +14,7 @@ from PySide6.QtCore import Signal as QtSignal
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.signal import Signal
-from studio.ui.models.live_budget import Kind, budget
+from studio.ui.models.live_scheduler import Kind, budget
 
 P = ParamSpec("P")
 

@@ -11,7 +11,7 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
-from studio.ui.models.live_budget import budget
+from studio.ui.models.live_scheduler import budget
 
 INTERVAL_MS = 250
 """Each look has the training wait for a moment, and nobody waits for garbage."""

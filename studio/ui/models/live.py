@@ -14,11 +14,10 @@ from studio.engine.train.live import Replacement
 from studio.engine.train.trainer import Trainer
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
-from studio.ui.models.live_budget import LiveBudget
 from studio.ui.models.live_channel import Channel
 from studio.ui.models.live_frames import Frame, Status, Wish
 from studio.ui.models.live_resting import Resting, Source
-from studio.ui.models.live_scheduler import LiveScheduler
+from studio.ui.models.live_scheduler import LiveBudget, LiveScheduler
 from studio.ui.models.provenance import Provenance
 from studio.ui.models.scheduling import Scheduler
 from studio.ui.models.tasks import TaskHandle, TaskList

@@ -16,10 +16,9 @@ from studio.engine.runtime.live_statistics import Statistics
 from studio.engine.train.trainer import Trainer
 from studio.ui.models import entities
 from studio.ui.models.entities import Entity
-from studio.ui.models.live_budget import RETRY_SECONDS, Pace
 from studio.ui.models.live_frames import Frame, State, Status, Wish
 from studio.ui.models.live_resting import Resting, Source, is_replaced, read_between_steps
-from studio.ui.models.live_scheduler import LiveScheduler, Request
+from studio.ui.models.live_scheduler import RETRY_SECONDS, LiveScheduler, Pace, Request
 
 MOST_BYTES = 16 << 20
 """What all pictures of one tensor may take; with larger ones there are fewer."""

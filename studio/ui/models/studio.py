@@ -37,8 +37,8 @@ from studio.ui.models.evaluation import EvaluationModel
 from studio.ui.models.exporting import ExportModel
 from studio.ui.models.front import Front
 from studio.ui.models.live import LiveTensors
-from studio.ui.models.live_budget import budget
 from studio.ui.models.live_resting import NetworkAtRest, initial
+from studio.ui.models.live_scheduler import budget
 from studio.ui.models.logbook import Logbook
 from studio.ui.models.logbook_events import LogEvents
 from studio.ui.models.notice_settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling

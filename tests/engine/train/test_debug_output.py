@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from studio.engine.compiler.pipeline import pass_names
-from studio.engine.core.debug_level import VARIABLE, DebugLevel, debug_level, tell
 from studio.engine.core.errors import ParameterError
 from studio.engine.isa.text import format_program
-from studio.engine.train.debug_output import told_steps
+from studio.engine.train.debug_output import VARIABLE, DebugLevel, debug_level, tell, told_steps
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network import Network
 from studio.engine.train.trainer import Trainer

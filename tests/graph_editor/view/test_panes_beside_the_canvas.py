@@ -15,7 +15,7 @@ from studio.graph_editor.model.edits.layers import add_layer
 from studio.graph_editor.model.edits.places import move
 from studio.graph_editor.model.palette_file import load_palette, save_palette
 from studio.graph_editor.model.quick_add import Entry, entries
-from studio.graph_editor.view import empty_canvas
+from studio.graph_editor.view import chrome
 from studio.graph_editor.view.layer_data import layer_data, layer_in
 from studio.graph_editor.view.outline_pane import OUTLINE, OutlinePane
 from studio.graph_editor.view.palette_pane import PalettePane, layer_picture
@@ -294,7 +294,7 @@ def test_empty_canvas_offers_to_add_a_layer(hands: Hands) -> None:
 
 @pytest.mark.parametrize("width", [240, 320, 480, 1600])
 def test_the_chain_of_an_empty_canvas_fits_into_it(width: int) -> None:
-    boxes = empty_canvas.chain(QRectF(0, 0, width, 300))
+    boxes = chrome.chain(QRectF(0, 0, width, 300))
     assert boxes[0].left() >= 0
     assert boxes[-1].right() <= width
     assert all(one.right() < other.left() for one, other in pairwise(boxes))

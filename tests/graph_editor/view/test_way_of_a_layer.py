@@ -13,7 +13,7 @@ from studio.graph_editor.model.edits.sections import set_data
 from tests.called_files import CalledFiles, called_files
 from tests.graph_editor.model.networks import net
 from tests.graph_editor.view.hands import Hands
-from tests.graph_editor.view.test_panes_beside_the_canvas import Carrier
+from tests.graph_editor.view.test_panes_beside_the_canvas import carried
 
 WAIT = 60_000
 MOST = {"cpu": 230, "gl": 260}
@@ -61,7 +61,7 @@ def test_a_dropped_layer_reaches_the_device_through_so_many_files(
         return plain(*args, **options)
 
     monkeypatch.setattr(kind, run, first)
-    carrier = Carrier(hands, "Dense")
+    carrier = carried(hands, "Dense")
     place = hands.middle("input", "dense")
     carrier.over(place)
     called.threads, called.is_on = ("MainThread",), True

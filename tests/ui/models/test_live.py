@@ -21,9 +21,9 @@ from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 from studio.ui.models import entities
-from studio.ui.models.live_budget import TimeSpent
 from studio.ui.models.live_channel import Past
 from studio.ui.models.live_resting import HeldWeights, NetworkAtRest, initial
+from studio.ui.models.live_scheduler import TimeSpent
 from studio.ui.models.provenance import Provenance
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
 from tests.ui.models.live_bench import Running, Studio, asked_for, map_of, opened, shown

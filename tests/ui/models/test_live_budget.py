@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.signal import Signal
 from studio.ui.kit import binding
-from studio.ui.models import entities, live_budget
-from studio.ui.models.live_budget import (
+from studio.ui.models import entities, live_scheduler
+from studio.ui.models.live_scheduler import (
     BUDGET,
     MOST_FACT_MS,
     MOST_LOOK_SECONDS,
@@ -110,7 +110,7 @@ class Watching(QWidget):
 
 @pytest.fixture
 def in_force() -> Iterator[LiveBudget]:
-    found = live_budget.budget
+    found = live_scheduler.budget
     yield found
     found.training_changed("idle")
     found.set_quiet(False)

@@ -15,11 +15,10 @@ import studio
 from studio.engine.runtime.live import Moment
 from studio.ui.models import entities
 from studio.ui.models.live import LiveTensors
-from studio.ui.models.live_budget import LiveBudget
 from studio.ui.models.live_channel import Channel, TensorSurvey
 from studio.ui.models.live_frames import Frame, Status, Wish
 from studio.ui.models.live_resting import HeldWeights
-from studio.ui.models.live_scheduler import LiveScheduler, Repeated
+from studio.ui.models.live_scheduler import LiveBudget, LiveScheduler, Repeated
 from studio.ui.models.scheduling import ManualScheduler
 from studio.ui.models.tasks import TaskList
 
@@ -164,9 +163,9 @@ CLOCKS = {
 }  # fmt: skip
 """What lets something happen later, or again and again."""
 KNOWN = {
-    "ui/models/live_scheduler.py": {"Thread", "Pace"},
     "ui/models/live_channel.py": {"Pace"},
-    "ui/models/live_budget.py": {"call_later"},  # measures what the window's thread takes
+    # It also measures what the window's thread takes.
+    "ui/models/live_scheduler.py": {"Thread", "Pace", "call_later"},
     "ui/models/preview.py": {"Debounce"},  # waits until an edit has ended
     "ui/kit/binding.py": {"QTimer"},  # lets repaints rest as long as the budget says
     "ui/kit/collector.py": {"QTimer"},  # garbage

@@ -22,7 +22,6 @@ WAY = {
     "ui/models/live.py",
     "ui/models/live_scheduler.py",
     "ui/models/live_channel.py",
-    "ui/models/live_budget.py",
     "engine/train/live.py",
     "engine/runtime/live_board.py",
     "engine/cpu/live.py",
