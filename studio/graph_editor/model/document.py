@@ -10,7 +10,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.project import Project
 from studio.engine.train.settings import TrainingSettings
 from studio.graph_editor.model.change import Change
-from studio.graph_editor.model.edits.settling import settled
+from studio.graph_editor.model.edits.places import settled
 from studio.graph_editor.model.errors import ReadOnlyError
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.history import History

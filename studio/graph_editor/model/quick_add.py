@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -13,13 +13,14 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.activations import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.graph_editor.model.connection_history import ConnectionHistory
-from studio.graph_editor.model.edits.chains import NewLayer
+from studio.graph_editor.model.edits.chains import Chained, NewLayer, add_chain
 from studio.graph_editor.model.families import Family, family_of
 from studio.graph_editor.model.flow import flow_of, outcome, refusal
 from studio.graph_editor.model.frozen_config import FrozenConfig
 from studio.graph_editor.model.fuzzy import best_score
 from studio.graph_editor.model.layer_names import successor_place, words_for
 from studio.graph_editor.model.layer_types import arity, checked_config, starting_config
+from studio.graph_editor.model.link_offers import link_offer, linked
 from studio.graph_editor.model.net_text import is_net, parse_net
 from studio.graph_editor.model.state import DocumentState, Wire
 
@@ -281,3 +282,28 @@ def _type_at(state: DocumentState, node_id: str) -> str:
     while node is not None and node.kind == "dot" and node.inputs:
         node = state.nodes.get(node.inputs[0])
     return "" if node is None else node.type_name
+
+
+def add_at_place(
+    state: DocumentState,
+    layers: Sequence[NewLayer],
+    place: Place,
+    at: tuple[float, float] | None = None,
+) -> Chained:
+    """Add layers behind, in front of or between what a place names.
+
+    Args:
+        state: what to change.
+        layers: what to add, in order.
+        place: what they are connected to.
+        at: where the first one stands; beside what it is connected to by default.
+
+    Raises:
+        ParameterError: an unknown type or a wrong option.
+        GraphError: they cannot be connected there.
+    """
+    if not place.target:
+        return add_chain(state, layers, after=place.source, wire=place.wire, at=at)
+    made = add_chain(state, layers, at=at)
+    offer = link_offer(made.state, made.ids[-1], place.target, place.slot)
+    return Chained(linked(made.state, made.ids[-1], place.target, offer), made.ids)

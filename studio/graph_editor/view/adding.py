@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from studio.graph_editor.model.edits.chains import NewLayer
-from studio.graph_editor.model.edits.placing import add_at_place
-from studio.graph_editor.model.quick_add import NOWHERE, Place
+from studio.graph_editor.model.quick_add import NOWHERE, Place, add_at_place
 from studio.graph_editor.model.state import DocumentState, Wire
 from studio.ui.models import entities
 from studio.ui.models.selection import Selection

@@ -11,7 +11,6 @@ from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.card_lines import shape_label
 from studio.graph_editor.model.document import Document
 from studio.graph_editor.model.edits.chains import NewLayer
-from studio.graph_editor.model.edits.placing import add_at_place
 from studio.graph_editor.model.edits.switching import switch_type, switchable
 from studio.graph_editor.model.families import family_of
 from studio.graph_editor.model.flow import flow_of
@@ -24,6 +23,7 @@ from studio.graph_editor.model.quick_add import (
     Offer,
     Place,
     QuickAdd,
+    add_at_place,
     first_sentence,
     meant_by,
     no_match_text,

@@ -7,7 +7,6 @@ import pytest
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.edits.chains import NewLayer
 from studio.graph_editor.model.edits.layers import add_layer
-from studio.graph_editor.model.edits.placing import add_at_place
 from studio.graph_editor.model.edits.wires import connect, move_outputs
 from studio.graph_editor.model.link_offers import (
     link_offer,
@@ -16,7 +15,7 @@ from studio.graph_editor.model.link_offers import (
     offers_into,
     offers_to_move,
 )
-from studio.graph_editor.model.quick_add import Place
+from studio.graph_editor.model.quick_add import Place, add_at_place
 from studio.graph_editor.model.state import DocumentState, Wire
 from tests.graph_editor.model.networks import chain, net, residual, wires
 

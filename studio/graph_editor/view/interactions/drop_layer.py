@@ -13,11 +13,10 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDro
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.model.card_lines import shape_label
 from studio.graph_editor.model.edits.chains import NewLayer
-from studio.graph_editor.model.edits.placing import add_at_place
 from studio.graph_editor.model.flow import flow_of
 from studio.graph_editor.model.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
 from studio.graph_editor.model.preview import preview_chain
-from studio.graph_editor.model.quick_add import NOWHERE, Place
+from studio.graph_editor.model.quick_add import NOWHERE, Place, add_at_place
 from studio.graph_editor.model.state import DocumentState
 from studio.graph_editor.model.validation import validate
 from studio.graph_editor.view.interactions.move_nodes import INSERT_REACH

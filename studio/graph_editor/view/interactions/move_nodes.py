@@ -14,8 +14,7 @@ from studio.graph_editor.model.edits.insertion import (
     free_ends,
     insert_on_wire,
 )
-from studio.graph_editor.model.edits.places import move
-from studio.graph_editor.model.edits.settling import frames_around
+from studio.graph_editor.model.edits.places import frames_around, move
 from studio.graph_editor.model.geometry import GRID
 from studio.graph_editor.model.state import DocumentState, Wire
 from studio.graph_editor.view.interactions.interaction import Interaction, Pointer
