@@ -129,13 +129,13 @@ def _check_moments(journey: Journey, files: RunFiles) -> None:
         reached.append((moment.clock, steps["wall"][at]))
         _check_place(seen, number, moment, at)
         left = _LEFT.search(moment.toolbar)
-        # The end of the first epoch compiles; until there is another it is all that is known.
-        if left is not None and at >= 2 * STEPS:
-            # The words are set now and then; the tip is made when it is read.
-            since = int(np.searchsorted(steps["relative"], elapsed - TEXT_SECONDS))
+        # The words are set now and then; the tip is made when it is read. The end of the first
+        # epoch compiles; until there is another it is all that is known.
+        since = int(np.searchsorted(steps["relative"], elapsed - TEXT_SECONDS))
+        if left is not None and since >= 2 * STEPS:
             possible = [
                 (EPOCHS * STEPS - each - 1) * ROWS / rate
-                for each in range(max(since, 2 * STEPS - 1), at + 1)
+                for each in range(since, at + 1)
                 for rate in _paces(steps["relative"], each)
             ]
             for place, text in (("toolbar", left.group(1)), ("status", moment.progress)):
