@@ -22,15 +22,15 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.timing import machine
 from studio.engine.core.places import Places
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.layers import add_layer
-from studio.graph_editor.model.geometry import COLUMN
-from studio.graph_editor.model.state import DocumentState
-from studio.graph_editor.view.canvas import CanvasView
-from studio.ui.kit import theme
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models.studio import Studio
-from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, action_tables
+from studio.graph_editor.canvas.view import CanvasView
+from studio.session.document.document import Document
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.geometry import COLUMN
+from studio.session.document.state import DocumentState
+from studio.session.studio import Studio
+from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
+from studio.widgets import theme
+from studio.widgets.scheduling import QtScheduler
 
 ROWS = 10
 FRAMES = 120

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from benchmarks.ours import network_of, ready_to_train
 from benchmarks.workloads import WORKLOADS
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.recorder import Dispatch, issue
-from studio.engine.gl.timers import step_timer
+from studio.engine.gl.device.timers import step_timer
+from studio.engine.gl.record.recorder import Dispatch, issue
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.train.devices import open_backend
 
 STEPS = 15

@@ -20,18 +20,18 @@ from studio.engine.core.places import Places
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.train.project import Project
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.view.canvas import CanvasView
-from studio.graph_editor.view.outline_pane import OutlinePane
-from studio.instruction_view.view.listing_pane import ListingPane
-from studio.instruction_view.view.path_bar import PathBar
-from studio.instruction_view.view.tensor_map_pane import TensorMapPane
-from studio.ui.kit import theme
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models import entities
-from studio.ui.models.entities import Entity
-from studio.ui.models.studio import Studio
-from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, action_tables
+from studio.graph_editor.canvas.view import CanvasView
+from studio.graph_editor.panes.outline import OutlinePane
+from studio.instruction_view.listing.pane import ListingPane
+from studio.instruction_view.path_bar.bar import PathBar
+from studio.instruction_view.tensor_map.pane import TensorMapPane
+from studio.session.core import entities
+from studio.session.core.entities import Entity
+from studio.session.document.document import Document
+from studio.session.studio import Studio
+from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
+from studio.widgets import theme
+from studio.widgets.scheduling import QtScheduler
 
 HOVERS = 1000
 SELECTIONS = 200

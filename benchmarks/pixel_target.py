@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.entry_points import prototype
+from studio.engine.gl.device.entry_points import prototype
 
 _FRAMEBUFFER, _RENDERBUFFER = 0x8D40, 0x8D41
 _COLOUR, _RGBA8, _COMPLETE = 0x8CE0, 0x8058, 0x8CD5

@@ -2,7 +2,8 @@
 
 python -m benchmarks.product_tiles [--software] [--steps N]
 
-The figures behind ``studio/engine/gl/tiles.py``: run it on a new kind of device and compare.
+The figures behind ``studio/engine/gl/kernels/tiles.py``: run it on a new kind of device and
+compare.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.tiles import REGISTER_TILES, TILES
+from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import by_mnemonic
 from studio.engine.isa.program import Program

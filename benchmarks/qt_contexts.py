@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 
-from studio.engine.gl.context import DeviceContext
-from studio.ui.shell.app import make_application
-from studio.ui.shell.shared_context import QtSharedProvider, SharedContext, prepare_sharing
+from studio.engine.gl.device.context import DeviceContext
+from studio.ui.shell.start.app import make_application
+from studio.ui.shell.start.shared_context import QtSharedProvider, SharedContext, prepare_sharing
 
 
 class SharedQt:

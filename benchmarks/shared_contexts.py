@@ -33,10 +33,10 @@ from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.context import ContextProvider, DeviceContext
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.live import GlSnapshot
-from studio.engine.gl.live_painter import PALETTE, SheetPainter, Source, View
+from studio.engine.gl.device.context import ContextProvider, DeviceContext
+from studio.engine.gl.live.live import GlSnapshot
+from studio.engine.gl.live.painter import PALETTE, SheetPainter, Source, View
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.arithmetic import Add
 from studio.engine.isa.ops.move import Concat, Copy

@@ -11,8 +11,8 @@ import sys
 from typing import Any
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.context import DeviceContext
-from studio.engine.gl.preflight import software_renderer
+from studio.engine.gl.device.context import DeviceContext
+from studio.engine.gl.device.preflight import software_renderer
 
 _PLATFORM_DEVICE = 0x313F
 _OPENGL_API = 0x30A2

@@ -27,8 +27,8 @@ from benchmarks.ours import network_of, ready_to_train
 from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS, Workload
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.specs import SHIPPED
+from studio.engine.gl.kernels.specs import SHIPPED
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.tuning.findings import Tuning
 from studio.engine.gl.tuning.table import Table, keep_rows
 from studio.engine.gl.tuning.whole_steps import in_turn

@@ -37,9 +37,9 @@ def child(project: Path, places: Path) -> None:
     from PySide6.QtCore import QEvent, QObject, QTimer
 
     from studio.engine.core.places import Places
-    from studio.ui.shell.app import Session, make_application
-    from studio.ui.shell.launch import LaunchOptions
-    from studio.ui.shell.shared_context import prepare_sharing
+    from studio.ui.shell.start.app import Session, make_application
+    from studio.ui.shell.start.launch import LaunchOptions
+    from studio.ui.shell.start.shared_context import prepare_sharing
 
     def note(name: str) -> None:
         moments.setdefault(name, time.time() - spawned)

@@ -18,10 +18,10 @@ from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
-from studio.ui.kit.watchdog import Watchdog
-from studio.ui.shell.app import Session, make_application
-from studio.ui.shell.launch import LaunchOptions
-from studio.ui.shell.shared_context import prepare_sharing
+from studio.ui.shell.start.app import Session, make_application
+from studio.ui.shell.start.launch import LaunchOptions
+from studio.ui.shell.start.shared_context import prepare_sharing
+from studio.widgets.watchdog import Watchdog
 
 PATIENCE = 120.0
 SETTLE = 0.2

@@ -17,7 +17,7 @@ class _Window:
     """The studio's window, as commands see it."""
 
     def why_not(self) -> tuple[str, str]:
-        from studio.ui.shell.preflight import check_window
+        from studio.ui.shell.start.preflight import check_window
 
         found = check_window()
         return found.problem, found.hint
@@ -25,14 +25,14 @@ class _Window:
     def open(
         self, project: Path | None, *, reset_layout: bool, safe: bool, theme: str, scale: int
     ) -> int:
-        from studio.ui.shell.app import run
-        from studio.ui.shell.launch import LaunchOptions
+        from studio.ui.shell.start.app import run
+        from studio.ui.shell.start.launch import LaunchOptions
 
         return run(LaunchOptions(project, reset_layout, safe, theme, scale))
 
     def demo(self, out: Path, *, close: bool, backend: str, seed: int | None) -> int:
-        from studio.ui.shell.app import run
-        from studio.ui.shell.launch import DemoOptions, LaunchOptions
+        from studio.ui.shell.start.app import run
+        from studio.ui.shell.start.launch import DemoOptions, LaunchOptions
 
         return run(LaunchOptions(demo=DemoOptions(out, close, backend, seed)))
 

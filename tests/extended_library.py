@@ -24,19 +24,19 @@ from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.initializers import Initializer, initializer
 from studio.engine.train.callbacks.callback import higher_is_better
 from studio.engine.train.settings import TrainingSettings
-from studio.graph_editor.model.edits.chains import NewLayer, add_chain
-from studio.graph_editor.model.edits.layers import add_layer
-from studio.graph_editor.model.edits.sections import set_training
-from studio.graph_editor.model.layer_names import successors, type_of_word
-from studio.graph_editor.model.net_text import parse_net
-from studio.graph_editor.model.palette import Palette
-from studio.graph_editor.model.quick_add import Place, QuickAdd
-from studio.graph_editor.model.repairs.search import with_fixes
-from studio.graph_editor.model.report import DataFacts
-from studio.graph_editor.model.state import DocumentState
-from studio.graph_editor.model.validation import validate
-from studio.ui.models.evaluation_measures import has_logits, regress
-from studio.ui.models.runs_columns import is_share
+from studio.session.document.edits.chains import NewLayer, add_chain
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.sections import set_training
+from studio.session.document.layer_names import successors, type_of_word
+from studio.session.document.net_text import parse_net
+from studio.session.document.palette import Palette
+from studio.session.document.quick_add import Place, QuickAdd
+from studio.session.document.repairs.search import with_fixes
+from studio.session.document.report import DataFacts
+from studio.session.document.state import DocumentState
+from studio.session.document.validation import validate
+from studio.session.evaluation.measures import has_logits, regress
+from studio.session.runs.columns import is_share
 from tests.engine.gl.one_line import OneLine
 
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "gl"])

@@ -77,7 +77,9 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-KERNEL = re.compile(r"studio/engine/(?:cpu|gl)/kernels/(?:grads_)?(\w+)\.(?:py|glsl)")
+KERNEL = re.compile(
+    r"studio/engine/(?:cpu/kernels|gl/glsl/kernels/\w+)/(?:grads_)?(\w+)\.(?:py|glsl)"
+)
 
 
 def places(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
@@ -157,7 +159,7 @@ WALKERS = (
     "tests/engine/conformance/test_kernels_exist.py",
     "tests/engine/gl/test_kernel_files.py",
     "tests/engine/isa/test_meaning.py",
-    "tests/ui/models/test_option_rows.py",
+    "tests/session/test_option_rows.py",
 )
 """Go through all that the registries hold."""
 

@@ -58,7 +58,7 @@ def brought_in(modules: list[str], watched: set[str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "package", ["studio.ui.models", "studio.graph_editor.model", "studio.instruction_view.model"]
+    "package", ["studio.session", "studio.session.document", "studio.session.listing"]
 )
 def test_importing_the_models_loads_no_qt(package: str) -> None:
     assert brought_in(modules_below(package), QT) == {}

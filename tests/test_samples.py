@@ -152,7 +152,7 @@ def test_wheel_holds_samples_kernels_and_the_command(wheel: Path) -> None:
     wanted |= {f"studio/{name}" for name in below if name.startswith("projects/")}
     wanted = {name for name in wanted if ".runs" not in name}
     # Each kind once by name, so that an empty tree could not pass.
-    assert {"studio/py.typed", "studio/engine/gl/kernels/fill.glsl"} <= wanted
+    assert {"studio/py.typed", "studio/engine/gl/glsl/kernels/moves/fill.glsl"} <= wanted
     assert {Path(name).suffix for name in wanted} >= {".py", ".glsl", ".glassbox", ".csv", ".md"}
     assert wanted - packed == set()
     assert not [name for name in packed if not name.startswith("studio/") and "-info" not in name]

@@ -145,7 +145,7 @@ def test_tables_and_lists_of_records_have_one_item_model_and_one_way_to_be_set_u
                     models.append(f"{shown(path)}:{node.lineno}")
                 if node.func.id in ("QTableView", "QListView", "QTableWidget"):
                     views.append(f"{shown(path)}:{node.lineno}")
-    assert models == ["studio/ui/kit/record_table/model.py: RecordModel"]
+    assert models == ["studio/widgets/record_table/model.py: RecordModel"]
     assert sorted(views) == ["RecordList", "RecordTable"]
 
 

@@ -81,7 +81,7 @@ class JsonWeights(FileFormat):
 
 def window_panes():
     """The rows of this plugin's panes; called where there is a window, and nowhere else."""
-    from studio.ui.shell.panes import PaneSpec, Place
+    from studio.ui.shell.docks.panes import PaneSpec, Place
 
     return [
         PaneSpec(
@@ -97,10 +97,10 @@ def window_panes():
 
 def make_pane(studio, parent=None):
     """A pane that shows which share of the parameters each layer has."""
-    from studio.ui.kit import binding
-    from studio.ui.kit.empty_state import EmptyState
-    from studio.ui.kit.forms.facts import Facts
-    from studio.ui.kit.frame import PaneFrame
+    from studio.widgets import binding
+    from studio.widgets.empty_state import EmptyState
+    from studio.widgets.forms.facts import Facts
+    from studio.widgets.frame import PaneFrame
 
     class SharesPane(PaneFrame):
         def __init__(self):

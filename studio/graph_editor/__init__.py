@@ -1,1 +1,1 @@
-"""The canvas: a document of layers and wires, and the views that edit it."""
+"""The canvas and what stands around it: palette, outline, quick add; thin views of the document."""

@@ -1,1 +1,1 @@
-"""The compiled program before the user: instruction listing, pass diffs, tensor map, path."""
+"""The panes that show a program: listing, tensor map, and the path bar."""

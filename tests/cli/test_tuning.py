@@ -16,8 +16,8 @@ from tests.engine.gl.tuning.tuned_lines import tile_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from studio.engine.gl.executable import GlExecutable
-    from studio.engine.gl.session import GlSession
+    from studio.engine.gl.run.executable import GlExecutable
+    from studio.engine.gl.run.session import GlSession
     from studio.engine.isa.program import Program
     from tests.cli.conftest import Answer
 

@@ -19,10 +19,10 @@ from studio.engine.train.execute import execute
 from studio.engine.train.exporting import TOLERANCE, exportable
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.chains import NewLayer, add_chain
-from studio.graph_editor.model.edits.layers import set_option
-from studio.graph_editor.model.edits.sections import set_data, set_training
+from studio.session.document.document import Document
+from studio.session.document.edits.chains import NewLayer, add_chain
+from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.sections import set_data, set_training
 
 if TYPE_CHECKING:
     from pathlib import Path

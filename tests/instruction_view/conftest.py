@@ -1,4 +1,4 @@
-"""Tests of the program's views run on a display of their own, over a studio with a sample open."""
+"""A listing and a tensor map over a sample, on a display of their own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.document import Document
-from studio.ui.models.studio import Studio
+from studio.instruction_view.listing.pane import ListingPane
+from studio.instruction_view.tensor_map.pane import TensorMapPane
+from studio.session.document.document import Document
+from studio.session.studio import Studio
 from tests.instruction_view.programs import sample_path
 from tests.ui.fixtures import (
     dark,
@@ -21,13 +23,16 @@ from tests.ui.fixtures import (
 
 __all__ = [
     "dark",
+    "document",
     "no_hanging_dialogs",
     "nothing_left_behind",
     "opened",
+    "pane",
     "qapp_args",
     "scheduler",
     "settled",
     "studio",
+    "tensor_map",
 ]
 
 
@@ -54,3 +59,29 @@ def opened(studio: Studio, settled: Callable[[], None]) -> Callable[[str], Docum
         return document
 
     return open_sample
+
+
+@pytest.fixture
+def document(opened: Callable[[str], Document]) -> Document:
+    return opened("digits-cnn")
+
+
+@pytest.fixture
+def pane(studio: Studio, document: Document, qtbot: QtBot) -> ListingPane:
+    made = ListingPane(studio)
+    qtbot.addWidget(made)
+    made.resize(900, 500)
+    made.show()
+    qtbot.waitExposed(made)
+    made.view.setFocus()
+    return made
+
+
+@pytest.fixture
+def tensor_map(studio: Studio, document: Document, qtbot: QtBot) -> TensorMapPane:
+    made = TensorMapPane(studio)
+    qtbot.addWidget(made)
+    made.resize(900, 800)
+    made.show()
+    qtbot.waitExposed(made)
+    return made

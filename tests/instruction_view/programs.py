@@ -16,8 +16,8 @@ from studio.engine.optim.optimizers import SGD
 from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
-from studio.instruction_view.model.rows import ProgramRows
-from studio.ui.models.provenance import Provenance
+from studio.session.compile.provenance import Provenance
+from studio.session.listing.rows import ProgramRows
 from tests.instruction_view.corpus import program_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,8 +24,8 @@ FILES = {
     "studio/engine/top.py": (
         "from studio.engine.core import (\n    bottom,  # used, (below)\n    plain as p,\n)\n"
     ),
-    "studio/engine/gl/source.py": "",
-    "studio/engine/gl/kernels/add.glsl": "void main() {}\n",
+    "studio/engine/gl/glsl/files.py": "",
+    "studio/engine/gl/glsl/kernels/add.glsl": "void main() {}\n",
     "studio/engine/layers/dense.py": "",
     "studio/engine/registry.py": 'FOLDER = "studio.engine.layers"\n',
     "studio/cli/app.py": 'word = ""\nplace = f"studio.cli.commands.{word}"\n',
@@ -36,7 +36,7 @@ FILES = {
     "tests/engine/core/test_bottom.py": "import studio.engine.core.bottom\n",
     "tests/engine/test_top.py": "def test_it():\n    from studio.engine.top import f\n",
     "tests/engine/test_registry.py": "from studio.engine.registry import made\n",
-    "tests/engine/gl/test_source.py": "from studio.engine.gl.source import text\n",
+    "tests/engine/gl/test_source.py": "from studio.engine.gl.glsl.files import load\n",
     "tests/cli/test_app.py": "from studio.cli.app import main\n",
     "tests/test_docs.py": 'PAGE = ROOT / "docs" / "library.md"\n',
     "tests/test_apart.py": "x = 1\n",
@@ -71,7 +71,7 @@ def test_modules_found_by_the_name_of_their_folder_reach_the_tests(tree: Path) -
 
 
 def test_a_kernel_is_read_by_the_package_it_lies_in(tree: Path) -> None:
-    assert names(tree, "studio/engine/gl/kernels/add.glsl") == ["engine/gl/test_source.py"]
+    assert names(tree, "studio/engine/gl/glsl/kernels/add.glsl") == ["engine/gl/test_source.py"]
 
 
 def test_a_document_reaches_the_tests_that_name_it(tree: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_copy_of_the_tree_has_the_same_kernels(copied: Path) -> None:
 
 @pytest.mark.slow
 def test_a_line_of_a_shader_makes_a_difference(copied: Path) -> None:
-    kernel = copied / "studio" / "engine" / "gl" / "kernels" / "softmax.glsl"
+    kernel = copied / "studio" / "engine" / "gl" / "glsl" / "kernels" / "softmax" / "softmax.glsl"
     text = kernel.read_text("utf-8")
     assert "exp(" in text
     kernel.write_text(text.replace("exp(", "exp2(", 1), "utf-8")

@@ -22,14 +22,14 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.places import Places
-from studio.ui.kit import theme
-from studio.ui.kit.collector import Collector
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models.theme import Theme
+from studio.session.core.theme import Theme
+from studio.widgets import theme
+from studio.widgets.collector import Collector
+from studio.widgets.scheduling import QtScheduler
 from tests.ui.virtual_display import ensure_display
 
 if TYPE_CHECKING:
-    from studio.ui.models.studio import Studio
+    from studio.session.studio import Studio
 
 BLOCKING = {
     QMessageBox: ("information", "question", "warning", "critical", "about"),
@@ -125,9 +125,9 @@ def scheduler(qapp: QApplication) -> Iterator[QtScheduler]:
 @pytest.fixture
 def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
     """The models of a window, with folders of their own and the dark palette."""
-    from studio.ui.models.studio import Studio
-    from studio.ui.shell.actions import DATA, EXPORT
-    from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, action_tables
+    from studio.session.studio import Studio
+    from studio.ui.shell.commands.actions import DATA, EXPORT
+    from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
 
     collector = Collector()
     made = Studio(scheduler, Places.below(tmp_path / "places"))

@@ -18,16 +18,16 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.engine.core.places import Places
-from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
-from studio.ui.kit import theme
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models import entities
-from studio.ui.models.studio import Studio
-from studio.ui.models.theme import Choice
-from studio.ui.shell.layout_store import LayoutStore
-from studio.ui.shell.shared_context import prepare_sharing
+from studio.session.core import entities
+from studio.session.core.theme import Choice
+from studio.session.document.edits.sections import set_training
+from studio.session.studio import Studio
+from studio.ui.shell.docks.layout_store import LayoutStore
+from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
+from studio.widgets import theme
+from studio.widgets.scheduling import QtScheduler
 
 SIZE = (1600, 1000)
 EPOCHS = 200

@@ -31,20 +31,21 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.process_identity import ProcessIdentity
-from studio.graph_editor.model.edits.layers import add_layer, set_option
-from studio.graph_editor.model.edits.removal import delete
-from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
-from studio.ui.models import entities
-from studio.ui.models.journal import Journal, JournalOwner
+from studio.session.core import entities
+from studio.session.document.edits.layers import add_layer, set_option
+from studio.session.document.edits.removal import delete
+from studio.session.document.edits.sections import set_training
+from studio.session.safety.journal import Journal, JournalOwner
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.testing.pane import TestingPane
-from studio.ui.shell import command_palette, go_to, key_sheet
-from studio.ui.shell.dock import Dock
-from studio.ui.shell.finder import Finder
-from studio.ui.shell.panes import PANES
-from studio.ui.shell.shared_context import prepare_sharing
-from tests.ui.models.data_files import write_table
+from studio.ui.shell.commands import command_palette, go_to
+from studio.ui.shell.commands.finder import Finder
+from studio.ui.shell.dialogs import key_sheet
+from studio.ui.shell.docks.dock import Dock
+from studio.ui.shell.docks.panes import PANES
+from studio.ui.shell.start.shared_context import prepare_sharing
+from tests.session.data_files import write_table
 from tests.ui.pictures import Camera
 
 _ENDED = ProcessIdentity(2**22 + 1, "long ago")

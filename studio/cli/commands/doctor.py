@@ -18,11 +18,11 @@ from studio.cli.app import CHECK_FAILED
 from studio.cli.options import JsonOption
 from studio.engine.core.errors import StudioError
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.gl.context import StandaloneProvider
-from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.preflight import check_libraries
-from studio.engine.gl.probe_runner import Finding
-from studio.engine.gl.selftest import SelfTest, run_selftest
+from studio.engine.gl.device.context import StandaloneProvider
+from studio.engine.gl.device.engine_thread import EngineThread
+from studio.engine.gl.device.preflight import check_libraries
+from studio.engine.gl.probe.runner import Finding
+from studio.engine.gl.probe.selftest import SelfTest, run_selftest
 from studio.engine.runtime.peaks import measure_peaks
 
 _PACKAGES = ("numpy", "moderngl", "glcontext", "PySide6-Essentials", "pyqtgraph", "pillow")

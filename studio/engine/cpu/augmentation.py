@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from studio.engine.cpu.draws import sample_uniforms, samples_of
-from studio.engine.cpu.views import Floats, Views
+from studio.engine.cpu.memory.views import Floats, Views
 from studio.engine.isa.instruction import Instruction
 
 

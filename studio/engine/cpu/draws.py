@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.philox import bits, philox4x32
-from studio.engine.cpu.views import Ints
+from studio.engine.cpu.memory.views import Ints
 from studio.engine.isa.ops.data import StepWord
 
 Words = npt.NDArray[np.uint32]

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, GL_SOFTWARE
-from studio.engine.gl.binary_cache import BinaryCache, default_folder
-from studio.engine.gl.buffer_pool import BufferPool
-from studio.engine.gl.constant_tensors import write_constants
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.program_cache import ProgramCache
-from studio.engine.gl.session import GlSession
+from studio.engine.gl.device.binary_cache import BinaryCache, default_folder
+from studio.engine.gl.device.buffer_pool import BufferPool
+from studio.engine.gl.device.engine_thread import EngineThread
+from studio.engine.gl.device.program_cache import ProgramCache
+from studio.engine.gl.run.constant_tensors import write_constants
+from studio.engine.gl.run.device_work import DeviceWork
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.run.session import GlSession
 from studio.engine.gl.tuning.table import load_choices
 from studio.engine.gl.tuning.tuner import tune_programs
 from studio.engine.gl.tuning.whole_steps import hold_against_steps
@@ -29,9 +29,9 @@ from studio.engine.runtime.requirements import (
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
-    from studio.engine.gl.context import ContextProvider
-    from studio.engine.gl.device import DeviceInfo
-    from studio.engine.gl.specs import Choices
+    from studio.engine.gl.device.context import ContextProvider
+    from studio.engine.gl.device.device import DeviceInfo
+    from studio.engine.gl.kernels.specs import Choices
     from studio.engine.gl.tuning.findings import Tuning
     from studio.engine.gl.tuning.tuner import Hear, Job
     from studio.engine.isa.program import Program

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 from studio.engine.core.errors import BackendError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.means import Means
-from studio.engine.cpu.team import usable_threads
+from studio.engine.cpu.reductions.means import Means
+from studio.engine.cpu.threads.team import usable_threads
 from studio.engine.runtime.backend import Backend
 
 if TYPE_CHECKING:
-    from studio.engine.gl.context import ContextProvider
+    from studio.engine.gl.device.context import ContextProvider
 
 Choice: TypeAlias = Literal["auto", "gl", "cpu"]
 
@@ -100,7 +100,7 @@ def _aside(software: str) -> str:
 def _open_gl(provider: ContextProvider | None, in_order: bool) -> tuple[Backend, str]:
     """The OpenGL backend, and a sentence where it runs in software."""
     # moderngl is loaded only where somebody wants OpenGL and its libraries are there.
-    from studio.engine.gl.preflight import check_libraries
+    from studio.engine.gl.device.preflight import check_libraries
 
     found = check_libraries()
     if not found.ok:

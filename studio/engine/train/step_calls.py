@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
-    from studio.engine.gl.specs import Traits
+    from studio.engine.gl.kernels.specs import Traits
     from studio.engine.isa.program import Program
     from studio.engine.runtime.kernel_calls import StepCalls
 
@@ -28,11 +28,11 @@ def step_calls(
     """
     # Neither backend is loaded before a program is there.
     if target.name == "cpu":
-        from studio.engine.cpu.bound_calls import bound_calls
+        from studio.engine.cpu.run.bound_calls import bound_calls
 
         return bound_calls(program, target, batch, rows)
-    from studio.engine.gl.planned_step import plan_step
-    from studio.engine.gl.reference_devices import reference_traits
+    from studio.engine.gl.kernels.reference_devices import reference_traits
+    from studio.engine.gl.plan.planned_step import plan_step
 
     return plan_step(program, target, batch, rows, traits or reference_traits(target)).calls
 
@@ -40,9 +40,9 @@ def step_calls(
 def device_words(target: Target) -> str:
     """The device that stands for a target, in words."""
     if target.name == "cpu":
-        from studio.engine.cpu.bound_calls import reference_words
+        from studio.engine.cpu.run.bound_calls import reference_words
 
         return reference_words()
-    from studio.engine.gl.reference_devices import REFERENCE_DEVICES
+    from studio.engine.gl.kernels.reference_devices import REFERENCE_DEVICES
 
     return REFERENCE_DEVICES[target.name].name

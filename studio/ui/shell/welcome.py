@@ -22,17 +22,17 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
-from studio.graph_editor.model.document import Document
 from studio.samples import sample_names, sample_root
-from studio.ui.kit import binding, icons, numbers, theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.keys import shown_keys
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.recent import RecentFile
-from studio.ui.models.recovery_sessions import RecoverableSession
-from studio.ui.models.studio import Studio
-from studio.ui.shell.documents import Documents
-from studio.ui.shell.graph_picture import SIZE, GraphPicture
+from studio.session.core.recent import RecentFile
+from studio.session.document.document import Document
+from studio.session.safety.recovery_sessions import RecoverableSession
+from studio.session.studio import Studio
+from studio.ui.shell.files.documents import Documents
+from studio.ui.shell.files.graph_picture import SIZE, GraphPicture
+from studio.widgets import binding, icons, numbers, theme
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.keys import shown_keys
+from studio.widgets.tool_button import tool_button
 
 _FIRST = "digits-cnn"
 _WIDTH = 1200

@@ -10,29 +10,31 @@ from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent,
 from PySide6.QtWidgets import QDialog, QMainWindow, QStackedWidget, QToolBar, QWidget
 
 from studio.engine.core.signal import Signal
-from studio.graph_editor.model.document import Document
-from studio.ui.kit import binding
-from studio.ui.models.actions import AnyAction
-from studio.ui.models.studio import Studio
-from studio.ui.shell import actions, arrangement, drops
-from studio.ui.shell.command_palette import CommandHistory
-from studio.ui.shell.docks import Docks
-from studio.ui.shell.documents import Documents
-from studio.ui.shell.exports import Exports
-from studio.ui.shell.focus_keeping import FocusKeeping
-from studio.ui.shell.focus_return import FocusReturn
-from studio.ui.shell.framing import Framing
-from studio.ui.shell.layout_store import LayoutStore
-from studio.ui.shell.leaving import Leaving
-from studio.ui.shell.offers import DataOffer
-from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, TRANSPORT, PaneSpec, action_tables
-from studio.ui.shell.path_row import PathRow
-from studio.ui.shell.qt_actions import WindowActions
-from studio.ui.shell.status_bar import BottomBar, StatusBar
-from studio.ui.shell.toolbar import TopBar
-from studio.ui.shell.typed_first import TypedFirst
+from studio.session.core.actions import AnyAction
+from studio.session.document.document import Document
+from studio.session.studio import Studio
+from studio.ui.shell.bars.path_row import PathRow
+from studio.ui.shell.bars.status_bar import BottomBar, StatusBar
+from studio.ui.shell.bars.toolbar import TopBar
+from studio.ui.shell.commands import actions
+from studio.ui.shell.commands.command_palette import CommandHistory
+from studio.ui.shell.commands.qt_actions import WindowActions
+from studio.ui.shell.commands.typed_first import TypedFirst
+from studio.ui.shell.docks import arrangement
+from studio.ui.shell.docks.docks import Docks
+from studio.ui.shell.docks.framing import Framing
+from studio.ui.shell.docks.layout_store import LayoutStore
+from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, TRANSPORT, PaneSpec, action_tables
+from studio.ui.shell.docks.workspaces import WORKSPACES
+from studio.ui.shell.files import drops
+from studio.ui.shell.files.documents import Documents
+from studio.ui.shell.files.exports import Exports
+from studio.ui.shell.files.leaving import Leaving
+from studio.ui.shell.files.offers import DataOffer
+from studio.ui.shell.focus.keeping import FocusKeeping
+from studio.ui.shell.focus.returning import FocusReturn
 from studio.ui.shell.welcome import WelcomePage
-from studio.ui.shell.workspaces import WORKSPACES
+from studio.widgets import binding
 
 LEAST = QSize(1024, 640)
 """A screen of 700 rows has room for this and a title bar."""

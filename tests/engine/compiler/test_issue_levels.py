@@ -17,7 +17,7 @@ from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH, Ref, Role, Tensor, TensorMap
-from studio.engine.gl.hazards import Levels, Touches, with_patience
+from studio.engine.gl.plan.hazards import Levels, Touches, with_patience
 from studio.engine.isa.line import parse_line
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry, entries

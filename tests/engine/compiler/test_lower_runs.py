@@ -16,7 +16,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.philox import stream_of, uniform
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.program import Program
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph

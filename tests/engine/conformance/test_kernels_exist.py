@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import studio.engine.cpu
-from studio.engine.cpu.assemble import kernel_module
+from studio.engine.cpu.plan.assemble import kernel_module
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
 
 MARKERS = {"FUSE", "END"}

@@ -14,8 +14,8 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, ROWS, Role, Tensor
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.executable import CpuExecutable
-from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.run.executable import CpuExecutable
+from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.arithmetic import Scale
 from studio.engine.isa.ops.linear import Linear

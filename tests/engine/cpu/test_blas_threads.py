@@ -3,8 +3,8 @@
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from studio.engine.cpu import blas_threads
-from studio.engine.cpu.blas_threads import single_blas_thread
+from studio.engine.cpu.threads import blas_threads
+from studio.engine.cpu.threads.blas_threads import single_blas_thread
 
 
 def threads() -> set[int]:

@@ -12,13 +12,15 @@ import pytest
 from benchmarks.ours import network_of, ready_to_train
 from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import CPU
-from studio.engine.cpu import compiled, formulas, loops, team
+from studio.engine.cpu import compiled
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.bound_calls import bound_calls
 from studio.engine.cpu.compiled.toolchain import has_compiler
-from studio.engine.cpu.executable import CpuExecutable
-from studio.engine.cpu.means import Means
-from studio.engine.cpu.team import MOST_THREADS
+from studio.engine.cpu.elementwise import formulas, loops
+from studio.engine.cpu.reductions.means import Means
+from studio.engine.cpu.run.bound_calls import bound_calls
+from studio.engine.cpu.run.executable import CpuExecutable
+from studio.engine.cpu.threads import team
+from studio.engine.cpu.threads.team import MOST_THREADS
 from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from studio.engine.train.project import Project
@@ -28,7 +30,7 @@ from studio.samples import sample_names, sample_root
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from studio.engine.cpu.views import Run
+    from studio.engine.cpu.memory.views import Run
 
 
 class Heard:

@@ -10,9 +10,9 @@ import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.executable import CpuExecutable
-from studio.engine.cpu.session import CpuSession
-from studio.engine.cpu.update_group import _continues
+from studio.engine.cpu.plan.update_group import _continues
+from studio.engine.cpu.run.executable import CpuExecutable
+from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.program import Program
 from tests.engine.cpu.programs import SIZES, chain, epilogue, normal, ref, updates
 

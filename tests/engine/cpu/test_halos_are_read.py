@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from studio.engine.core.tensor import Ref, Role, Tensor, TensorMap
-from studio.engine.cpu.assemble import assemble
-from studio.engine.cpu.scratch import Scratch
-from studio.engine.cpu.views import Views
+from studio.engine.cpu.memory.scratch import Scratch
+from studio.engine.cpu.memory.views import Views
+from studio.engine.cpu.plan.assemble import assemble
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
 from studio.engine.isa.program import Program, Storage

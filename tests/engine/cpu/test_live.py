@@ -9,8 +9,8 @@ import pytest
 
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.executable import CpuExecutable
-from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.run.executable import CpuExecutable
+from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.arithmetic import Add, Scale
 from studio.engine.isa.ops.move import Copy
@@ -338,7 +338,7 @@ def test_a_failure_is_told_and_runs_go_on(monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: object, **__: object) -> np.ndarray:
         raise MemoryError
 
-    monkeypatch.setattr("studio.engine.cpu.live.np.empty", refuse)
+    monkeypatch.setattr("studio.engine.cpu.run.live.np.empty", refuse)
     tap.request()
     assert executable.run(2) == 2
     failure = tap.failure()

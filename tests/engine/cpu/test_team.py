@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from studio.engine.cpu.team import Team, _Helper
+from studio.engine.cpu.threads.team import Team, _Helper
 
 LONG = 60.0
 """Seconds after which something that should have happened has not."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.buffer_pool import BufferPool
-from studio.engine.gl.engine_thread import EngineThread
+from studio.engine.gl.device.buffer_pool import BufferPool
+from studio.engine.gl.device.engine_thread import EngineThread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Ref, Role, Shape
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.session import GlSession
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.run.session import GlSession
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 from studio.engine.isa.program import Program

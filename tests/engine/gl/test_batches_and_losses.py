@@ -7,11 +7,11 @@ import pytest
 
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.buffers import Slice
-from studio.engine.gl.planned import Planned, TableBinding
-from studio.engine.gl.readback import read_now
-from studio.engine.gl.recorder import Recording, issue
-from studio.engine.gl.source import assemble
+from studio.engine.gl.device.buffers import Slice
+from studio.engine.gl.device.readback import read_now
+from studio.engine.gl.record.recorder import Recording, issue
+from studio.engine.gl.shader.planned import Planned, TableBinding
+from studio.engine.gl.shader.source import assemble
 from tests.engine.gl.naive import Array, close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 

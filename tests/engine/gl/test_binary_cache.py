@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from studio.engine.gl.binary_cache import BinaryCache, default_folder
+from studio.engine.gl.device.binary_cache import BinaryCache, default_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.bindings import BoundSlices
-from studio.engine.gl.buffer_pool import BufferPool
-from studio.engine.gl.buffers import size_class
-from studio.engine.gl.readback import PendingRead, read_now
+from studio.engine.gl.device.buffer_pool import BufferPool
+from studio.engine.gl.device.buffers import size_class
+from studio.engine.gl.device.readback import PendingRead, read_now
+from studio.engine.gl.record.bindings import BoundSlices
 from studio.engine.runtime.free_memory import format_bytes
 
 if TYPE_CHECKING:
-    from studio.engine.gl.engine_thread import EngineThread
+    from studio.engine.gl.device.engine_thread import EngineThread
 
 
 @given(st.integers(0, 2**31))

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl import context as context_module
-from studio.engine.gl.context import StandaloneProvider
-from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.preflight import Preflight
+from studio.engine.gl.device import context as context_module
+from studio.engine.gl.device.context import StandaloneProvider
+from studio.engine.gl.device.engine_thread import EngineThread
+from studio.engine.gl.device.preflight import Preflight
 
 
 def test_missing_libraries_are_reported_before_anything_is_loaded(

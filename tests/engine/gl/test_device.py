@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from studio.engine.gl.device import LARGEST_BUFFER_BYTES, host_memory
-from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.preflight import software_renderer
+from studio.engine.gl.device.device import LARGEST_BUFFER_BYTES, host_memory
+from studio.engine.gl.device.engine_thread import EngineThread
+from studio.engine.gl.device.preflight import software_renderer
 
 pytestmark = pytest.mark.gl
 

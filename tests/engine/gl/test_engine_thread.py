@@ -9,8 +9,8 @@ import time
 import pytest
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.entry_points import ContextLostError
+from studio.engine.gl.device.engine_thread import EngineThread
+from studio.engine.gl.device.entry_points import ContextLostError
 
 pytestmark = pytest.mark.gl
 
@@ -125,7 +125,7 @@ def test_forgotten_engine_is_closed_when_collected() -> None:
 
 def test_interpreter_ends_cleanly_with_an_engine_left_open() -> None:
     code = (
-        "from studio.engine.gl.engine_thread import EngineThread\n"
+        "from studio.engine.gl.device.engine_thread import EngineThread\n"
         "engine = EngineThread().start()\n"
         "engine.submit(engine.stopping.wait, 60)\n"
     )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl import constants as const
-from studio.engine.gl.entry_points import ContextLostError, EntryPoints, prototype
+from studio.engine.gl.device import constants as const
+from studio.engine.gl.device.entry_points import ContextLostError, EntryPoints, prototype
 
 if TYPE_CHECKING:
-    from studio.engine.gl.engine_thread import EngineThread
+    from studio.engine.gl.device.engine_thread import EngineThread
 
 pytestmark = pytest.mark.gl
 

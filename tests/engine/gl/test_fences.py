@@ -5,9 +5,9 @@ import threading
 import pytest
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl import constants as const
-from studio.engine.gl.engine_thread import EngineThread
-from studio.engine.gl.fences import JUDGED, Fence, StepThrottle
+from studio.engine.gl.device import constants as const
+from studio.engine.gl.device.engine_thread import EngineThread
+from studio.engine.gl.device.fences import JUDGED, Fence, StepThrottle
 
 
 class _SlowDevice:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.families import choose
-from studio.engine.gl.specs import Case, Traits
+from studio.engine.gl.kernels.families import choose
+from studio.engine.gl.kernels.specs import Case, Traits
 from tests.engine.gl.gl_programs import gradient_group, run_once
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line

@@ -9,8 +9,8 @@ import pytest
 from studio.engine.formula.constants import with_values
 from studio.engine.formula.functions import FUNCTIONS
 from studio.engine.formula.parse import parse_formula
-from studio.engine.gl.formula_text import Value, formula_text
-from studio.engine.gl.source import load
+from studio.engine.gl.glsl.files import load
+from studio.engine.gl.shader.formula_text import Value, formula_text
 
 FLOATS = {name: Value(name, "float") for name in ("x", "y", "dy", "a", "b")}
 MIXED = {**FLOATS, "i": Value("i", "int"), "j": Value("j", "int")}

@@ -8,9 +8,9 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Shape
-from studio.engine.gl.planned import Planned, TableBinding
-from studio.engine.gl.planner import Planner
-from studio.engine.gl.specs import Traits
+from studio.engine.gl.kernels.specs import Traits
+from studio.engine.gl.plan.planner import Planner
+from studio.engine.gl.shader.planned import Planned, TableBinding
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
 from tests.engine.gl.gl_programs import Lines

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from studio.engine.core.descriptor import ShapeDescriptor
-from studio.engine.gl import executable
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.run import executable
 from tests.engine.gl.one_line import OneLine, run_line
 
 pytestmark = pytest.mark.gl

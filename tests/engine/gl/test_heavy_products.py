@@ -9,13 +9,13 @@ import pytest
 
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
-from studio.engine.gl import direct_weights
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.product import Factor, Product
-from studio.engine.gl.products import affordable
-from studio.engine.gl.specs import Case, Traits
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.kernels.matmul import direct_weights
+from studio.engine.gl.kernels.matmul.products import affordable
+from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.specs import Case, Traits
+from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.run.device_work import DeviceWork
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, planned_for, run_line
 

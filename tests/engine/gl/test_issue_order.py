@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.accessors import Use
-from studio.engine.gl.hazards import Span
-from studio.engine.gl.issue_order import IssueOrder, order_dispatches
-from studio.engine.gl.planned import Binding, Planned, ScratchBinding, StorageBinding
-from studio.engine.gl.scratch import ScratchPlan, place_scratch, scratch_users
-from studio.engine.gl.source import KernelSource
+from studio.engine.gl.plan.hazards import Span
+from studio.engine.gl.plan.issue_order import IssueOrder, order_dispatches
+from studio.engine.gl.plan.scratch import ScratchPlan, place_scratch, scratch_users
+from studio.engine.gl.shader.accessors import Use
+from studio.engine.gl.shader.planned import Binding, Planned, ScratchBinding, StorageBinding
+from studio.engine.gl.shader.source import KernelSource
 
 WRITE, READ, BOTH = (ScratchBinding(64, use) for use in (Use.WRITE, Use.READ, Use.BOTH))
 NO_TEXT = cast("KernelSource", None)
@@ -171,7 +171,7 @@ def test_scratch_storage_takes_no_level(step: tuple[list[Planned], dict[Ref, Spa
 def test_scratch_storage_that_would_take_too_much_room_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("studio.engine.gl.issue_order.ROOM", 1024)
+    monkeypatch.setattr("studio.engine.gl.plan.issue_order.ROOM", 1024)
     planned = [one for k in range(6) for one in (
         dispatch(StorageBinding(Ref(k), Use.READ), WRITE),
         dispatch(StorageBinding(Ref(k), Use.WRITE), READ))]  # fmt: skip

@@ -11,11 +11,11 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH
-from studio.engine.gl.dispatch import LARGEST_AXIS, groups_for, split_line
-from studio.engine.gl.element_kernel import LOCAL, STRIP_LOCAL, ElementKernel
-from studio.engine.gl.iteration import iteration_over
-from studio.engine.gl.layout import Layout
-from studio.engine.gl.source import KernelSource
+from studio.engine.gl.kernels.element_kernel import LOCAL, STRIP_LOCAL, ElementKernel
+from studio.engine.gl.shader.dispatch import LARGEST_AXIS, groups_for, split_line
+from studio.engine.gl.shader.iteration import iteration_over
+from studio.engine.gl.shader.layout import Layout
+from studio.engine.gl.shader.source import KernelSource
 
 
 def dense(*sizes: int) -> Layout:

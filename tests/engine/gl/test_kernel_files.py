@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import studio.engine.isa.ops  # noqa: F401
-from studio.engine.gl.families import all_variants
-from studio.engine.gl.source import assemble
+from studio.engine.gl.kernels.families import all_variants
+from studio.engine.gl.shader.source import assemble
 from studio.engine.isa.instruction import Instruction, Twin, all_instructions
 
 ROOT = Path(str(resources.files("studio.engine.gl")))
-FILES = sorted([*(ROOT / "kernels").glob("*.glsl"), *(ROOT / "lib").glob("*.glsl")])
+FILES = sorted(
+    [*(ROOT / "glsl" / "kernels").rglob("*.glsl"), *(ROOT / "glsl" / "lib").glob("*.glsl")]
+)
 MARKERS = {"FUSE", "END"}
 GLSL_DROPS_NAN = re.compile(r"(?<![\w.])(clamp|tanh|pow|sign)\s*\(")
 

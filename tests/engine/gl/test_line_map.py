@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.core.errors import BackendError, ShaderError
-from studio.engine.gl.line_map import Diagnostic, LineMap, Place, parse_log, shader_error
+from studio.engine.gl.device.line_map import Diagnostic, LineMap, Place, parse_log, shader_error
 
 if TYPE_CHECKING:
     from pathlib import Path

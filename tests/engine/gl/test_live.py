@@ -10,9 +10,9 @@ import pytest
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.live import GlSnapshot
-from studio.engine.gl.session import GlSession
+from studio.engine.gl.live.live import GlSnapshot
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.run.session import GlSession
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import MOST_SNAPSHOTS, Snapshot, StepClock, Tap
 from studio.engine.runtime.live_places import NotStoredError, NotThereError
@@ -83,7 +83,7 @@ def snapshot_of(backend: GlBackend, values: np.ndarray, pad: object = ()) -> Sna
 
 
 def _write_padded(session: GlSession, values: np.ndarray) -> None:
-    from studio.engine.gl.transfer import padded_to_device
+    from studio.engine.gl.device.transfer import padded_to_device
 
     held = session.held("kept")
     data = padded_to_device(values, held.descriptor).reshape(-1)

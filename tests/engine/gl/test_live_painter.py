@@ -14,10 +14,10 @@ from benchmarks.pixel_target import PixelTarget
 from benchmarks.shared_egl import SharedEgl
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.live import GlSnapshot
-from studio.engine.gl.live_painter import PALETTE, SPECIAL, SheetPainter, Source, View
-from studio.engine.gl.session import GlSession
+from studio.engine.gl.live.live import GlSnapshot
+from studio.engine.gl.live.painter import PALETTE, SPECIAL, SheetPainter, Source, View
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.run.session import GlSession
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock, Tap
 from studio.engine.runtime.live_sheet import Pick, Sheet
@@ -315,7 +315,7 @@ def test_drawing_from_snapshots_never_tears_and_from_the_live_buffer_does(
 def test_nothing_but_the_statistics_block_is_read_back(
     shared: tuple[GlBackend, SharedEgl], viewer: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from studio.engine.gl import live
+    from studio.engine.gl.live import live
 
     backend, _ = shared
     session, executable, tap, there = stepping(backend, counting((512, 512)))
@@ -356,7 +356,7 @@ def test_a_shader_the_driver_refuses_is_told_in_a_sentence(
     shared: tuple[GlBackend, SharedEgl], viewer: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from studio.engine.core.errors import BackendError
-    from studio.engine.gl import live_painter
+    from studio.engine.gl.live import painter as live_painter
 
     monkeypatch.setattr(live_painter, "_fragment_text", lambda: "#version 430\nvoid main() { x; }")
     with pytest.raises(BackendError, match="refuses the shader"):

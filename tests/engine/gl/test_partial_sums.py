@@ -13,12 +13,12 @@ from studio.engine.compiler.plan_memory import storage_bytes
 from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
 from studio.engine.compiler.verify import verify
 from studio.engine.core.tensor import BATCH, Ref, Tensor
-from studio.engine.gl.accessors import Use
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.families import norm
-from studio.engine.gl.planned import StorageBinding
-from studio.engine.gl.planner import Planner
+from studio.engine.gl.kernels.families import norm
+from studio.engine.gl.plan.planner import Planner
+from studio.engine.gl.run.device_work import DeviceWork
+from studio.engine.gl.shader.accessors import Use
+from studio.engine.gl.shader.planned import StorageBinding
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
 from studio.engine.runtime.live import StepClock

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.engine.gl import products
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.families.conv import VARIANTS
-from studio.engine.gl.phases import axis_phases
-from studio.engine.gl.specs import Case, Traits
-from studio.engine.gl.tiles import MOST_JOINED, TILES
+from studio.engine.gl.kernels.families.conv import VARIANTS
+from studio.engine.gl.kernels.matmul import products
+from studio.engine.gl.kernels.matmul.phases import axis_phases
+from studio.engine.gl.kernels.specs import Case, Traits
+from studio.engine.gl.kernels.tiles import MOST_JOINED, TILES
 from tests.engine.gl.naive import Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, run_line
 

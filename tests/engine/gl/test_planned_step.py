@@ -13,16 +13,16 @@ from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import GL, GL_SOFTWARE, TARGETS
 from studio.engine.core.tensor import Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.planned import (
+from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.shader.planned import (
     ArenaBinding,
     ArrivalsBinding,
     ScratchBinding,
     StorageBinding,
     TableBinding,
 )
-from studio.engine.gl.planned_step import PlannedStep, plan_step
-from studio.engine.gl.reference_devices import reference_traits
 from studio.engine.train.network import Network
 from studio.engine.train.programs import Programs
 from studio.engine.train.project import Project
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from studio.engine.core.tensor import Ref
-    from studio.engine.gl.planned import Planned
+    from studio.engine.gl.shader.planned import Planned
     from studio.engine.isa.program import Program
 
 TARGET_NAMES = (GL.name, GL_SOFTWARE.name)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from studio.engine.gl.preflight import (
+from studio.engine.gl.device.preflight import (
     check_libraries,
     explain_failure,
     software_notice,
@@ -99,7 +99,7 @@ def test_loader_failures_become_one_sentence(
 def test_looking_loads_neither_moderngl_nor_qt() -> None:
     code = (
         "import sys\n"
-        "from studio.engine.gl.preflight import check_libraries\n"
+        "from studio.engine.gl.device.preflight import check_libraries\n"
         "check_libraries()\n"
         "bad = {'moderngl', 'glcontext', 'PySide6'} & set(sys.modules)\n"
         "sys.exit(', '.join(bad) or 0)\n"

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import ShaderError
-from studio.engine.gl import constants as const
-from studio.engine.gl.binary_cache import BinaryCache
-from studio.engine.gl.bindings import BoundSlices
-from studio.engine.gl.program_cache import ComputeProgram, ProgramCache, compile_log
-from studio.engine.gl.readback import read_now
+from studio.engine.gl.device import constants as const
+from studio.engine.gl.device.binary_cache import BinaryCache
+from studio.engine.gl.device.program_cache import ComputeProgram, ProgramCache, compile_log
+from studio.engine.gl.device.readback import read_now
+from studio.engine.gl.record.bindings import BoundSlices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from studio.engine.gl.buffer_pool import BufferPool
-    from studio.engine.gl.engine_thread import EngineThread
+    from studio.engine.gl.device.buffer_pool import BufferPool
+    from studio.engine.gl.device.engine_thread import EngineThread
 
 pytestmark = pytest.mark.gl
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from studio.engine.gl.hazards import (
+from studio.engine.gl.plan.hazards import (
     Hazards,
     Levels,
     Span,

@@ -17,8 +17,8 @@ from studio.engine.core.errors import NumericError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.planned_step import plan_step
-from studio.engine.gl.reference_devices import reference_traits
+from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.plan.planned_step import plan_step
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotThereError

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from studio.engine.gl.probe_numbers import (
+from studio.engine.gl.probe.numbers import (
     INTEGER_QUESTIONS,
     NUMBER_QUESTIONS,
     judge_number,
 )
-from studio.engine.gl.probe_runner import json_number
-from studio.engine.gl.selftest import run_selftest
+from studio.engine.gl.probe.runner import json_number
+from studio.engine.gl.probe.selftest import run_selftest
 
 if TYPE_CHECKING:
-    from studio.engine.gl.engine_thread import EngineThread
-    from studio.engine.gl.selftest import SelfTest
+    from studio.engine.gl.device.engine_thread import EngineThread
+    from studio.engine.gl.probe.selftest import SelfTest
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_report_is_strict_json(report: SelfTest) -> None:
 @pytest.mark.gl
 def test_progress_counts_the_parts(engine: EngineThread, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int, str]] = []
-    monkeypatch.setattr("studio.engine.gl.selftest._PARTS", ())
+    monkeypatch.setattr("studio.engine.gl.probe.selftest._PARTS", ())
     run_selftest(engine, lambda *news: told.append(news))
     assert told == [(0, 0, "")]
 

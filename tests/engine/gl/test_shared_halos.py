@@ -10,7 +10,7 @@ from studio.engine.compiler.plan_memory import MemoryPlan
 from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.isa.ops.activation import Elu, LeakyRelu, Relu, Sigmoid, Swish, Tanh
 from studio.engine.isa.ops.arithmetic import Add, Mul
 from studio.engine.isa.ops.loss import LossMSE

@@ -13,8 +13,8 @@ from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.planned import Planned
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.shader.planned import Planned
 from studio.engine.isa.program import Program
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph

@@ -10,7 +10,7 @@ import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.timers import Sample
+from studio.engine.gl.device.timers import Sample
 from studio.engine.gl.tuning import spinner as spinners
 from studio.engine.gl.tuning.spinner import Spinner
 

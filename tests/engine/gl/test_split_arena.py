@@ -12,9 +12,9 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.specs import SHIPPED
-from studio.engine.gl.storages import Storages
+from studio.engine.gl.kernels.specs import SHIPPED
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.run.storages import Storages
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.signatures import product_signature
 from studio.engine.gl.tuning.table import Measured, Table

@@ -10,10 +10,11 @@ import pytest
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Role
-from studio.engine.gl import issue_order, step_issue
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.step_issue import WORTHWHILE, StepIssue, rows_of
+from studio.engine.gl.plan import issue_order
+from studio.engine.gl.record import step_issue
+from studio.engine.gl.record.step_issue import WORTHWHILE, StepIssue, rows_of
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam

@@ -10,10 +10,10 @@ from benchmarks.ours import task_of
 from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import GL, Target
 from studio.engine.core.tensor import Role
-from studio.engine.gl.buffers import size_class
-from studio.engine.gl.planned_step import PlannedStep, plan_step
-from studio.engine.gl.reference_devices import reference_traits
-from studio.engine.gl.session import rooms
+from studio.engine.gl.device.buffers import size_class
+from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
+from studio.engine.gl.run.session import rooms
 from studio.engine.runtime.requirements import asked_in_turn
 from studio.engine.train.programs import Programs
 

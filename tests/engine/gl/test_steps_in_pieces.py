@@ -11,8 +11,8 @@ from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.session import GlSession
+from studio.engine.gl.run.executable import GlExecutable
+from studio.engine.gl.run.session import GlSession
 from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.loss import LossMSE
 from studio.engine.isa.ops.pool import GlobalAvgPool2D

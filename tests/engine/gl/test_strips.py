@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studio.engine.gl import element_kernel, planner
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.element_kernel import STRIP_LOCAL, ElementKernel
-from studio.engine.gl.source import KernelSource
+from studio.engine.gl.kernels import element_kernel
+from studio.engine.gl.kernels.element_kernel import STRIP_LOCAL, ElementKernel
+from studio.engine.gl.plan import planner
+from studio.engine.gl.shader.source import KernelSource
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.product import Factor, Product
-from studio.engine.gl.products import affordable, shared_bytes
-from studio.engine.gl.tiles import TILES, best_tile, hardware_cost
+from studio.engine.gl.kernels.matmul.products import affordable, shared_bytes
+from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.tiles import TILES, best_tile, hardware_cost
 
 MEASURED = {
     ("square 1024", 1024, 1024, 1024): {

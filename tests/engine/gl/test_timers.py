@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from studio.engine.gl.timers import TimestampTimer, WallTimer, step_timer
+from studio.engine.gl.device.timers import TimestampTimer, WallTimer, step_timer
 
 if TYPE_CHECKING:
-    from studio.engine.gl.engine_thread import EngineThread
-    from studio.engine.gl.timers import Sample, StepTimer
+    from studio.engine.gl.device.engine_thread import EngineThread
+    from studio.engine.gl.device.timers import Sample, StepTimer
 
 pytestmark = pytest.mark.gl
 

@@ -9,8 +9,8 @@ import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.executable import GlExecutable
-from studio.engine.gl.specs import SHIPPED
+from studio.engine.gl.kernels.specs import SHIPPED
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.tuning import whole_steps
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.signatures import product_signature

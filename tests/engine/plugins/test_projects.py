@@ -18,8 +18,8 @@ from studio.engine.layers.missing import MissingLayer
 from studio.engine.plugins.finding import FOLDER
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
-from studio.graph_editor.model.document import Document
-from studio.ui.models.journal import state_to_json
+from studio.session.document.document import Document
+from studio.session.safety.journal import state_to_json
 
 PLUGIN = '''
 """Layers, a loss and an optimiser from outside Glassbox."""

@@ -11,10 +11,11 @@ import pytest
 from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.gl import element_kernel, planner
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.element_kernel import LARGE
-from studio.engine.gl.executable import GlExecutable
+from studio.engine.gl.kernels import element_kernel
+from studio.engine.gl.kernels.element_kernel import LARGE
+from studio.engine.gl.plan import planner
+from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.isa.program import Program
 from studio.engine.runtime import peaks as module
 from studio.engine.runtime.peaks import is_gpu, measure_peaks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.errors import BackendError, ParameterError
-from studio.engine.gl.preflight import Preflight
+from studio.engine.gl.device.preflight import Preflight
 from studio.engine.train import devices
 from studio.engine.train.devices import open_backend
 
@@ -23,7 +23,7 @@ def test_another_word_is_refused() -> None:
 
 def test_auto_takes_the_cpu_where_opengl_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Preflight(ok=False, problem="libGL.so.1 is not installed", hint="install it")
-    monkeypatch.setattr("studio.engine.gl.preflight.check_libraries", lambda: missing)
+    monkeypatch.setattr("studio.engine.gl.device.preflight.check_libraries", lambda: missing)
     with open_backend("auto") as opened:
         assert opened.backend.name == "cpu"
         assert opened.why == "training on the CPU: libGL.so.1 is not installed"

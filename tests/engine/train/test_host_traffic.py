@@ -12,11 +12,11 @@ from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.run.session import CpuSession
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.buffer_pool import BufferPool
-from studio.engine.gl.planned_step import plan_step
-from studio.engine.gl.session import GlSession
+from studio.engine.gl.device.buffer_pool import BufferPool
+from studio.engine.gl.plan.planned_step import plan_step
+from studio.engine.gl.run.session import GlSession
 from studio.engine.layers.initializers import starts_at_zero
 from studio.engine.train.control import Control
 from studio.engine.train.evaluation import Evaluator

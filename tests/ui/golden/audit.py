@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from studio.ui.models.theme import Mode
+from studio.session.core.theme import Mode
 from tests.ui.golden import comparison
 from tests.ui.golden.comparison import Difference
 from tests.ui.golden.studio_of_pictures import missing_fonts, surroundings

@@ -12,15 +12,15 @@ from PySide6.QtGui import QCursor, QFont, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.engine.core.places import Places
-from studio.ui.kit import theme
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models import profiling
-from studio.ui.models.studio import Studio
-from studio.ui.models.theme import Mode
-from studio.ui.shell import status_facts
-from studio.ui.shell.layout_store import LayoutStore
-from studio.ui.shell.shared_context import prepare_sharing
+from studio.session.core.theme import Mode
+from studio.session.profiling import profiling
+from studio.session.studio import Studio
+from studio.ui.shell.bars import status_facts
+from studio.ui.shell.docks.layout_store import LayoutStore
+from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
+from studio.widgets import theme
+from studio.widgets.scheduling import QtScheduler
 from tests.ui.golden import example_project
 from tests.ui.golden.comparison import Pixels
 from tests.ui.golden.studio_of_pictures import FAMILY, POINTS

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QListWidget, QWidget
 
-from studio.graph_editor.model.edits.layers import set_option
-from studio.ui.models import entities
-from studio.ui.shell import command_palette, key_sheet
+from studio.session.core import entities
+from studio.session.document.edits.layers import set_option
+from studio.ui.shell.commands import command_palette
+from studio.ui.shell.dialogs import key_sheet
 from tests.ui.golden import example_project
 from tests.ui.golden.camera import Camera
 from tests.ui.golden.comparison import Pixels

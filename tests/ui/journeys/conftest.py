@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.studio import Studio
-from studio.ui.shell.layout_store import LayoutStore
+from studio.session.studio import Studio
+from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.window import MainWindow
 from tests.ui.journeys.person import Person
 

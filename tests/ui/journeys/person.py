@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.view.canvas import CanvasView
-from studio.graph_editor.view.fix_chips import FixChip
-from studio.instruction_view.view.listing_pane import ListingPane
-from studio.ui.models.studio import Studio
+from studio.graph_editor.canvas.view import CanvasView
+from studio.graph_editor.editing.fix_chips import FixChip
+from studio.instruction_view.listing.pane import ListingPane
+from studio.session.document.document import Document
+from studio.session.studio import Studio
 from studio.ui.panes.profiler.kernel_table import KernelTable
-from studio.ui.shell.finder import Finder
+from studio.ui.shell.commands.finder import Finder
 from studio.ui.shell.window import MainWindow
 
 T = TypeVar("T")

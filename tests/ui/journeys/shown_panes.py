@@ -21,16 +21,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.instruction_view.view.listing_view import ListingView
-from studio.instruction_view.view.tensor_table import TensorTable
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.scrub_field import ScrubField
+from studio.instruction_view.listing.view import ListingView
+from studio.instruction_view.tensor_map.table import TensorTable
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.ui.panes.testing.answer_view import AnswerView
 from studio.ui.panes.testing.matrix_view import MatrixView
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.samples_view import SamplesView
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.scrub_field import ScrubField
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.shown_numbers import (
     Array,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit
 
-from studio.graph_editor.view.outline_pane import OutlinePane
-from studio.ui.models.evaluation_answers import Answer
-from studio.ui.models.tensor_view import TensorViewModel
+from studio.graph_editor.panes.outline import OutlinePane
+from studio.session.evaluation.answers import Answer
+from studio.session.tensor_view.tensor_view import TensorViewModel
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.inspector.pane import InspectorPane

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from studio.samples import sample_names
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.shell.dock import Dock
+from studio.ui.shell.docks.dock import Dock
+from studio.widgets.empty_state import EmptyState
 from tests.ui.journeys.person import Person
 
 WORKSPACES = ("Ctrl+1", "Ctrl+2", "Ctrl+3")

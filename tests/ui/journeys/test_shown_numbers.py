@@ -24,8 +24,6 @@ from PySide6.QtWidgets import (
 from safetensors import safe_open
 
 from studio.engine.profiler.totals import SHORT_US
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.scrub_field import ScrubField
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.ui.panes.plots.pane import PlotsPane
@@ -33,6 +31,8 @@ from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.pane import ProfilerPane
 from studio.ui.panes.runs.table import RunTable
 from studio.ui.panes.transport.progress import ProgressView
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.scrub_field import ScrubField
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.shown_numbers import (
     Array,

@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QTreeWidgetItem
 
-from studio.graph_editor.model.edits.sections import set_training
-from studio.graph_editor.view.outline_pane import OutlinePane
+from studio.graph_editor.panes.outline import OutlinePane
+from studio.session.document.edits.sections import set_training
 from studio.ui.panes.problems.pane import ProblemsPane
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.panes.transport.progress import ProgressView

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.studio import Studio
+from studio.session.studio import Studio
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 

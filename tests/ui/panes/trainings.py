@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
-from studio.ui.models.studio import Studio
-from studio.ui.models.training_state import State
+from studio.session.document.edits.sections import set_training
+from studio.session.studio import Studio
+from studio.session.training.state import State
 
 WAIT = 30_000
 

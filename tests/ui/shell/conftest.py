@@ -11,11 +11,11 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.places import Places
 from studio.samples import sample_root
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models.studio import Studio
-from studio.ui.shell.layout_store import LayoutStore
-from studio.ui.shell.panes import PANES, PaneSpec
+from studio.session.studio import Studio
+from studio.ui.shell.docks.layout_store import LayoutStore
+from studio.ui.shell.docks.panes import PANES, PaneSpec
 from studio.ui.shell.window import MainWindow
+from studio.widgets.scheduling import QtScheduler
 from tests.ui.shell.driving import finish, show
 
 

@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.ui.shell.command_palette import CommandHistory, search_commands
-from studio.ui.shell.finder import Finder
+from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
+from studio.ui.shell.commands.finder import Finder
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import choose, press
 

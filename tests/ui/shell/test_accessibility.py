@@ -20,11 +20,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.ui.kit import theme
-from studio.ui.models.theme import PALETTES
+from studio.session.core.theme import PALETTES
+from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
-from studio.ui.shell.workspaces import WORKSPACES
-from tests.ui.models.colour_vision import contrast
+from studio.widgets import theme
+from tests.session.colour_vision import contrast
 
 FIELDS = (QAbstractButton, QLineEdit, QComboBox, QSlider, QAbstractItemView)
 

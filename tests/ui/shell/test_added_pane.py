@@ -14,24 +14,24 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
-import studio.ui.models
 from studio.engine.core.places import Places
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models.actions import UNAVAILABLE
-from studio.ui.models.studio import Studio
-from studio.ui.shell.command_palette import CommandHistory, search_commands
-from studio.ui.shell.help_viewer import HelpViewer
-from studio.ui.shell.key_sheet import sheet_of
-from studio.ui.shell.panes import CANVAS, PANES, PATH_BAR, PaneSpec, Place
+from studio.session import actions
+from studio.session.core.actions import UNAVAILABLE
+from studio.session.studio import Studio
+from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
+from studio.ui.shell.dialogs.help_viewer import HelpViewer
+from studio.ui.shell.dialogs.key_sheet import sheet_of
+from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, PaneSpec, Place
+from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
-from studio.ui.shell.workspaces import WORKSPACES
+from studio.widgets.scheduling import QtScheduler
 from tests.ui.shell.driving import choose, press
 
 LEFT = Qt.MouseButton.LeftButton
 
 PANE = """
 from PySide6.QtWidgets import QLabel
-from studio.ui.kit.frame import PaneFrame
+from studio.widgets.frame import PaneFrame
 from counting.actions import ACTIONS
 from counting.model import LayerCount
 
@@ -57,7 +57,7 @@ class LayerCount:
         return len(list(self._studio.document.state.layers()))
 """
 ACTIONS = """
-from studio.ui.models.actions import Action, ActionTable
+from studio.session.core.actions import Action, ActionTable
 
 ACTIONS = ActionTable(
     500,
@@ -291,19 +291,19 @@ def test_a_module_of_actions_beside_the_models_is_found(
     """Adding actions on the studio is adding a module: no list names it."""
     folder = tmp_path / "more"
     folder.mkdir()
-    (folder / "greeting_actions.py").write_text(
-        "from studio.ui.models.actions import Action, ActionTable\n"
+    (folder / "greeting.py").write_text(
+        "from studio.session.core.actions import Action, ActionTable\n"
         "ACTIONS = ActionTable(500, Action('greeting.say', 'Greet', 'Say hello.',\n"
         "    run=lambda studio: studio.notify('hello')))\n"
     )
-    monkeypatch.setattr(studio.ui.models, "__path__", [*studio.ui.models.__path__, str(folder)])
+    monkeypatch.setattr(actions, "__path__", [*actions.__path__, str(folder)])
     scheduler = QtScheduler()
     made = Studio(scheduler, Places.below(tmp_path / "places"))
     assert made.actions.trigger("greeting.say")
     assert [notice.text for notice in made.notices.all] == ["hello"]
     made.close()
     scheduler.close()
-    sys.modules.pop("studio.ui.models.greeting_actions")
+    sys.modules.pop("studio.session.actions.greeting")
 
 
 def test_menus_need_no_code_of_the_views() -> None:

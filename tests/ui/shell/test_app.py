@@ -17,12 +17,12 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.places import Places
 from studio.engine.train.project import Project
-from studio.ui.kit import theme
-from studio.ui.models.preferences import Preferences
-from studio.ui.shell import app
-from studio.ui.shell.app import Session, choose_scale
-from studio.ui.shell.launch import LaunchOptions
-from studio.ui.shell.scale_question import ScaleQuestion
+from studio.session.core.preferences import Preferences
+from studio.ui.shell.dialogs.scale_question import ScaleQuestion
+from studio.ui.shell.start import app
+from studio.ui.shell.start.app import Session, choose_scale
+from studio.ui.shell.start.launch import LaunchOptions
+from studio.widgets import theme
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,12 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.ui.kit import theme
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.shell.dock import Dock
-from studio.ui.shell.panes import PaneSpec
+from studio.ui.shell.docks.dock import Dock
+from studio.ui.shell.docks.panes import PaneSpec
+from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
-from studio.ui.shell.workspaces import WORKSPACES
+from studio.widgets import theme
+from studio.widgets.empty_state import EmptyState
 from tests.ui.shell.dock_sight import in_front, stray_tabs
 from tests.ui.shell.driving import press
 

@@ -10,11 +10,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.comments import add_note
-from studio.graph_editor.model.edits.layers import add_layer
-from studio.graph_editor.model.edits.sections import set_notes, set_training
 from studio.samples import open_copy
+from studio.session.document.document import Document
+from studio.session.document.edits.comments import add_note
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.sections import set_notes, set_training
 from studio.ui.shell.window import MainWindow
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.ui.shell.driving import answer, press, question

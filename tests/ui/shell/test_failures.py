@@ -12,9 +12,9 @@ from PySide6.QtCore import QTimer, qCritical, qWarning
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import DataError
-from studio.ui.models.debug_log import DebugLog
-from studio.ui.models.studio import Studio
-from studio.ui.shell.failures import Guard
+from studio.session.safety.debug_log import DebugLog
+from studio.session.studio import Studio
+from studio.ui.shell.start.failures import Guard
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models import entities
-from studio.ui.models.actions import Action, ActionRegistry, ActionTable
-from studio.ui.shell import fuzzy
-from studio.ui.shell.command_palette import CommandHistory, search_commands
-from studio.ui.shell.finder import Finder
-from studio.ui.shell.key_sheet import KeySheet, sheet_of
+from studio.session.core import entities
+from studio.session.core.actions import Action, ActionRegistry, ActionTable
+from studio.ui.shell.commands import fuzzy
+from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
+from studio.ui.shell.commands.finder import Finder
+from studio.ui.shell.dialogs.key_sheet import KeySheet, sheet_of
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

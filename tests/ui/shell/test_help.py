@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QTextBrowser, Q
 from pytestqt.qtbot import QtBot
 
 from studio import __version__
-from studio.graph_editor.model.edits.removal import delete
-from studio.ui.models import entities
-from studio.ui.shell import about
-from studio.ui.shell.actions import PAGES
-from studio.ui.shell.finder import Finder
-from studio.ui.shell.help_viewer import HelpViewer
+from studio.session.core import entities
+from studio.session.document.edits.removal import delete
+from studio.ui.shell.commands.actions import PAGES
+from studio.ui.shell.commands.finder import Finder
+from studio.ui.shell.dialogs import about
+from studio.ui.shell.dialogs.help_viewer import HelpViewer
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

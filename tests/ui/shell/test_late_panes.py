@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.view.outline_pane import OutlinePane
-from studio.instruction_view.view.listing_pane import ListingPane
-from studio.instruction_view.view.tensor_map_pane import TensorMapPane
-from studio.ui.models import entities
+from studio.graph_editor.panes.outline import OutlinePane
+from studio.instruction_view.listing.pane import ListingPane
+from studio.instruction_view.tensor_map.pane import TensorMapPane
+from studio.session.core import entities
 from studio.ui.shell.window import MainWindow
 
 MARKED: dict[str, Callable[..., object]] = {

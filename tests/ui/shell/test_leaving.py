@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.train import exporting as engine_exporting
 from studio.engine.train.runs import RunFolder
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
-from studio.ui.models.exporting import ExportResult, form_named
+from studio.session.document.document import Document
+from studio.session.document.edits.sections import set_training
+from studio.session.export.exporting import ExportResult, form_named
 from studio.ui.shell.window import MainWindow
 from tests.engine.train.trained_projects import train
 from tests.ui.shell.driving import answer, question

@@ -7,8 +7,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from studio.instruction_view.view import listing_actions, path_actions
-from studio.instruction_view.view.listing_pane import ListingPane
+from studio.instruction_view.listing import actions as listing_actions
+from studio.instruction_view.listing.pane import ListingPane
+from studio.instruction_view.path_bar import actions as path_actions
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

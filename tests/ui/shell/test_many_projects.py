@@ -9,10 +9,10 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.document import Document
 from studio.samples import open_copy
-from studio.ui.kit.binding import Delivery
+from studio.session.document.document import Document
 from studio.ui.shell.window import MainWindow
+from studio.widgets.binding import Delivery
 from tests.ui.shell.driving import press
 
 SWITCHES = 20

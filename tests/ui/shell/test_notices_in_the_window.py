@@ -26,14 +26,14 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import DataError, MemoryShortageError
-from studio.graph_editor.model.edits.layers import set_option
-from studio.graph_editor.model.edits.sections import set_training
-from studio.graph_editor.view.commands import CanvasCommands
-from studio.ui.models import entities
-from studio.ui.models.studio import Studio
-from studio.ui.models.training_state import Ending
-from studio.ui.shell.failures import Guard
-from studio.ui.shell.popups import NoticesPopup
+from studio.graph_editor.canvas.commands import CanvasCommands
+from studio.session.core import entities
+from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.sections import set_training
+from studio.session.studio import Studio
+from studio.session.training.state import Ending
+from studio.ui.shell.commands.popups import NoticesPopup
+from studio.ui.shell.start.failures import Guard
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import DataError
-from studio.ui.kit import theme
-from studio.ui.models import entities
-from studio.ui.models.exporting import form_named
-from studio.ui.models.studio import Studio
-from studio.ui.models.theme import PALETTES
+from studio.session.core import entities
+from studio.session.core.theme import PALETTES
+from studio.session.export.exporting import form_named
+from studio.session.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
-from studio.ui.shell.layout_store import LayoutStore
+from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.window import MainWindow
+from studio.widgets import theme
 
 PROJECT = Path(__file__).resolve().parents[3] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
 

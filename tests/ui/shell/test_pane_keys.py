@@ -10,8 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QInputDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.edits.sections import set_training
-from studio.ui.models import entities
+from studio.session.core import entities
+from studio.session.document.edits.sections import set_training
 from studio.ui.panes.plots.actions import ACTIONS as PLOT_ACTIONS
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.tensor_view.actions import ACTIONS as TENSOR_ACTIONS

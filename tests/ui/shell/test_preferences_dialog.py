@@ -10,13 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.ui.kit.scrub_field import ScrubField
-from studio.ui.models.preferences import PREFERENCES, Preferences
-from studio.ui.models.theme import Theme
-from studio.ui.shell.plugin_list import PluginList
-from studio.ui.shell.preferences_dialog import PreferenceRow, PreferencesDialog
-from studio.ui.shell.scale_question import ScaleQuestion
-from studio.ui.shell.scale_trial import ScaleTrial
+from studio.session.core.preferences import PREFERENCES, Preferences
+from studio.session.core.theme import Theme
+from studio.ui.shell.dialogs.plugin_list import PluginList
+from studio.ui.shell.dialogs.preferences import PreferenceRow, PreferencesDialog
+from studio.ui.shell.dialogs.scale_question import ScaleQuestion
+from studio.ui.shell.dialogs.scale_trial import ScaleTrial
+from studio.widgets.scrub_field import ScrubField
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.ui.shell.preflight import can_load, check_display, check_window
+from studio.ui.shell.start.preflight import can_load, check_display, check_window
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -108,7 +108,7 @@ def test_a_dead_display_gives_one_sentence_and_code_2() -> None:
 
 def test_looking_first_loads_no_qt() -> None:
     code = (
-        "import sys; from studio.ui.shell.preflight import check_window; check_window();"
+        "import sys; from studio.ui.shell.start.preflight import check_window; check_window();"
         "sys.exit(any(name.startswith('PySide6') for name in sys.modules))"
     )
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60, check=False)

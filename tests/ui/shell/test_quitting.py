@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.edits.comments import add_note
+from studio.session.document.edits.comments import add_note
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press, question
 

@@ -27,11 +27,11 @@ import numpy as np
 from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 from PySide6.QtWidgets import QApplication
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.live_painter import SheetPainter, Source, View
+from studio.engine.gl.live.painter import SheetPainter, Source, View
 from benchmarks.pixel_target import PixelTarget
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_sheet import Pick, Sheet
-from studio.ui.shell.shared_context import QtSharedProvider, prepare_sharing
+from studio.ui.shell.start.shared_context import QtSharedProvider, prepare_sharing
 from tests.engine.gl.test_live import counting
 from tests.engine.gl.test_live_painter import COLOURS
 

@@ -10,11 +10,11 @@ from PySide6.QtCore import QByteArray, QPoint, QSize, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.studio import Studio
-from studio.ui.shell import arrangement
-from studio.ui.shell.layout_store import LayoutStore
+from studio.session.studio import Studio
+from studio.ui.shell.docks import arrangement
+from studio.ui.shell.docks.layout_store import LayoutStore
+from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import LEAST, USUAL, MainWindow
-from studio.ui.shell.workspaces import WORKSPACES
 from tests.ui.shell.dock_sight import in_front, right_columns
 from tests.ui.shell.driving import finish, show
 

@@ -11,20 +11,20 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.compiler.target import GL
-from studio.graph_editor.model.edits.comments import add_note
-from studio.graph_editor.model.edits.layers import set_option
-from studio.graph_editor.model.edits.sections import set_training
-from studio.instruction_view.model.kernels import Kernels
-from studio.ui.kit import numbers
-from studio.ui.models import training_session
-from studio.ui.models.compilation_result import CompiledProgram
-from studio.ui.models.inspector_facts import graph_facts
-from studio.ui.models.tasks import TaskHandle
+from studio.session.compile.compilation_result import CompiledProgram
+from studio.session.core.tasks import TaskHandle
+from studio.session.document.edits.comments import add_note
+from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.sections import set_training
+from studio.session.inspector.facts import graph_facts
+from studio.session.listing.kernels import Kernels
+from studio.session.training import session as training_session
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.transport.progress import ProgressView
-from studio.ui.shell.popups import NoticesPopup, TasksPopup
-from studio.ui.shell.status_facts import Fact, ago_text, device_fact
+from studio.ui.shell.bars.status_facts import Fact, ago_text, device_fact
+from studio.ui.shell.commands.popups import NoticesPopup, TasksPopup
 from studio.ui.shell.window import MainWindow
+from studio.widgets import numbers
 
 
 def text(window: MainWindow, name: str) -> str:
@@ -100,7 +100,7 @@ def test_a_broken_graph_counts_its_problems_and_leads_to_them(
 ) -> None:
     document = compiled.studio.document
     layer = next(n for n in document.state.layers() if n.type_name == "Input")
-    from studio.graph_editor.model.edits.removal import delete
+    from studio.session.document.edits.removal import delete
 
     document.apply("Delete", delete(document.state, [layer.id], heal=False))
     count = compiled.studio.problems.errors

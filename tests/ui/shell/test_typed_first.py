@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.project import Project
-from studio.graph_editor.model.edits.sections import set_training
-from studio.ui.models import entities
+from studio.session.core import entities
+from studio.session.document.edits.sections import set_training
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

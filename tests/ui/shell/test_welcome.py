@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import sample_names
-from studio.ui.shell.graph_picture import GraphPicture
+from studio.session.document.edits.sections import set_training
+from studio.ui.shell.files.graph_picture import GraphPicture
 from studio.ui.shell.welcome import Card
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import answer, question
@@ -31,10 +31,10 @@ from tests.ui.shell.driving import answer, question
 CRASH = """
 import os, sys
 from pathlib import Path
-from studio.graph_editor.model.edits.comments import add_note
+from studio.session.document.edits.comments import add_note
 from studio.engine.core.places import Places
-from studio.ui.models.scheduling import ManualScheduler
-from studio.ui.models.studio import Studio
+from studio.session.core.scheduling import ManualScheduler
+from studio.session.studio import Studio
 scheduler = ManualScheduler()
 studio = Studio(scheduler, Places.below(Path(sys.argv[1])))
 document = studio.open(sys.argv[2])

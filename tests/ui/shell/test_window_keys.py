@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.actions import ActionRegistry
-from studio.ui.models.entities import Entity
+from studio.session.core.actions import ActionRegistry
+from studio.session.core.entities import Entity
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

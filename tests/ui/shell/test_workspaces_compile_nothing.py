@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.samples import open_copy
-from studio.ui.models import entities
-from studio.ui.models.compilation_result import Compiled, Compiler
+from studio.session.compile.compilation_result import Compiled, Compiler
+from studio.session.core import entities
 from studio.ui.shell.window import MainWindow
 
 SWITCHES = 20

@@ -17,7 +17,7 @@ from studio.engine.cpu.compiled.tiles import (
     sum_windows,
 )
 from studio.engine.cpu.compiled.toolchain import compiled
-from studio.engine.cpu.views import Floats
+from studio.engine.cpu.memory.views import Floats
 
 Box: TypeAlias = tuple[int, int, int, int, int, int]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from studio.engine.cpu.compiled.tiles import LANES, TILE, copy_elements, sum_rows, turn_block
 from studio.engine.cpu.compiled.toolchain import compiled
-from studio.engine.cpu.views import Floats
+from studio.engine.cpu.memory.views import Floats
 
 
 @compiled

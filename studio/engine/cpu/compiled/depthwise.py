@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.cpu.compiled.toolchain import compiled
-from studio.engine.cpu.views import Floats
+from studio.engine.cpu.memory.views import Floats
 
 
 @compiled

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from studio.engine.cpu.compiled.tiles import LANES, Arrays, index_constant, spread_constant
 from studio.engine.cpu.compiled.toolchain import compiled
-from studio.engine.cpu.views import Floats
+from studio.engine.cpu.memory.views import Floats
 
 
 @compiled

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from studio.engine.cpu.compiled.toolchain import compiled
-from studio.engine.cpu.views import Floats
+from studio.engine.cpu.memory.views import Floats
 
 _LEAST = np.float32(-87.3)
 """Below it e^x is no normal number any more, and taken as 0."""

@@ -26,7 +26,7 @@ from studio.engine.cpu.compiled.tiles import (
     turn_block,
 )
 from studio.engine.cpu.compiled.toolchain import compiled
-from studio.engine.cpu.views import Floats
+from studio.engine.cpu.memory.views import Floats
 
 PLACES = 16
 """Places of a square."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.isa.instruction import Instruction
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.cpu.augmentation import Pictures
-from studio.engine.cpu.views import Floats, Run, Views
+from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction
 
 Numbers = npt.NDArray[np.float32]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import nothing
-from studio.engine.cpu.pooling import ELEMENTS, pool_geometry
-from studio.engine.cpu.views import Floats, Run, Views
-from studio.engine.cpu.windows import Geometry
+from studio.engine.cpu.convolution.pooling import ELEMENTS, pool_geometry
+from studio.engine.cpu.convolution.windows import Geometry
+from studio.engine.cpu.memory.views import Floats, Run, Views
+from studio.engine.cpu.products.dense import nothing
 from studio.engine.isa.instruction import Instruction, Twin
 
 

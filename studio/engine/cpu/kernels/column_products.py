@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from studio.engine.cpu.normalization import build_products
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.reductions.normalization import build_products
 from studio.engine.isa.instruction import Instruction
 
 

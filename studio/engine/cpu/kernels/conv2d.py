@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from studio.engine.cpu import direct_convolution, winograd
-from studio.engine.cpu.convolution import (
+from studio.engine.cpu.convolution import direct as direct_convolution
+from studio.engine.cpu.convolution import winograd
+from studio.engine.cpu.convolution.convolution import (
     build_both_gradients,
     build_input_gradient,
     build_product,
     build_weight_gradient,
     turned,
 )
-from studio.engine.cpu.dense import in_turn
-from studio.engine.cpu.direct_convolution import (
+from studio.engine.cpu.convolution.direct import (
     banded,
     fills_tiles,
     fills_tiles_back,
     is_direct,
     lie_dense,
 )
-from studio.engine.cpu.panel_products import plain_parts, turned_parts
-from studio.engine.cpu.picture_sums import PictureSums
-from studio.engine.cpu.team import cut_evenly, run_together
-from studio.engine.cpu.views import Floats, Run, Sink, Views
-from studio.engine.cpu.windows import Columns, Geometry
+from studio.engine.cpu.convolution.windows import Columns, Geometry
+from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.products.dense import in_turn
+from studio.engine.cpu.products.panels import plain_parts, turned_parts
+from studio.engine.cpu.reductions.picture_sums import PictureSums
+from studio.engine.cpu.threads.team import cut_evenly, run_together
 from studio.engine.isa.instruction import Instruction, Twin
 
 

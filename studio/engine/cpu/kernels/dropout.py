@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
-from studio.engine.cpu.dense import nothing
 from studio.engine.cpu.draws import Words, step_words
-from studio.engine.cpu.steps import keep
-from studio.engine.cpu.views import Floats, Run, Views
+from studio.engine.cpu.elementwise.steps import keep
+from studio.engine.cpu.memory.views import Floats, Run, Views
+from studio.engine.cpu.products.dense import nothing
 from studio.engine.isa.instruction import Instruction, Twin
 
 _STRETCH = 1 << 15

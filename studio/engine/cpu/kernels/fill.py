@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.isa.instruction import Instruction
 
 

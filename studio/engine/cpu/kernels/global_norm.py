@@ -6,8 +6,8 @@ from math import sqrt
 
 import numpy as np
 
-from studio.engine.cpu.dense import DenseIn
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.products.dense import DenseIn
 from studio.engine.isa.instruction import Instruction
 
 _STRETCH = 1 << 15

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.losses import EPS, LossRows, run_mean, run_mean_slope, through_clip
-from studio.engine.cpu.views import Floats, Run, Views
+from studio.engine.cpu.memory.views import Floats, Run, Views
+from studio.engine.cpu.reductions.losses import (
+    EPS,
+    LossRows,
+    run_mean,
+    run_mean_slope,
+    through_clip,
+)
 from studio.engine.isa.instruction import Instruction, Twin
 
 

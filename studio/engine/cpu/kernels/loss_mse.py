@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.losses import LossRows, run_mean, run_mean_slope
-from studio.engine.cpu.views import Floats, Run, Views
+from studio.engine.cpu.memory.views import Floats, Run, Views
+from studio.engine.cpu.reductions.losses import LossRows, run_mean, run_mean_slope
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import in_turn
-from studio.engine.cpu.products import product
-from studio.engine.cpu.sums import sum_to
-from studio.engine.cpu.views import Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.products.dense import in_turn
+from studio.engine.cpu.products.products import product
+from studio.engine.cpu.reductions.sums import sum_to
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from studio.engine.cpu.dense import nothing
-from studio.engine.cpu.pooling import ELEMENTS, pool_geometry
-from studio.engine.cpu.steps import keep
-from studio.engine.cpu.views import Anything, Floats, Run, Sink, Views
-from studio.engine.cpu.windows import Geometry
+from studio.engine.cpu.convolution.pooling import ELEMENTS, pool_geometry
+from studio.engine.cpu.convolution.windows import Geometry
+from studio.engine.cpu.elementwise.steps import keep
+from studio.engine.cpu.memory.views import Anything, Floats, Run, Sink, Views
+from studio.engine.cpu.products.dense import nothing
 from studio.engine.isa.instruction import Instruction, Twin
 
 FULL = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import add_or_set, nothing
-from studio.engine.cpu.views import Anything, Run, Views
+from studio.engine.cpu.memory.views import Anything, Run, Views
+from studio.engine.cpu.products.dense import add_or_set, nothing
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from studio.engine.cpu.reductions import build_sum, build_sum_grads
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.reductions.reductions import build_sum, build_sum_grads
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from studio.engine.cpu.cross_entropy import build_rows
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.reductions.cross_entropy import build_rows
 from studio.engine.isa.instruction import Instruction
 
 

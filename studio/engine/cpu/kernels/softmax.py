@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.dense import DenseIn, DenseOut
-from studio.engine.cpu.row_functions import run_row_slopes, run_rows
-from studio.engine.cpu.views import Floats, Run, Views
+from studio.engine.cpu.memory.views import Floats, Run, Views
+from studio.engine.cpu.products.dense import DenseIn, DenseOut
+from studio.engine.cpu.reductions.row_functions import run_row_slopes, run_rows
 from studio.engine.isa.instruction import Instruction, Twin
 
 

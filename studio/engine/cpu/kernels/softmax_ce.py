@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from studio.engine.cpu.dense import add_or_set
 from studio.engine.cpu.kernels import softmax
-from studio.engine.cpu.views import Run, Views
+from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.products.dense import add_or_set
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from studio.engine.gl.families import all_variants, choose
-from studio.engine.gl.product import Product
-from studio.engine.gl.scratch import ROOM
-from studio.engine.gl.specs import Case, Traits, Variant
-from studio.engine.gl.tiles import (
+from studio.engine.gl.kernels.families import all_variants, choose
+from studio.engine.gl.kernels.product import Product
+from studio.engine.gl.kernels.specs import Case, Traits, Variant
+from studio.engine.gl.kernels.tiles import (
     MOST_PARTS,
     REGISTER_TILES,
     SLIM_PART,
@@ -18,6 +17,7 @@ from studio.engine.gl.tiles import (
     hardware_cost,
     software_cost,
 )
+from studio.engine.gl.plan.scratch import ROOM
 from studio.engine.gl.tuning.table import tile_variant
 
 Cut = tuple[Tile, int]

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Iterable
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.product import Factor, Product
-from studio.engine.gl.specs import Case
+from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.specs import Case
 
 _DIGITS = 10
 

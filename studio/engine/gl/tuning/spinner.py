@@ -11,15 +11,15 @@ import time
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.planned import Planned, TableBinding
-from studio.engine.gl.recorder import Recording, issue
-from studio.engine.gl.source import assemble, kernel_text
-from studio.engine.gl.timers import step_timer
+from studio.engine.gl.device.timers import step_timer
+from studio.engine.gl.record.recorder import Recording, issue
+from studio.engine.gl.shader.planned import Planned, TableBinding
+from studio.engine.gl.shader.source import assemble, kernel_text
 
 if TYPE_CHECKING:
     from studio.engine.core.tensor import Ref
-    from studio.engine.gl.buffers import Slice
-    from studio.engine.gl.device_work import DeviceWork
+    from studio.engine.gl.device.buffers import Slice
+    from studio.engine.gl.run.device_work import DeviceWork
 
 ISSUE_SECONDS = 10e-6
 """What the host takes to queue a dispatch, and some more."""

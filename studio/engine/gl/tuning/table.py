@@ -15,15 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from studio.engine.core.errors import BackendError, quoted
-from studio.engine.gl.binary_cache import default_folder
-from studio.engine.gl.product import Product
-from studio.engine.gl.specs import SHIPPED, Case, Choices
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, Tile
+from studio.engine.gl.device.binary_cache import default_folder
+from studio.engine.gl.glsl.files import glsl_files
+from studio.engine.gl.kernels.product import Product
+from studio.engine.gl.kernels.specs import SHIPPED, Case, Choices
+from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, Tile
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
 
 FORMAT = "glassbox-tuning"
@@ -133,10 +133,8 @@ def kernels_digest() -> str:
     """Hash of all kernels and tiles: what was measured with others says nothing about these."""
     digest = hashlib.sha256(repr((TILES, REGISTER_TILES)).encode())
     for folder in ("kernels", "lib"):
-        found = resources.files("studio.engine.gl").joinpath(folder).iterdir()
-        for file in sorted(found, key=lambda entry: entry.name):
-            if file.name.endswith(".glsl"):
-                digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+        for name, file in glsl_files(folder).items():
+            digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

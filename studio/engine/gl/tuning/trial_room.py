@@ -11,18 +11,18 @@ import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Ref, Role, Tensor
-from studio.engine.gl.accessors import Access, Use
-from studio.engine.gl.buffers import PoolBuffer, Slice
-from studio.engine.gl.dispatch import groups_for, split_line
-from studio.engine.gl.layout import Layout
-from studio.engine.gl.planned import Planned, StorageBinding, TableBinding
-from studio.engine.gl.readback import read_now
-from studio.engine.gl.recorder import Recording, issue
-from studio.engine.gl.source import KernelSource, assemble, kernel_text
-from studio.engine.gl.transfer import padded_to_device, to_device
+from studio.engine.gl.device.buffers import PoolBuffer, Slice
+from studio.engine.gl.device.readback import read_now
+from studio.engine.gl.device.transfer import padded_to_device, to_device
+from studio.engine.gl.record.recorder import Recording, issue
+from studio.engine.gl.shader.accessors import Access, Use
+from studio.engine.gl.shader.dispatch import groups_for, split_line
+from studio.engine.gl.shader.layout import Layout
+from studio.engine.gl.shader.planned import Planned, StorageBinding, TableBinding
+from studio.engine.gl.shader.source import KernelSource, assemble, kernel_text
 
 if TYPE_CHECKING:
-    from studio.engine.gl.device_work import DeviceWork
+    from studio.engine.gl.run.device_work import DeviceWork
     from studio.engine.isa.program import Program, Storage
 
 RELATIVE = 2e-5

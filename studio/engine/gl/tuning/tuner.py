@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError, ShaderError
-from studio.engine.gl.assignments import has_formula
-from studio.engine.gl.entry_points import ContextLostError
-from studio.engine.gl.families import all_variants, choose
-from studio.engine.gl.product import Product
-from studio.engine.gl.tiles import Tile
-from studio.engine.gl.timers import step_timer
+from studio.engine.gl.device.entry_points import ContextLostError
+from studio.engine.gl.device.timers import step_timer
+from studio.engine.gl.kernels.families import all_variants, choose
+from studio.engine.gl.kernels.product import Product
+from studio.engine.gl.kernels.tiles import Tile
+from studio.engine.gl.shader.assignments import has_formula
 from studio.engine.gl.tuning.candidates import (
     Cut,
     finer_and_coarser,
@@ -31,9 +31,9 @@ from studio.engine.isa.ops.norm import ColumnSums
 from studio.engine.runtime.entries import Entry, entries
 
 if TYPE_CHECKING:
-    from studio.engine.gl.device_work import DeviceWork
-    from studio.engine.gl.planned import Planned
-    from studio.engine.gl.source import KernelSource
+    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.source import KernelSource
     from studio.engine.isa.program import Program, Storage
 
 LEAST_GAIN = 1.03

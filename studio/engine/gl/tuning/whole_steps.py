@@ -16,17 +16,17 @@ import numpy as np
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS
-from studio.engine.gl.entry_points import ContextLostError
-from studio.engine.gl.product import Product
-from studio.engine.gl.specs import SHIPPED, Case, Choices
-from studio.engine.gl.tiles import Tile
+from studio.engine.gl.device.entry_points import ContextLostError
+from studio.engine.gl.kernels.product import Product
+from studio.engine.gl.kernels.specs import SHIPPED, Case, Choices
+from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.tuning.findings import StepTimes, Tuning
 from studio.engine.gl.tuning.table import Rows, Table
 from studio.engine.runtime.requirements import persistent_tensors
 
 if TYPE_CHECKING:
     from studio.engine.gl.backend import GlBackend
-    from studio.engine.gl.executable import GlExecutable
+    from studio.engine.gl.run.executable import GlExecutable
     from studio.engine.isa.program import Program
 
 BLOCK_SECONDS = {True: 0.0, False: 0.03}

@@ -9,9 +9,9 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.ui.models.data_opening import Attachment
-from studio.ui.models.notice_settling import DATA
-from studio.ui.models.studio import Studio
+from studio.session.data.opening import Attachment
+from studio.session.notice_settling import DATA
+from studio.session.studio import Studio
 
 FILTER = (
     "Data (*.csv *.tsv *.txt *.data *.npz *.npy *ubyte* *.gz);;Tables (*.csv *.tsv *.txt *.data);;"

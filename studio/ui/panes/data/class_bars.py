@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.data_parts import Part, PartName
+from studio.session.data.parts import Part, PartName
+from studio.widgets import binding, numbers, theme
 
 ROLES: dict[PartName, str] = {
     "training": "accent",

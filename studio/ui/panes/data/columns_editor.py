@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
-from studio.ui.kit import theme
-from studio.ui.kit.forms.editor import choice_box
-from studio.ui.kit.forms.form import LABEL_WIDTH
-from studio.ui.models.data import DataModel
-from studio.ui.models.data_columns import ColumnPeek
+from studio.session.data.columns import ColumnPeek
+from studio.session.data.data import DataModel
+from studio.widgets import theme
+from studio.widgets.forms.editor import choice_box
+from studio.widgets.forms.form import LABEL_WIDTH
 
 _MOST_ROWS = 6
 

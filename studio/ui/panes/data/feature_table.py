@@ -6,13 +6,13 @@ from operator import attrgetter
 
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from studio.ui.kit import numbers, theme
-from studio.ui.kit.column_room import fit_column
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import RecordModel
-from studio.ui.kit.record_table.views import RecordTable
-from studio.ui.kit.side_fades import SideFades
-from studio.ui.models.data_summary import FeatureRow
+from studio.session.data.summary import FeatureRow
+from studio.widgets import numbers, theme
+from studio.widgets.column_room import fit_column
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
+from studio.widgets.side_fades import SideFades
 
 _MOST_ROWS = 6
 _LEAST_NAME, _LEAST, _MEASURED = 56, 34, 50

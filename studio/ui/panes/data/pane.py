@@ -18,25 +18,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain
-from studio.graph_editor.model.document import Document
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.forms.facts import Fact, Facts
-from studio.ui.kit.forms.form import Form
-from studio.ui.kit.forms.section import Section
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.kit.in_turns import InTurns
-from studio.ui.models.data_changes import AugmentationPreview
-from studio.ui.models.data_fields import (
+from studio.session.core.held_out import SHARED_PART
+from studio.session.data.changes import AugmentationPreview
+from studio.session.data.fields import (
     NORMALIZATIONS,
     augmentation_row,
     normalization_row,
     source_rows,
     split_rows,
 )
-from studio.ui.models.data_summary import DataSummary
-from studio.ui.models.held_out import SHARED_PART
-from studio.ui.models.studio import Studio
+from studio.session.data.summary import DataSummary
+from studio.session.document.document import Document
+from studio.session.studio import Studio
 from studio.ui.panes.data.attaching import Attaching, dropped_paths
 from studio.ui.panes.data.changes_view import ChangesView
 from studio.ui.panes.data.class_bars import ClassBars, PartsBar
@@ -46,6 +39,13 @@ from studio.ui.panes.data.problem_list import ProblemList
 from studio.ui.panes.data.remarks import Remarks
 from studio.ui.panes.data.sample_view import SampleView
 from studio.ui.panes.data.source_head import SourceHead
+from studio.widgets import binding, numbers, theme
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.forms.facts import Fact, Facts
+from studio.widgets.forms.form import Form
+from studio.widgets.forms.section import Section
+from studio.widgets.frame import PaneFrame
+from studio.widgets.in_turns import InTurns
 
 
 class DataPane(PaneFrame):

@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 
-from studio.ui.models.data_samples import Pixels
+from studio.session.data.samples import Pixels
 
 
 def image_of(pixels: Pixels) -> QImage:

@@ -7,8 +7,8 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.data_samples import MOST_POINTS, PointCloud, SampleBrowser
+from studio.session.data.samples import MOST_POINTS, PointCloud, SampleBrowser
+from studio.widgets import binding, numbers, theme
 
 _HEIGHT = 232
 _MARGIN = 22

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QVBoxLayout, QWidget
 
-from studio.ui.kit import theme
-from studio.ui.kit.elided_button import ElidedButton
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import RecordModel
-from studio.ui.kit.record_table.views import RecordTable
-from studio.ui.models.data import DataModel
-from studio.ui.models.data_problems import DataProblem
+from studio.session.data.data import DataModel
+from studio.session.data.problems import DataProblem
+from studio.widgets import theme
+from studio.widgets.elided_button import ElidedButton
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
 
 _MOST_ROWS = 8
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from studio.ui.kit import icons, theme
+from studio.widgets import icons, theme
 
 
 class Remarks(QWidget):

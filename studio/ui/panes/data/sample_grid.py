@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QImage, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
-from studio.ui.kit import binding, theme
-from studio.ui.models.data_samples import Sample, SampleBrowser, picture
+from studio.session.data.samples import Sample, SampleBrowser, picture
 from studio.ui.panes.data.pixels import image_of, paint_pixels
+from studio.widgets import binding, theme
 
 CELL = 48
 """Side of a picture; what the width has to spare goes between them."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from studio.ui.kit import numbers, theme
-from studio.ui.kit.column_room import fit_column
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import RecordModel
-from studio.ui.kit.record_table.views import RecordTable
-from studio.ui.kit.side_fades import SideFades
-from studio.ui.models.data_samples import Sample, SampleBrowser
+from studio.session.data.samples import Sample, SampleBrowser
+from studio.widgets import numbers, theme
+from studio.widgets.column_room import fit_column
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
+from studio.widgets.side_fades import SideFades
 
 MOST_COLUMNS = 200
 _HEIGHT_ROWS = 8

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from studio.ui.kit import numbers, theme
-from studio.ui.kit.forms.editor import choice_box
-from studio.ui.models.data_samples import SampleBrowser
-from studio.ui.models.data_summary import DataSummary
+from studio.session.data.samples import SampleBrowser
+from studio.session.data.summary import DataSummary
 from studio.ui.panes.data.point_plot import PointPlot
 from studio.ui.panes.data.sample_grid import SampleGrid
 from studio.ui.panes.data.sample_table import MOST_COLUMNS, SampleTable
+from studio.widgets import numbers, theme
+from studio.widgets.forms.editor import choice_box
 
 
 class SampleView(QWidget):

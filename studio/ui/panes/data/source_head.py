@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
-from studio.ui.kit import icons, menus, numbers, theme
-from studio.ui.kit.elided_button import ElidedButton
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.models.actions import ActionRegistry
-from studio.ui.models.data import DataModel
-from studio.ui.models.data_sources import OFFERED
-from studio.ui.models.data_summary import DataSummary
+from studio.session.core.actions import ActionRegistry
+from studio.session.data.data import DataModel
+from studio.session.data.sources import OFFERED
+from studio.session.data.summary import DataSummary
+from studio.widgets import icons, menus, numbers, theme
+from studio.widgets.elided_button import ElidedButton
+from studio.widgets.elided_label import ElidedLabel
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 

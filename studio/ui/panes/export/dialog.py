@@ -22,23 +22,23 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.graph_editor.model.document import Document
-from studio.ui.kit import binding, icons, theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.forms.reverting_line import RevertingLine
-from studio.ui.models.data_samples import picture
-from studio.ui.models.export_preview import LINES, Preview
-from studio.ui.models.exporting import (
+from studio.session.core.tasks import TaskHandle
+from studio.session.data.samples import picture
+from studio.session.document.document import Document
+from studio.session.export.exporting import (
     ExportForm,
     ExportResult,
     PictureForm,
     export_forms,
     form_named,
 )
-from studio.ui.models.studio import Studio
-from studio.ui.models.tasks import TaskHandle
+from studio.session.export.preview import LINES, Preview
+from studio.session.studio import Studio
 from studio.ui.panes.export.changed_band import ChangedBand
 from studio.ui.panes.export.finding_view import FindingView
+from studio.widgets import binding, icons, theme
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.forms.reverting_line import RevertingLine
 
 _ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory"}
 _ROLE = Qt.ItemDataRole.UserRole

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QW
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.export_check.check import ExportCheck
-from studio.ui.kit import icons, numbers, theme
-from studio.ui.models.exporting import ExportResult
-from studio.ui.models.notices import Severity
+from studio.session.core.notices import Severity
+from studio.session.export.exporting import ExportResult
+from studio.widgets import icons, numbers, theme
 
 _PICTURE = 64
 

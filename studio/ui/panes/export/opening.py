@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import shiboken6
 from PySide6.QtWidgets import QWidget
 
-from studio.ui.kit import binding
-from studio.ui.models.exporting import ExportResult
-from studio.ui.models.notice_settling import EXPORT
-from studio.ui.models.studio import Studio
+from studio.session.export.exporting import ExportResult
+from studio.session.notice_settling import EXPORT
+from studio.session.studio import Studio
+from studio.widgets import binding
 
 if TYPE_CHECKING:
     from studio.ui.panes.export.dialog import ExportDialog

@@ -5,15 +5,15 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import numbers, theme
-from studio.ui.kit.forms.facts import Fact, Facts
-from studio.ui.kit.forms.kind_editors import WeightsEditor
-from studio.ui.kit.forms.reverting_line import RevertingLine
-from studio.ui.kit.forms.section import Section
-from studio.ui.models.inspector import InspectorModel
-from studio.ui.models.inspector_facts import GraphFacts
-from studio.ui.models.inspector_sections import training_sections
+from studio.session.inspector.facts import GraphFacts
+from studio.session.inspector.inspector import InspectorModel
+from studio.session.inspector.sections import training_sections
 from studio.ui.panes.inspector.sections_view import SectionsView
+from studio.widgets import numbers, theme
+from studio.widgets.forms.facts import Fact, Facts
+from studio.widgets.forms.kind_editors import WeightsEditor
+from studio.widgets.forms.reverting_line import RevertingLine
+from studio.widgets.forms.section import Section
 
 _NOTES_LINES = 5
 

@@ -15,14 +15,14 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.graph_editor.model.families import family_of
-from studio.graph_editor.model.report import Fix
-from studio.graph_editor.model.state import CanvasNode
-from studio.ui.kit import binding, icons, theme
-from studio.ui.kit.elided_button import ElidedButton
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.forms.reverting_line import RevertingLine
-from studio.ui.models.inspector_facts import NodeFacts
+from studio.session.document.families import family_of
+from studio.session.document.report import Fix
+from studio.session.document.state import CanvasNode
+from studio.session.inspector.facts import NodeFacts
+from studio.widgets import binding, icons, theme
+from studio.widgets.elided_button import ElidedButton
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.forms.reverting_line import RevertingLine
 
 _ICON = 20
 _MOST_FIXES = 3

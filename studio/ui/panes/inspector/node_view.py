@@ -10,17 +10,17 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidg
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import shape_text
-from studio.graph_editor.model.state import PREVIEW_MODES
-from studio.ui.kit import icons, numbers, theme
-from studio.ui.kit.forms.editor import choice_box
-from studio.ui.kit.forms.facts import Fact, Facts
-from studio.ui.kit.forms.form import LABEL_WIDTH
-from studio.ui.kit.forms.section import Section
-from studio.ui.models.inspector import InspectorModel
-from studio.ui.models.inspector_facts import PASSES, NodeFacts
-from studio.ui.models.inspector_sections import layer_sections
+from studio.session.document.state import PREVIEW_MODES
+from studio.session.inspector.facts import PASSES, NodeFacts
+from studio.session.inspector.inspector import InspectorModel
+from studio.session.inspector.sections import layer_sections
 from studio.ui.panes.inspector.node_head import NodeHead
 from studio.ui.panes.inspector.sections_view import SectionsView
+from studio.widgets import icons, numbers, theme
+from studio.widgets.forms.editor import choice_box
+from studio.widgets.forms.facts import Fact, Facts
+from studio.widgets.forms.form import LABEL_WIDTH
+from studio.widgets.forms.section import Section
 
 _TIP = Qt.ItemDataRole.ToolTipRole
 _FREEZE = "Keep its parameters as they are while the others are trained."

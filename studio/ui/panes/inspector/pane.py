@@ -6,14 +6,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from studio.graph_editor.model.document import Document
-from studio.ui.kit import binding
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.models.inspector import InspectorModel
-from studio.ui.models.studio import Studio
+from studio.session.document.document import Document
+from studio.session.inspector.inspector import InspectorModel
+from studio.session.studio import Studio
 from studio.ui.panes.inspector.actions import ACTIONS
 from studio.ui.panes.inspector.graph_view import GraphView
 from studio.ui.panes.inspector.node_view import NodeView
+from studio.widgets import binding
+from studio.widgets.frame import PaneFrame
 
 VIEW = "inspector"
 """How this pane names itself on the selection bus."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.ui.kit.forms.form import Form, TakeValue
-from studio.ui.kit.forms.section import Section
-from studio.ui.models.inspector_sections import OptionSection
+from studio.session.inspector.sections import OptionSection
+from studio.widgets.forms.form import Form, TakeValue
+from studio.widgets.forms.section import Section
 
 
 class SectionsView(QWidget):

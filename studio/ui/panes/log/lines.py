@@ -6,12 +6,12 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from studio.ui.kit import icons, theme
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import Index, RecordModel
-from studio.ui.kit.record_table.views import CellPainter
-from studio.ui.models.logbook import LogLine
-from studio.ui.models.notices import Severity
+from studio.session.core.notices import Severity
+from studio.session.safety.logbook import LogLine
+from studio.widgets import icons, theme
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import Index, RecordModel
+from studio.widgets.record_table.views import CellPainter
 
 _SIGN = 14
 _LEAST_WORDS = 120

@@ -14,17 +14,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.kit import binding, menus, theme
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.kit.record_table.views import RecordList
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.logbook import LogFilter, LogLine, as_text
-from studio.ui.models.notices import Severity
-from studio.ui.models.studio import Studio
+from studio.session.core.notices import Severity
+from studio.session.safety.logbook import LogFilter, LogLine, as_text
+from studio.session.studio import Studio
 from studio.ui.panes.log.actions import ACTIONS
 from studio.ui.panes.log.filter_row import FilterRow
 from studio.ui.panes.log.lines import log_lines
+from studio.widgets import binding, menus, theme
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame
+from studio.widgets.record_table.views import RecordList
+from studio.widgets.tool_button import tool_button
 
 _LEVELS: tuple[tuple[str, Severity], ...] = (
     ("Everything", "info"), ("Warnings", "warning"), ("Errors", "error"),

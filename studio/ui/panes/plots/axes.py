@@ -9,8 +9,8 @@ import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from studio.ui.kit import theme
-from studio.ui.models.curves_scale import Tick
+from studio.session.plots.curves_scale import Tick
+from studio.widgets import theme
 
 LEFT_WIDTH = 46
 END_WIDTH = 60

@@ -10,9 +10,9 @@ import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtWidgets import QGraphicsRectItem, QWidget
 
-from studio.ui.kit import theme
-from studio.ui.models.curves_display import View
+from studio.session.runs.curves_display import View
 from studio.ui.panes.plots import strokes
+from studio.widgets import theme
 
 _NARROW = 8
 _NOTCH = 120.0

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.kit import icons, theme
-from studio.ui.kit.keys import with_keys
-from studio.ui.models.actions import ActionRegistry
-from studio.ui.models.curves_display import CurvesDisplay
-from studio.ui.models.series_axes import AXES, AXIS_TEXT
-from studio.ui.models.smoothing import position_of, weight_at
+from studio.session.core.actions import ActionRegistry
+from studio.session.plots.series_axes import AXES, AXIS_TEXT
+from studio.session.plots.smoothing import position_of, weight_at
+from studio.session.runs.curves_display import CurvesDisplay
+from studio.widgets import icons, theme
+from studio.widgets.keys import with_keys
 
 _NOTCHES = 100
 _SLIDER = (48, 96)

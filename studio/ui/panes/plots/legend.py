@@ -6,9 +6,9 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QLayout, QLayoutItem, QSizePolicy, QWidget
 
-from studio.ui.kit import theme
-from studio.ui.models.curves_display import CurveKey, CurvesDisplay, Entry
+from studio.session.runs.curves_display import CurveKey, CurvesDisplay, Entry
 from studio.ui.panes.plots import strokes
+from studio.widgets import theme
 
 _SAMPLE = 20
 _HIGH = 22

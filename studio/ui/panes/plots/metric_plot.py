@@ -10,10 +10,9 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
-from studio.ui.kit import contexts, numbers, theme
-from studio.ui.models.curves_display import Content, CurvesDisplay, Drawn, Stroke
-from studio.ui.models.curves_scale import Tick, place_text, place_ticks
-from studio.ui.models.runs_columns import is_share
+from studio.session.plots.curves_scale import Tick, place_text, place_ticks
+from studio.session.runs.columns import is_share
+from studio.session.runs.curves_display import Content, CurvesDisplay, Drawn, Stroke
 from studio.ui.panes.plots import strokes
 from studio.ui.panes.plots.axes import (
     LEFT_WIDTH,
@@ -25,6 +24,7 @@ from studio.ui.panes.plots.axes import (
     untitled,
 )
 from studio.ui.panes.plots.box import Gestures, PlotBox
+from studio.widgets import contexts, numbers, theme
 
 _MOST_SMOOTH = 5000
 _TICK_PIXELS, _ROW_PIXELS, _LEAST_ROW_PIXELS = 60, 30, 14

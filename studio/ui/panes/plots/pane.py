@@ -18,20 +18,20 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.formats.atomic import write_atomic
-from studio.ui.kit import binding, contexts, menus, theme
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.kit.keys import shown_keys
-from studio.ui.models.curves_display import CurvesDisplay, View
-from studio.ui.models.curves_export import csv_text
-from studio.ui.models.studio import Studio
-from studio.ui.models.tasks import TaskHandle
-from studio.ui.models.training_staleness import foreign_graph
+from studio.session.core.tasks import TaskHandle
+from studio.session.plots.curves_export import csv_text
+from studio.session.runs.curves_display import CurvesDisplay, View
+from studio.session.studio import Studio
+from studio.session.training.staleness import foreign_graph
 from studio.ui.panes.plots.actions import ACTIONS
 from studio.ui.panes.plots.box import Gestures
 from studio.ui.panes.plots.controls import PlotControls
 from studio.ui.panes.plots.legend import Legend
 from studio.ui.panes.plots.metric_plot import MetricPlot
+from studio.widgets import binding, contexts, menus, theme
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame
+from studio.widgets.keys import shown_keys
 
 RATE = 10.0
 """Refreshes a second at most."""

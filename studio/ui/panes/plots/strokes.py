@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPen
 
-from studio.ui.kit import theme
-from studio.ui.models.curves_display import LineStyle
+from studio.session.runs.curves_display import LineStyle
+from studio.widgets import theme
 
 GHOST = 64
 """Strength of a raw line behind its smoothed one, of 255."""

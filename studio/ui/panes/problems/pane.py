@@ -7,13 +7,13 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import binding, contexts, menus, theme
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.models.data_problems import Problems
-from studio.ui.models.problems import ProblemItem, Repair
-from studio.ui.models.studio import Studio
+from studio.session.compile.problems import ProblemItem, Repair
+from studio.session.data.problems import Problems
+from studio.session.studio import Studio
 from studio.ui.panes.problems.row import Lead, ProblemRow
+from studio.widgets import binding, contexts, menus, theme
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame
 
 
 class ProblemsPane(PaneFrame):

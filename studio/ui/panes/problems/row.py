@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from studio.ui.kit import icons, theme
-from studio.ui.kit.elided_button import ElidedButton
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.models.problems import ProblemItem, Repair
+from studio.session.compile.problems import ProblemItem, Repair
+from studio.widgets import icons, theme
+from studio.widgets.elided_button import ElidedButton
+from studio.widgets.elided_label import ElidedLabel
 
 _INDENT = 24
 _MOST_CHIPS = 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from studio.ui.kit import numbers
-from studio.ui.models.profiling_columns import Column, Form
-from studio.ui.models.profiling_table import KernelRow
+from studio.session.profiling.columns import Column, Form
+from studio.session.profiling.table import KernelRow
+from studio.widgets import numbers
 
 
 def shown_text(column: Column, row: KernelRow) -> str:

@@ -8,11 +8,11 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from studio.ui.kit import binding, theme
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.profiling_columns import COLUMNS
-from studio.ui.models.profiling_table import KernelRow
+from studio.session.profiling.columns import COLUMNS
+from studio.session.profiling.table import KernelRow
 from studio.ui.panes.profiler.cell_text import shown_text
+from studio.widgets import binding, theme
+from studio.widgets.tool_button import tool_button
 
 _NAMED = ("instruction", "layer")
 _BLANK = "\N{NO-BREAK SPACE}"

@@ -9,15 +9,15 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
-from studio.ui.kit import theme
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import Index
-from studio.ui.kit.record_table.views import CellPainter
-from studio.ui.models.profiling_columns import BY_ID, COLUMNS
-from studio.ui.models.profiling_columns import Column as KernelColumn
-from studio.ui.models.profiling_table import KernelRow
-from studio.ui.models.record_order import sortable
+from studio.session.profiling.columns import BY_ID, COLUMNS
+from studio.session.profiling.columns import Column as KernelColumn
+from studio.session.profiling.table import KernelRow
+from studio.session.runs.record_order import sortable
 from studio.ui.panes.profiler.cell_text import shown_text
+from studio.widgets import theme
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import Index
+from studio.widgets.record_table.views import CellPainter
 
 _BAND = 3
 _PAD = 7

@@ -8,14 +8,14 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
 
-from studio.ui.kit import binding, theme
-from studio.ui.kit.column_room import fit_column
-from studio.ui.kit.record_table.model import RecordModel
-from studio.ui.kit.record_table.views import RecordTable
-from studio.ui.kit.side_fades import SideFades
-from studio.ui.models.profiling_columns import COLUMNS
-from studio.ui.models.profiling_table import KernelRow
+from studio.session.profiling.columns import COLUMNS
+from studio.session.profiling.table import KernelRow
 from studio.ui.panes.profiler.kernel_cells import cells, face_of
+from studio.widgets import binding, theme
+from studio.widgets.column_room import fit_column
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
+from studio.widgets.side_fades import SideFades
 
 PLACES = {column.id: place for place, column in enumerate(COLUMNS)}
 _LEAST_NAME = 11

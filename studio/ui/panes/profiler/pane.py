@@ -25,24 +25,24 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.profiler.totals import Peaks
-from studio.ui.kit import binding, icons, menus, numbers, theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.profiling import ProfilingModel
-from studio.ui.models.profiling_actions import NOTHING_MEASURED
-from studio.ui.models.profiling_columns import RowFilter
-from studio.ui.models.profiling_table import GROUPINGS, Grouping, KernelRow
-from studio.ui.models.selection import Selection
-from studio.ui.models.step_bar import StepBar
-from studio.ui.models.studio import Studio
-from studio.ui.models.training import TrainingModel
+from studio.session.actions.profiling import NOTHING_MEASURED
+from studio.session.compile.selection import Selection
+from studio.session.profiling.columns import RowFilter
+from studio.session.profiling.profiling import ProfilingModel
+from studio.session.profiling.step_bar import StepBar
+from studio.session.profiling.table import GROUPINGS, Grouping, KernelRow
+from studio.session.studio import Studio
+from studio.session.training.training import TrainingModel
 from studio.ui.panes.profiler.actions import ACTIONS
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.roofline_view import RooflineView
 from studio.ui.panes.profiler.step_bar_view import StepBarView
+from studio.widgets import binding, icons, menus, numbers, theme
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame
+from studio.widgets.tool_button import tool_button
 
 VIEW = "profiler"
 """How this pane names itself on the selection bus."""

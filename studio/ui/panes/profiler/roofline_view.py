@@ -10,9 +10,17 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPe
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.profiler.totals import Peaks
-from studio.ui.kit import binding, theme
-from studio.ui.models.profiling_table import KernelRow
-from studio.ui.models.roofline import Range, RooflinePoint, axes, inside, points, ridge, roof
+from studio.session.profiling.roofline import (
+    Range,
+    RooflinePoint,
+    axes,
+    inside,
+    points,
+    ridge,
+    roof,
+)
+from studio.session.profiling.table import KernelRow
+from studio.widgets import binding, theme
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 44, 12, 12, 36
 _LEAST_DOT, _LARGEST_DOT = 3.0, 15.0

@@ -18,8 +18,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.step_bar import MEANINGS, PARTS, Part, StepBar
+from studio.session.profiling.step_bar import MEANINGS, PARTS, Part, StepBar
+from studio.widgets import binding, numbers, theme
 
 ROLES: Mapping[Part, str] = {
     "data": "series.4",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from studio.ui.kit import numbers
-from studio.ui.models.runs_columns import Cell, Kind
+from studio.session.runs.columns import Cell, Kind
+from studio.widgets import numbers
 
 
 def shown_text(kind: Kind, value: Cell) -> str:

@@ -8,14 +8,14 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
-from studio.ui.kit import icons, theme
-from studio.ui.kit.record_table.columns import Column, Edit, Tick
-from studio.ui.kit.record_table.model import Index
-from studio.ui.kit.record_table.views import CellPainter
-from studio.ui.models.runs import RunList
-from studio.ui.models.runs_columns import RunColumn
-from studio.ui.models.runs_records import RunRecord
+from studio.session.runs.columns import RunColumn
+from studio.session.runs.records import RunRecord
+from studio.session.runs.runs import RunList
 from studio.ui.panes.runs.cell_text import exact_text, shown_text
+from studio.widgets import icons, theme
+from studio.widgets.record_table.columns import Column, Edit, Tick
+from studio.widgets.record_table.model import Index
+from studio.widgets.record_table.views import CellPainter
 
 SWATCH = 10
 _STATE_ROLES = {"failed": "error", "running": "ok", "unfinished": "warning"}

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
-from studio.ui.kit import contexts, numbers, theme
-from studio.ui.models.runs_columns import is_share
-from studio.ui.models.runs_differences import DifferenceRow, Value, differences
-from studio.ui.models.runs_records import RunRecord
+from studio.session.runs.columns import is_share
+from studio.session.runs.differences import DifferenceRow, Value, differences
+from studio.session.runs.records import RunRecord
+from studio.widgets import contexts, numbers, theme
 
 
 class DifferencesView(QTreeWidget):

@@ -6,10 +6,10 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import NumericError
-from studio.ui.kit import numbers, theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.models.runs_history import history_of, parts_of
-from studio.ui.models.runs_records import RunRecord
+from studio.session.runs.history import history_of, parts_of
+from studio.session.runs.records import RunRecord
+from studio.widgets import numbers, theme
+from studio.widgets.elided_label import ElidedLabel
 
 _LINES = 8
 """Lines there are for what happened to a run."""

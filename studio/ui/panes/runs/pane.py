@@ -22,20 +22,20 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.settings import MAX_EPOCHS
-from studio.ui.kit import binding, icons, numbers
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame, separator
-from studio.ui.kit.keys import shown_keys
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models import entities
-from studio.ui.models.notice_settling import RUNS
-from studio.ui.models.runs_bin import Binned
-from studio.ui.models.runs_records import RunRecord
-from studio.ui.models.selection import Selection
-from studio.ui.models.studio import Studio
+from studio.session.compile.selection import Selection
+from studio.session.core import entities
+from studio.session.notice_settling import RUNS
+from studio.session.runs.bin import Binned
+from studio.session.runs.records import RunRecord
+from studio.session.studio import Studio
 from studio.ui.panes.runs.differences_view import DifferencesView
 from studio.ui.panes.runs.notes_view import NotesView
 from studio.ui.panes.runs.table import RunTable
+from studio.widgets import binding, icons, numbers
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame, separator
+from studio.widgets.keys import shown_keys
+from studio.widgets.tool_button import tool_button
 
 _SOURCE = "runs"
 _LEAST = 64

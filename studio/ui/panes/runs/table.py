@@ -8,16 +8,16 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
-from studio.ui.kit import binding, theme
-from studio.ui.kit.column_room import fit_column
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import RecordModel
-from studio.ui.kit.record_table.views import RecordTable
-from studio.ui.kit.side_fades import SideFades
-from studio.ui.models.runs import RunList
-from studio.ui.models.runs_columns import RunArrangement, RunColumn, columns_of
-from studio.ui.models.runs_records import RunRecord
+from studio.session.runs.columns import RunArrangement, RunColumn, columns_of
+from studio.session.runs.records import RunRecord
+from studio.session.runs.runs import RunList
 from studio.ui.panes.runs.cells import cells_of, face_of
+from studio.widgets import binding, theme
+from studio.widgets.column_room import fit_column
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
+from studio.widgets.side_fades import SideFades
 
 _STAR = 24
 _LEAST_TITLE = 132

@@ -10,9 +10,9 @@ from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPol
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.runtime.live_statistics import Statistics
-from studio.ui.kit import theme
-from studio.ui.models.tensor_view_colours import ColourRange, colour_map
-from studio.ui.models.tensor_view_picture import short_number
+from studio.session.tensor_view.colours import ColourRange, colour_map
+from studio.session.tensor_view.picture import short_number
+from studio.widgets import theme
 
 _STRIP = 7
 _GRIP = 5.0

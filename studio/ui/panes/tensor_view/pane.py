@@ -17,28 +17,28 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import binding, contexts, menus, theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame
-from studio.ui.kit.gl_sheet_view import is_shared
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models import entities
-from studio.ui.models.entities import Entity
-from studio.ui.models.provenance import Provenance
-from studio.ui.models.selection import Selection
-from studio.ui.models.studio import Studio
-from studio.ui.models.tensor_view import TensorViewModel, tensor_choices
-from studio.ui.models.tensor_view_choice import TensorChoice, renamed
-from studio.ui.models.tensor_view_colours import CHOICES
-from studio.ui.models.tensor_view_picture import exact_number
-from studio.ui.models.tensor_view_words import pick_text, statistics_text, status_text
+from studio.session.compile.provenance import Provenance
+from studio.session.compile.selection import Selection
+from studio.session.core import entities
+from studio.session.core.entities import Entity
+from studio.session.studio import Studio
+from studio.session.tensor_view.choice import TensorChoice, renamed
+from studio.session.tensor_view.colours import CHOICES
+from studio.session.tensor_view.picture import exact_number
+from studio.session.tensor_view.tensor_view import TensorViewModel, tensor_choices
+from studio.session.tensor_view.words import pick_text, statistics_text, status_text
 from studio.ui.panes.tensor_view.actions import ACTIONS
 from studio.ui.panes.tensor_view.arrangement import Arrangement
 from studio.ui.panes.tensor_view.histogram_view import HistogramView
 from studio.ui.panes.tensor_view.sheet_painting import ground_between_cells
 from studio.ui.panes.tensor_view.sheet_view import SheetView
 from studio.ui.panes.tensor_view.slice_controls import SliceControls
+from studio.widgets import binding, contexts, menus, theme
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame
+from studio.widgets.gl_sheet_view import is_shared
+from studio.widgets.tool_button import tool_button
 
 if TYPE_CHECKING:
     from studio.engine.core.tensor import Tensor

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
-from studio.ui.kit import theme
-from studio.ui.models.tensor_view_colours import (
+from studio.session.tensor_view.colours import (
     GROUND,
     NAN,
     OVER,
@@ -19,8 +18,9 @@ from studio.ui.models.tensor_view_colours import (
     ColourRange,
     palette,
 )
-from studio.ui.models.tensor_view_layout import Kind, Placed
-from studio.ui.models.tensor_view_picture import Bar, Mark, Picture, short_number
+from studio.session.tensor_view.layout import Kind, Placed
+from studio.session.tensor_view.picture import Bar, Mark, Picture, short_number
+from studio.widgets import theme
 
 _BASE = 6.0
 """Pixels left under the bars."""

@@ -6,14 +6,13 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.engine.gl.live import GlSnapshot
-from studio.engine.gl.live_painter import View
-from studio.ui.kit.gl_sheet_view import GlSheetView
-from studio.ui.models.tensor_view import TensorViewModel
-from studio.ui.models.tensor_view_colours import CHOICES, palette
-from studio.ui.models.tensor_view_look import moved, zoomed
-from studio.ui.models.tensor_view_picture import bars_of
-from studio.ui.models.tensor_view_words import aside_text
+from studio.engine.gl.live.live import GlSnapshot
+from studio.engine.gl.live.painter import View
+from studio.session.tensor_view.colours import CHOICES, palette
+from studio.session.tensor_view.look import moved, zoomed
+from studio.session.tensor_view.picture import bars_of
+from studio.session.tensor_view.tensor_view import TensorViewModel
+from studio.session.tensor_view.words import aside_text
 from studio.ui.panes.tensor_view.sheet_painting import (
     ground,
     ground_between_cells,
@@ -23,6 +22,7 @@ from studio.ui.panes.tensor_view.sheet_painting import (
     paint_number,
     paint_pick,
 )
+from studio.widgets.gl_sheet_view import GlSheetView
 
 _ZOOM = 1.25
 _HEAD = 24.0

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QSlider, QWidget
 
-from studio.ui.kit import theme
-from studio.ui.models.tensor_view import TensorViewModel
-from studio.ui.models.tensor_view_look import Slider
+from studio.session.tensor_view.look import Slider
+from studio.session.tensor_view.tensor_view import TensorViewModel
+from studio.widgets import theme
 
 
 class SliceField(QLineEdit):

@@ -6,8 +6,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.evaluation_answers import Answer
+from studio.session.evaluation.answers import Answer
+from studio.widgets import binding, numbers, theme
 
 _ROW = 20
 _GAP = 8

@@ -25,16 +25,16 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import AnyOption
-from studio.ui.kit import binding, theme
-from studio.ui.kit.forms.number_editors import stepping_of
-from studio.ui.kit.scrub_field import ScrubField
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.evaluation import EvaluationModel, Subject
-from studio.ui.models.evaluation_answers import Answer
+from studio.session.evaluation.answers import Answer
+from studio.session.evaluation.evaluation import EvaluationModel, Subject
 from studio.ui.panes.testing.answer_view import AnswerView
 from studio.ui.panes.testing.draw_view import WIDTHS, DrawView
 from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.ui.panes.testing.plane_view import PlaneView
+from studio.widgets import binding, theme
+from studio.widgets.forms.number_editors import stepping_of
+from studio.widgets.scrub_field import ScrubField
+from studio.widgets.tool_button import tool_button
 
 _SEEN = 56
 _BESIDE = 430

@@ -7,9 +7,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.ui.kit import binding, theme
-from studio.ui.models.drawing import Drawing, Sheet
+from studio.session.evaluation.drawing import Drawing, Sheet
 from studio.ui.panes.testing.pictures import image_of
+from studio.widgets import binding, theme
 
 WIDTHS = (0.04, 0.08, 0.12, 0.18)
 _SIDE = 200

@@ -7,8 +7,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.evaluation_measures import Regression
+from studio.session.evaluation.measures import Regression
+from studio.widgets import binding, numbers, theme
 
 _MARGIN = 22
 _MOST_DOTS = 4000

@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.kit import icons, numbers, theme
-from studio.ui.models.evaluation import EvaluationModel
-from studio.ui.models.evaluation_evidence import ORDERS, Order
-from studio.ui.models.evaluation_measures import Classification, Regression
+from studio.session.evaluation.evaluation import EvaluationModel
+from studio.session.evaluation.evidence import ORDERS, Order
+from studio.session.evaluation.measures import Classification, Regression
 from studio.ui.panes.testing.errors_view import ErrorsView
 from studio.ui.panes.testing.matrix_view import Cell, MatrixView
 from studio.ui.panes.testing.samples_view import SamplesView
+from studio.widgets import icons, numbers, theme
 
 _AROUND = 34
 """Pixels of the filter's button that its words do not have."""

@@ -16,8 +16,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.models.evaluation_measures import Classes, Classification
+from studio.session.evaluation.measures import Classes, Classification
+from studio.widgets import binding, numbers, theme
 
 _LEAST_CELL, _MOST_CELL = 5.0, 76.0
 _LABEL = 16

@@ -18,19 +18,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.kit import binding, numbers, theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.kit.empty_state import EmptyState
-from studio.ui.kit.frame import PaneFrame, separator
-from studio.ui.kit.keys import shown_keys
-from studio.ui.kit.tool_button import tool_button
-from studio.ui.models.evaluation_results import PARTS
-from studio.ui.models.held_out import SHARED_PART
-from studio.ui.models.runs_columns import is_share
-from studio.ui.models.studio import Studio
+from studio.session.core.held_out import SHARED_PART
+from studio.session.evaluation.results import PARTS
+from studio.session.runs.columns import is_share
+from studio.session.studio import Studio
 from studio.ui.panes.testing.ask_view import AskView
 from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel
 from studio.ui.panes.testing.stale_band import StaleBand
+from studio.widgets import binding, numbers, theme
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.empty_state import EmptyState
+from studio.widgets.frame import PaneFrame, separator
+from studio.widgets.keys import shown_keys
+from studio.widgets.tool_button import tool_button
 
 _ROOM = (520, 860)
 """Widths from which two things stand side by side, and all three."""

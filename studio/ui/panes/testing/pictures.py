@@ -7,8 +7,8 @@ import numpy.typing as npt
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
-from studio.ui.models.data_samples import picture
-from studio.ui.models.evaluation_measures import Array
+from studio.session.data.samples import picture
+from studio.session.evaluation.measures import Array
 
 _WIDE = 32
 

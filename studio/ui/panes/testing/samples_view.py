@@ -14,15 +14,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.kit import binding, icons, numbers, theme
-from studio.ui.kit.record_table.columns import Column
-from studio.ui.kit.record_table.model import Index, RecordModel
-from studio.ui.kit.record_table.views import CellPainter, RecordList
-from studio.ui.models.evaluation import EvaluationModel
-from studio.ui.models.evaluation_form import default_names
-from studio.ui.models.evaluation_measures import Classification, Regression
-from studio.ui.models.evaluation_results import Results
+from studio.session.evaluation.evaluation import EvaluationModel
+from studio.session.evaluation.form import default_names
+from studio.session.evaluation.measures import Classification, Regression
+from studio.session.evaluation.results import Results
 from studio.ui.panes.testing.pictures import sample_image, scaled
+from studio.widgets import binding, icons, numbers, theme
+from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.model import Index, RecordModel
+from studio.widgets.record_table.views import CellPainter, RecordList
 
 _SIDE = 64
 _CARD = QSize(84, 104)

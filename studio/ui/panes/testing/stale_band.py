@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.ui.kit import binding, theme
-from studio.ui.models.studio import Studio
-from studio.ui.models.training_staleness import reverted
+from studio.session.studio import Studio
+from studio.session.training.staleness import reverted
+from studio.widgets import binding, theme
 
 
 class StaleBand(QWidget):

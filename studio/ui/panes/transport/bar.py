@@ -8,15 +8,15 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QWi
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.control import HIGHEST_RATE
-from studio.ui.kit import binding, icons, theme
-from studio.ui.kit.keys import with_keys
-from studio.ui.kit.scrub_field import ScrubField
-from studio.ui.kit.stepping import Stepping
-from studio.ui.kit.training_tick import tick_of
-from studio.ui.models.studio import Studio
-from studio.ui.models.training import NO_DATA
+from studio.session.studio import Studio
+from studio.session.training.training import NO_DATA
 from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
+from studio.widgets import binding, icons, theme
+from studio.widgets.keys import with_keys
+from studio.widgets.scrub_field import ScrubField
+from studio.widgets.stepping import Stepping
+from studio.widgets.training_tick import tick_of
 
 _STEPS = ("train.pause", "train.step_batch", "train.step_epoch", "train.stop")
 _WORDS = {

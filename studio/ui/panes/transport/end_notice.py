@@ -6,10 +6,10 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.ui.kit import binding, numbers
-from studio.ui.models.runs_columns import is_share
-from studio.ui.models.studio import Studio
-from studio.ui.models.training_state import Ending
+from studio.session.runs.columns import is_share
+from studio.session.studio import Studio
+from studio.session.training.state import Ending
+from studio.widgets import binding, numbers
 
 
 class EndNotice(QObject):

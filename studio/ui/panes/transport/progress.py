@@ -11,11 +11,11 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.core.signal import Signal
-from studio.ui.kit import binding, icons, numbers, theme
-from studio.ui.kit.training_tick import tick_of
-from studio.ui.models.training import TrainingModel
-from studio.ui.models.training_staleness import foreign_graph
-from studio.ui.models.training_state import Standing, State
+from studio.session.training.staleness import foreign_graph
+from studio.session.training.state import Standing, State
+from studio.session.training.training import TrainingModel
+from studio.widgets import binding, icons, numbers, theme
+from studio.widgets.training_tick import tick_of
 
 STATE_ICONS: dict[State, tuple[str, str]] = {
     "idle": ("idle", "text3"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
 from tests.engine.gl.naive import draw

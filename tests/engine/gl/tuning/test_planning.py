@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.specs import SHIPPED
+from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.tuning.signatures import case_signature, product_signature
 from studio.engine.gl.tuning.table import Measured, Table, keep_rows
 from tests.engine.gl.naive import close, draw

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.gl.specs import SHIPPED
+from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning.table import Measured, Table, keep_rows, load_choices
 

@@ -12,11 +12,11 @@ from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.families import all_variants, choose
-from studio.engine.gl.products import product_passes
-from studio.engine.gl.specs import Case, Pass, Variant
-from studio.engine.gl.tiles import REGISTER_TILES
-from studio.engine.gl.timers import TimestampTimer
+from studio.engine.gl.device.timers import TimestampTimer
+from studio.engine.gl.kernels.families import all_variants, choose
+from studio.engine.gl.kernels.matmul.products import product_passes
+from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.tiles import REGISTER_TILES
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
 from studio.engine.gl.tuning.signatures import case_signature

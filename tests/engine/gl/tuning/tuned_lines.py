@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device_work import DeviceWork
-from studio.engine.gl.families import all_variants
-from studio.engine.gl.product import Product
-from studio.engine.gl.products import affordable
-from studio.engine.gl.specs import Case, Choices, Traits
-from studio.engine.gl.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.kernels.families import all_variants
+from studio.engine.gl.kernels.matmul.products import affordable
+from studio.engine.gl.kernels.product import Product
+from studio.engine.gl.kernels.specs import Case, Choices, Traits
+from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
+from studio.engine.gl.run.device_work import DeviceWork
 from studio.engine.gl.tuning.table import tile_variant
 from tests.engine.gl.naive import Array, draw
 from tests.engine.gl.one_line import OneLine

@@ -20,12 +20,12 @@ from studio.engine.plugins.finding import FOLDER, MODULES, find_plugins
 from studio.engine.plugins.loading import load_plugins
 from studio.engine.plugins.plugin import forget, plugin_modules
 from studio.engine.train.plugin_use import FAMILIES
-from studio.graph_editor.model import quick_add
-from studio.graph_editor.model.layer_types import layer_of
-from studio.graph_editor.view.palette_pane import PalettePane
-from studio.ui.shell.app import Session
-from studio.ui.shell.launch import LaunchOptions
-from tests.graph_editor.view.hands import Carrier, Hands
+from studio.graph_editor.panes.palette import PalettePane
+from studio.session.document import quick_add
+from studio.session.document.layer_types import layer_of
+from studio.ui.shell.start.app import Session
+from studio.ui.shell.start.launch import LaunchOptions
+from tests.graph_editor.hands import Carrier, Hands
 from tests.ui.journeys.person import Person
 
 EXAMPLE = Path(__file__).resolve().parents[4] / "docs" / "plugins" / "example.py"

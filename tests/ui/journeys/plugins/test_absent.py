@@ -24,15 +24,15 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.places import Places
 from studio.engine.train.project import Project
-from studio.graph_editor.model.card_lines import TIMES
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.model.link_offers import offers_to_move
-from studio.ui.models.journal import PlainState, difference_to_json, state_to_json
+from studio.session.document.card_lines import TIMES
+from studio.session.document.document import Document
+from studio.session.document.link_offers import offers_to_move
+from studio.session.safety.journal import PlainState, difference_to_json, state_to_json
 from studio.ui.panes.inspector.node_view import NodeView
 from studio.ui.panes.inspector.pane import InspectorPane
-from studio.ui.shell.preferences_dialog import PreferencesDialog
-from tests.graph_editor.model.networks import wires
-from tests.graph_editor.view.hands import Hands
+from studio.ui.shell.dialogs.preferences import PreferencesDialog
+from tests.graph_editor.hands import Hands
+from tests.session.document.networks import wires
 from tests.ui.journeys.person import Person, in_sight
 from tests.ui.journeys.plugins.conftest import carried
 
@@ -368,7 +368,7 @@ def setting(person: Person, pane: InspectorPane, name: str) -> QComboBox:
 
 RECOVER = """
 import json, sys
-from studio.ui.models.journal import PlainState
+from studio.session.safety.journal import PlainState
 whole, change = json.loads(sys.stdin.read())
 plain = PlainState(whole)
 plain.apply(change)
@@ -406,8 +406,8 @@ def test_a_layer_that_leads_nowhere_is_kept_too(
     assert plugins(copy)["threes"]["classes"]["layer"] == ["Tripling"]
     code = """
 import sys
-from studio.graph_editor.model.card_lines import TIMES
-from studio.graph_editor.model.document import Document
+from studio.session.document.card_lines import TIMES
+from studio.session.document.document import Document
 document = Document.open(sys.argv[1])
 assert document.warnings == (), document.warnings
 assert document.read_only == "", document.read_only

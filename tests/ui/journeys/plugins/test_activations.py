@@ -15,10 +15,10 @@ from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.document import Document
-from studio.graph_editor.view.palette_pane import PalettePane
+from studio.graph_editor.panes.palette import PalettePane
+from studio.session.document.document import Document
 from studio.ui.panes.inspector.node_view import NodeView
-from tests.graph_editor.view.hands import Hands
+from tests.graph_editor.hands import Hands
 from tests.ui.journeys.person import Person, in_sight
 from tests.ui.journeys.plugins.conftest import carried
 

@@ -17,9 +17,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.places import Places
 from studio.engine.train.project import Project
-from studio.ui.kit.forms.facts import Facts
 from studio.ui.panes.export.dialog import ExportDialog
-from tests.graph_editor.view.hands import Hands
+from studio.widgets.forms.facts import Facts
+from tests.graph_editor.hands import Hands
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.plugins.conftest import carried
 

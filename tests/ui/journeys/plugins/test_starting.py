@@ -11,14 +11,14 @@ import pytest
 from studio.engine.core.places import Places
 from studio.engine.plugins.enabling import FILE
 from studio.engine.plugins.loading import for_child
-from studio.graph_editor.model.layer_types import is_known
-from studio.ui.models.notices import Notice
+from studio.session.core.notices import Notice
+from studio.session.document.layer_types import is_known
 from studio.ui.panes.log.pane import LogPane
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.plugins.test_example import choose
 
 PANES = """
-from studio.ui.shell.panes import PaneSpec, Place
+from studio.ui.shell.docks.panes import PaneSpec, Place
 
 def row(**given):
     words = {{"id": "mine", "title": "Mine", "icon": "info", "path": __name__ + ":make"}}
@@ -28,7 +28,7 @@ def make(studio, parent=None):
     from PySide6.QtWidgets import QLabel
     return QLabel("here I am", parent)
 
-from studio.ui.models.actions import Action, ActionTable
+from studio.session.core.actions import Action, ActionTable
 ACTIONS = ActionTable(900, Action("mine.save", "Save mine", "Saves.", ("Ctrl+S",), run=print))
 
 def window_panes():

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 
 from studio.engine.core.places import Places
 from studio.engine.plugins.enabling import FILE, VARIABLE
-from studio.ui.shell import plugin_list
-from studio.ui.shell.preferences_dialog import PreferencesDialog
+from studio.ui.shell.dialogs import plugin_list
+from studio.ui.shell.dialogs.preferences import PreferencesDialog
 from tests.ui.journeys.person import Person, in_sight
 from tests.ui.journeys.plugins.conftest import EXAMPLE
 

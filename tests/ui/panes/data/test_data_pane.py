@@ -25,11 +25,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.ui.kit.forms.number_editors import NumberField
-from studio.ui.models.studio import Studio
+from studio.session.studio import Studio
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.data.pixels import image_of
-from tests.ui.models.data_files import BAD_TABLE, write_pictures, write_table
+from studio.widgets.forms.number_editors import NumberField
+from tests.session.data_files import BAD_TABLE, write_pictures, write_table
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.graph_editor.model.edits.layers import set_option
 from studio.samples import open_copy
-from studio.ui.models.studio import Studio
+from studio.session.document.edits.layers import set_option
+from studio.session.studio import Studio
 from studio.ui.panes.data.pane import DataPane
 
 LEFT = Qt.MouseButton.LeftButton

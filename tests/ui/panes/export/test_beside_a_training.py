@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.settings import MAX_EPOCHS
-from studio.ui.models.studio import Studio
+from studio.session.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings

@@ -28,13 +28,13 @@ from studio.engine.isa.text import format_program
 from studio.engine.train.export_check.answers import Difference
 from studio.engine.train.export_check.check import ExportCheck
 from studio.engine.train.exporting import Export
-from studio.graph_editor.model.edits.layers import set_option
-from studio.graph_editor.model.edits.sections import set_training
-from studio.ui.models.exporting import ExportResult, search_words
-from studio.ui.models.studio import Studio
+from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.sections import set_training
+from studio.session.export.exporting import ExportResult, search_words
+from studio.session.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.export.opening import ExportOpener
-from studio.ui.shell.actions import EXPORT
+from studio.ui.shell.commands.actions import EXPORT
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.engine.train.trained_projects import train
 

@@ -19,14 +19,14 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.layers.catalog import all_layers
 from studio.engine.train.settings import TrainingSettings
-from studio.graph_editor.model.edits.layers import add_layer
-from studio.graph_editor.model.edits.removal import delete
-from studio.ui.kit import theme
-from studio.ui.kit.forms.number_editors import NumberField
-from studio.ui.models import entities
-from studio.ui.models.studio import Studio
-from studio.ui.models.theme import Theme
+from studio.session.core import entities
+from studio.session.core.theme import Theme
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.removal import delete
+from studio.session.studio import Studio
 from studio.ui.panes.inspector.pane import InspectorPane
+from studio.widgets import theme
+from studio.widgets.forms.number_editors import NumberField
 
 PROJECT = Path(__file__).resolve().parents[4] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
 

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.logbook import MOST, LogLine
-from studio.ui.models.studio import Studio
+from studio.session.safety.logbook import MOST, LogLine
+from studio.session.studio import Studio
 from studio.ui.panes.log.pane import LogPane
 from tests.ui.panes.stage import Stage
 

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QLabel
 
 from studio.engine.train.marks import Mark
 from studio.engine.train.step_log import RATE
-from studio.ui.kit import theme
 from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.ui.panes.plots.pane import PlotsPane
+from studio.widgets import theme
 from tests.ui.panes.trainings import Trainings
 
 

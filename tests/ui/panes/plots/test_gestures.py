@@ -11,8 +11,8 @@ from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QSlider
 from pytestqt.qtbot import QtBot
 
-from studio.ui.kit import theme
 from studio.ui.panes.plots.pane import PlotsPane
+from studio.widgets import theme
 from tests.ui.panes.plots.plot_hands import count, drag, move, place
 from tests.ui.panes.trainings import Trainings
 

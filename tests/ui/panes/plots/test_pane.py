@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QSlider, QToolBut
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.step_log import RATE
-from studio.ui.kit import theme
 from studio.ui.panes.plots.axes import spread
 from studio.ui.panes.plots.metric_plot import MetricPlot, value_text
 from studio.ui.panes.plots.pane import PlotsPane, best_columns
+from studio.widgets import theme
 from tests.ui.painted import Painted
 from tests.ui.panes.plots.plot_hands import count, place
 from tests.ui.panes.trainings import Trainings

@@ -10,12 +10,12 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import DataError
-from studio.graph_editor.model.edits.layers import set_option
-from studio.graph_editor.model.report import Fix, Problem, Report
 from studio.samples import open_copy
-from studio.ui.models import entities
-from studio.ui.models.problems import ProblemItem
-from studio.ui.models.studio import Studio
+from studio.session.compile.problems import ProblemItem
+from studio.session.core import entities
+from studio.session.document.edits.layers import set_option
+from studio.session.document.report import Fix, Problem, Report
+from studio.session.studio import Studio
 from studio.ui.panes.problems.pane import ProblemsPane
 from tests.ui.panes.stage import Stage
 from tests.ui.stand_ins import shows

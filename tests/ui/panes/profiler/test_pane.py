@@ -24,19 +24,19 @@ from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
 from studio.engine.train.trainer import Trainer
-from studio.graph_editor.model.edits.layers import set_option
-from studio.graph_editor.model.edits.sections import set_training
 from studio.samples import open_copy
-from studio.ui.kit import numbers
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.models import entities
-from studio.ui.models.profiling_columns import COLUMNS
-from studio.ui.models.profiling_table import KernelTimes
-from studio.ui.models.studio import Studio
+from studio.session.core import entities
+from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.sections import set_training
+from studio.session.profiling.columns import COLUMNS
+from studio.session.profiling.table import KernelTimes
+from studio.session.studio import Studio
 from studio.ui.panes.profiler.cell_text import shown_text
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.pane import ProfilerPane
 from studio.ui.panes.profiler.roofline_view import RooflineView
+from studio.widgets import numbers
+from studio.widgets.elided_label import ElidedLabel
 from tests.ui.panes.stage import Stage
 
 LEFT = Qt.MouseButton.LeftButton

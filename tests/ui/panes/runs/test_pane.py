@@ -24,10 +24,11 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from studio import __version__
-from studio.ui.kit.side_fades import FADE
-from studio.ui.models import entities, training_session
+from studio.session.core import entities
+from studio.session.training import session as training_session
 from studio.ui.panes.runs.cell_text import exact_text, shown_text
 from studio.ui.panes.runs.pane import RunsPane
+from studio.widgets.side_fades import FADE
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 

@@ -12,18 +12,18 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
 from studio.engine.core.places import Places
-from studio.engine.gl import live as gl_live
-from studio.engine.gl.live import GlSnapshot, GlTap
+from studio.engine.gl.live import live as gl_live
+from studio.engine.gl.live.live import GlSnapshot, GlTap
 from studio.engine.runtime.live import ArraySnapshot
-from studio.ui.kit import theme
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models import entities
-from studio.ui.models.live_frames import Frame
-from studio.ui.models.studio import Studio
-from studio.ui.models.theme import Mode
+from studio.session.core import entities
+from studio.session.core.theme import Mode
+from studio.session.studio import Studio
+from studio.session.tensor_view.live_frames import Frame
 from studio.ui.panes.tensor_view.pane import TensorViewPane
-from studio.ui.shell.panes import PANES, action_tables
-from studio.ui.shell.shared_context import QtSharedProvider
+from studio.ui.shell.docks.panes import PANES, action_tables
+from studio.ui.shell.start.shared_context import QtSharedProvider
+from studio.widgets import theme
+from studio.widgets.scheduling import QtScheduler
 from tests.engine.train.small_tasks import DIGITS, cnn, task
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
     image = picture(pane)
     down, across = placed.sheet.block
     low, high = view.colours.low, view.colours.high
-    from studio.ui.models.tensor_view_colours import colour_map
+    from studio.session.tensor_view.colours import colour_map
 
     table = colour_map(view.colours.map_name).astype(int)
     rows, columns = placed.cells

@@ -12,19 +12,19 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QInputDialog, QSlider
 
-from studio.ui.kit import contexts
-from studio.ui.models import entities
-from studio.ui.models.live_resting import HeldWeights
-from studio.ui.models.tensor_view_colours import colour_map
-from studio.ui.models.theme import Mode
+from studio.session.core import entities
+from studio.session.core.theme import Mode
+from studio.session.tensor_view.colours import colour_map
+from studio.session.tensor_view.live_resting import HeldWeights
 from studio.ui.panes.tensor_view.pane import TensorViewPane
-from tests.ui.models.colour_vision import lab
-from tests.ui.models.tensor_view_desk import is_settled
+from studio.widgets import contexts
+from tests.session.colour_vision import lab
+from tests.session.tensor_view_desk import is_settled
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from studio.ui.models.studio import Studio
+    from studio.session.studio import Studio
 
 HEAD = 24
 

@@ -12,19 +12,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox
 
 from studio.engine.core.places import Places
-from studio.engine.gl.live import GlSnapshot
-from studio.graph_editor.model.edits.insertion import add_on_wire
-from studio.graph_editor.model.edits.layers import rename, set_option
-from studio.graph_editor.model.edits.removal import delete
-from studio.graph_editor.model.state import Wire
-from studio.ui.kit import theme
-from studio.ui.kit.scheduling import QtScheduler
-from studio.ui.models import entities
-from studio.ui.models.compilation_result import Compiled, Compiler
-from studio.ui.models.studio import Studio
+from studio.engine.gl.live.live import GlSnapshot
+from studio.session.compile.compilation_result import Compiled, Compiler
+from studio.session.core import entities
+from studio.session.document.edits.insertion import add_on_wire
+from studio.session.document.edits.layers import rename, set_option
+from studio.session.document.edits.removal import delete
+from studio.session.document.state import Wire
+from studio.session.studio import Studio
 from studio.ui.panes.tensor_view.pane import TensorViewPane
-from studio.ui.shell.panes import PANES, action_tables
-from studio.ui.shell.shared_context import provider_for
+from studio.ui.shell.docks.panes import PANES, action_tables
+from studio.ui.shell.start.shared_context import provider_for
+from studio.widgets import theme
+from studio.widgets.scheduling import QtScheduler
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

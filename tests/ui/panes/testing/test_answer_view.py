@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from studio.ui.models.evaluation_answers import Answer
+from studio.session.evaluation.answers import Answer
 from studio.ui.panes.testing.answer_view import AnswerView
 
 SHARES = np.array([[0.0, 0.01, 0.3, 0.02, 0.0, 0.0, 0.01, 0.6, 0.01, 0.05]])

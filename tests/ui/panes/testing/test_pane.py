@@ -14,15 +14,15 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.train.project import Project
-from studio.graph_editor.model.edits.layers import set_option
-from studio.ui.kit import theme
-from studio.ui.kit.elided_label import ElidedLabel
-from studio.ui.models.evaluation_measures import Regression
-from studio.ui.models.held_out import SHARED_PART
-from studio.ui.models.studio import Studio
+from studio.session.core.held_out import SHARED_PART
+from studio.session.document.edits.layers import set_option
+from studio.session.evaluation.measures import Regression
+from studio.session.studio import Studio
 from studio.ui.panes.testing.evidence_view import CellFilter
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
+from studio.widgets import theme
+from studio.widgets.elided_label import ElidedLabel
 from tests.ui.panes.testing.page_hands import outcome_of
 from tests.ui.panes.trainings import Trainings
 

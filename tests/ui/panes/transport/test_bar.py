@@ -13,11 +13,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.engine.cpu.executable import CpuExecutable
-from studio.graph_editor.model.edits.removal import delete
-from studio.graph_editor.model.edits.sections import set_data
-from studio.ui.models import training_session
-from studio.ui.models.training_state import STATES
+from studio.engine.cpu.run.executable import CpuExecutable
+from studio.session.document.edits.removal import delete
+from studio.session.document.edits.sections import set_data
+from studio.session.training import session as training_session
+from studio.session.training.state import STATES
 from studio.ui.panes.transport.bar import TransportBar
 from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time
 from tests.ui.panes.stage import Stage

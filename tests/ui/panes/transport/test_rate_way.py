@@ -10,17 +10,17 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from studio.engine.cpu.session import CpuSession
+from studio.engine.cpu.run.session import CpuSession
 from studio.ui.panes.transport.bar import TransportBar
 from tests.called_files import CalledFiles, called_files
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 
-FIELD = {"ui/kit/scrub_field.py", "ui/kit/arithmetic.py", "ui/kit/numbers.py"}
+FIELD = {"widgets/scrub_field.py", "widgets/arithmetic.py", "widgets/numbers.py"}
 """What reads a typed number, whatever it is for."""
 WAY = [
     "ui/panes/transport/bar.py",
-    "ui/models/training.py",
+    "session/training/training.py",
     "engine/train/control.py",
     "engine/train/loop.py",
     "engine/train/rates.py",

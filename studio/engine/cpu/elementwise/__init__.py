@@ -1,0 +1,1 @@
+"""Element-wise formulas as loops over blocks."""

@@ -1,0 +1,1 @@
+"""Arrays over the program's storage, and working memory."""

@@ -1,0 +1,1 @@
+"""Binds the entries of a program to kernels and threads."""

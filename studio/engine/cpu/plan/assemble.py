@@ -1,0 +1,130 @@
+"""Turns entries of a program into callables bound to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.cpu.memory.scratch import Scratch
+from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.plan.binding import bind, is_row
+from studio.engine.cpu.plan.sharing import can_share, shared
+from studio.engine.cpu.plan.update_group import bind_updates
+from studio.engine.cpu.products.dense import in_turn
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.runtime.entries import Entry
+
+_PACKAGE = "studio.engine.cpu.kernels"
+_NAMED = 3
+
+
+@cache
+def kernel_module(mnemonic: str) -> ModuleType | None:
+    """The file of a forward instruction, or ``None`` where there is none."""
+    name = f"{_PACKAGE}.{mnemonic.lower()}"
+    return import_module(name) if find_spec(name) is not None else None
+
+
+def kernel_name(entry: Entry) -> str:
+    """What runs an entry, for a profile: the NumPy kernels of its instructions, in order."""
+    names = [part.mnemonic.lower() for part in entry.parts]
+    if len(names) > _NAMED:
+        return f"numpy: {names[0]} and {len(names) - 1} more"
+    return f"numpy: {' + '.join(names)}"
+
+
+def assemble(entry: Entry, views: Views, scratches: Sequence[Scratch] = ()) -> Run:
+    """One callable for an entry; its working memory is free again for the next.
+
+    Args:
+        entry: what it runs.
+        views: the arrays of its operands.
+        scratches: working memory of each thread that may share the entry; it runs on the calling
+            thread alone where there are fewer than two.
+    """
+    views.next_kernel()
+    if len(scratches) > 1 and can_share(entry, views):
+        return shared(entry, views, scratches, partial(assemble, entry))
+    if entry.kind == "update":
+        return bind_updates(entry.parts, views)
+    if len(entry.parts) == 1:
+        return _single(entry.parts[0], views)
+    segments = _segments(entry.parts)
+    _back_crossing_registers(segments, views)
+    runs = [bind(part, views) if is_row(part[0]) else _single(part[0], views) for part in segments]
+    return in_turn(runs)
+
+
+def _single(ins: Instruction, views: Views) -> Run:
+    if is_row(ins):
+        return bind([ins], views)
+    twin = isinstance(ins, Twin)
+    mnemonic = ins.forward.mnemonic if isinstance(ins, Twin) else ins.mnemonic
+    module = kernel_module(mnemonic)
+    if module is None:
+        raise BackendError("the CPU backend has no kernel for it", who=ins.mnemonic)
+    known = len(views.calls)
+    run: Run = (module.build_grads if twin else module.build)(ins, views)
+    if len(views.calls) == known:
+        views.note(ins.mnemonic.lower())
+    return run
+
+
+def _segments(parts: Sequence[Instruction]) -> list[list[Instruction]]:
+    """Runs of element-wise instructions, and the others one by one."""
+    found: list[list[Instruction]] = []
+    for ins in parts:
+        if found and is_row(ins) and is_row(found[-1][0]):
+            found[-1].append(ins)
+        else:
+            found.append([ins])
+    return found
+
+
+def _back_crossing_registers(segments: Sequence[Sequence[Instruction]], views: Views) -> None:
+    """Memory for registers that leave their segment: the group's output if that is safe."""
+    writers: dict[Ref, int] = {}
+    crossing: dict[Ref, None] = {}
+    for number, segment in enumerate(segments):
+        for ins in segment:
+            effects = ins.effects()
+            for ref in effects.reads:
+                if writers.get(ref, number) != number:
+                    crossing[ref] = None
+            for ref in effects.writes:
+                if views.is_bare_register(ref):
+                    writers[ref] = number
+                    if not is_row(ins):
+                        crossing[ref] = None
+    parts = [ins for segment in segments for ins in segment]
+    for ref in crossing:
+        home = _home(ref, parts, views)
+        if home is None:
+            views.scratch_register(ref)
+        else:
+            views.back_register(ref, views.any(home))
+
+
+def _home(register: Ref, parts: Sequence[Instruction], views: Views) -> Ref | None:
+    """A kept result of the same type whose memory the register may use until it is written.
+
+    Rows write their result after their last read, so the register may be read by the instruction
+    that writes there, but not later; and nobody may have read the result before.
+    """
+    reads = [ins.effects().reads for ins in parts]
+    made = next(i for i, ins in enumerate(parts) if register in ins.effects().writes)
+    last = max((i for i, found in enumerate(reads) if register in found), default=made)
+    for place, ins in enumerate(parts[made + 1 :], made + 1):
+        for ref in ins.effects().writes:
+            if ref.grad or views.is_register(ref) or views.shape(ref) != views.shape(register):
+                continue
+            if not is_row(ins) or place < last or views.type_of(ref) != views.type_of(register):
+                continue
+            if not any(ref in found for found in reads[: place + 1]):
+                return ref
+    return None

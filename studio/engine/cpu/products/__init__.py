@@ -1,0 +1,1 @@
+"""Matrix products over threads, and dense layers."""

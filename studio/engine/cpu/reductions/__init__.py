@@ -1,0 +1,1 @@
+"""Sums, means and losses over rows and columns."""

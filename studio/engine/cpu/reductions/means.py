@@ -1,0 +1,41 @@
+"""What a kernel may make use of besides NumPy: further threads, and compiled loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from studio.engine.core.dtypes import DType
+from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.threads.team import usable_threads
+from studio.engine.isa.program import Program
+
+
+@dataclass(frozen=True)
+class Means:
+    """What may be used.
+
+    Attributes:
+        threads: how many threads may share the work of a kernel.
+        compiled: whether loops compiled by Numba may stand in for NumPy.
+    """
+
+    threads: int = 1
+    compiled: bool = False
+
+    @classmethod
+    def of_machine(cls) -> Means:
+        """All that this machine has."""
+        return cls(usable_threads(), has_compiler())
+
+    def fit(self, program: Program) -> Means:
+        """What the kernels of a program may use: compiled loops are made for float32."""
+        narrow = any(t.dtype is DType.float16 for t in program.tensors.values())
+        return replace(self, compiled=False) if narrow else self
+
+    def alone(self) -> Means:
+        """The same for one thread."""
+        return replace(self, threads=1)
+
+
+NUMPY_ALONE = Means()
+"""One thread, no compiled loops."""

@@ -1,0 +1,1 @@
+"""Runs a compiled program on the processor."""

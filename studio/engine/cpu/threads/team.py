@@ -1,0 +1,217 @@
+"""The threads that share one kernel's work; NumPy gives the interpreter's lock up while it counts.
+
+BLAS itself stays on one thread (`blas_threads`): its threads spin while they wait for one another,
+which on a busy machine costs more than they gain, and they cannot share what is not a product.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from studio.engine.cpu.memory.views import Run
+from studio.engine.profiler.thread_clock import ThreadClock
+
+MOST_THREADS = 8
+"""More threads than this gain little: the kernels are bound by memory then."""
+
+THREAD_NAME = "glassbox-cpu"
+
+
+def usable_threads() -> int:
+    """Cores this process may run on, up to `MOST_THREADS`."""
+    if hasattr(os, "sched_getaffinity"):
+        found = len(os.sched_getaffinity(0))
+    else:
+        found = os.cpu_count() or 1
+    return max(1, min(found, MOST_THREADS))
+
+
+class _Round:
+    """Parts handed out together. Threads claim them one by one, in order."""
+
+    def __init__(self, parts: Sequence[Run]) -> None:
+        self._unclaimed = deque(parts)
+        self._error: BaseException | None = None
+        self._lock = threading.Lock()
+        self._held = 0
+        self._closed = False
+        self._free = threading.Lock()
+        self._free.acquire()
+
+    def work(self) -> None:
+        """Claim parts and run them until none is left; called by the thread that began."""
+        while True:
+            try:
+                part = self._unclaimed.popleft()
+            except IndexError:
+                return
+            self._run(part)
+
+    def help(self) -> None:
+        """The same for any other thread: `close` waits for the parts it claimed."""
+        while True:
+            with self._lock:
+                try:
+                    part = self._unclaimed.popleft()
+                except IndexError:
+                    return
+                self._held += 1
+            self._run(part)
+            with self._lock:
+                self._held -= 1
+                awaited = self._closed and self._held == 0
+            if awaited:
+                self._free.release()
+
+    def _run(self, part: Run) -> None:
+        try:
+            part()
+        except BaseException as error:
+            self._unclaimed.clear()
+            if self._error is None:
+                self._error = error
+
+    def close(self) -> None:
+        """Let no further part begin, and wait for those that have begun."""
+        self._unclaimed.clear()
+        with self._lock:
+            self._closed = True
+            waiting = self._held > 0
+        if waiting:
+            self._free.acquire()
+
+    def raise_error(self) -> None:
+        """Raise the first error of a part, if there was one."""
+        if self._error is not None:
+            raise self._error
+
+
+class _Helper:
+    """A thread that works on the rounds of a team.
+
+    It is woken through a lock that it waits for, and only where it does wait: one that was woken
+    and got no core yet finds the latest round when it runs.
+    """
+
+    def __init__(self, team: Team, name: str) -> None:
+        self._team = team
+        self._invited = False
+        self._wake = threading.Lock()
+        self._wake.acquire()
+        self._started: SimpleQueue[ThreadClock | None] = SimpleQueue()
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
+        self.clock = self._started.get()
+
+    def invite(self) -> None:
+        """Wake the thread for the present round. Called by one thread at a time."""
+        if not self._invited:
+            self._invited = True
+            self._wake.release()
+
+    def _serve(self) -> None:
+        self._started.put(ThreadClock.of_this_thread())
+        with np.errstate(all="ignore"):
+            while True:
+                self._wake.acquire()
+                # Before the look at the round: a later one then wakes the thread again.
+                self._invited = False
+                present = self._team.present
+                if present is not None:
+                    present.help()
+                del present
+
+
+class Team:
+    """Threads that share the parts of a kernel.
+
+    Each part is claimed by the thread that is free for it, so a thread on a core that other
+    processes use takes fewer, and the caller never waits for a thread that has not begun.
+
+    Attributes:
+        clocks: processor clocks of the helpers, where the system has such clocks.
+        present: the round that helpers may join.
+    """
+
+    def __init__(self, helpers: int) -> None:
+        self._busy = threading.Lock()
+        self.present: _Round | None = None
+        self._helpers = [_Helper(self, f"{THREAD_NAME}-{number}") for number in range(helpers)]
+        self.clocks = tuple(h.clock for h in self._helpers if h.clock is not None)
+
+    def run(self, parts: Sequence[Run]) -> None:
+        """Run parts that do not touch each other's results; returns when all have ended.
+
+        Which thread runs a part must not matter. After an error no further part begins, and the
+        first error is raised. Where another caller has the team, all parts run on the calling
+        thread, one after another: the results are the same.
+        """
+        if not self._busy.acquire(blocking=False):
+            for part in parts:
+                part()
+            return
+        present = self.present = _Round(parts)
+        try:
+            for helper in self._helpers[: len(parts) - 1]:
+                helper.invite()
+            present.work()
+        finally:
+            present.close()
+            self.present = None
+            self._busy.release()
+        present.raise_error()
+
+
+@cache
+def shared_team() -> Team:
+    """The team of this process, made at first use; it ends with the process."""
+    return Team(usable_threads() - 1)
+
+
+WORTH_ELEMENTS = 1 << 16
+"""Elements of the largest operand from which a second thread pays: waking it takes about 30 µs."""
+
+LIGHT_PASS = 2
+"""How many times as many it takes where all there is to do is one pass bound by memory."""
+
+WORTH_FLOPS = 4_000_000
+"""Operations from which it pays however small the operands."""
+
+
+def cut_steps(length: int, count: int, step: int) -> list[slice]:
+    """Slices of a side for each thread, of whole steps but for the last; at most ``count``."""
+    steps = -(-length // step)
+    count = max(1, min(count, steps))
+    ends = [min(length, round(i * steps / count) * step) for i in range(count + 1)]
+    return [slice(ends[i], ends[i + 1]) for i in range(count)]
+
+
+def cut_evenly(length: int, threads: int, elements: int, light: bool = False) -> list[range]:
+    """Runs of indices for each thread; one run where sharing does not pay.
+
+    Args:
+        length: how many there are to deal out.
+        threads: how many may share them.
+        elements: elements worked on in all.
+        light: whether that is one pass bound by memory.
+    """
+    worth = WORTH_ELEMENTS * LIGHT_PASS if light else WORTH_ELEMENTS
+    count = 1 if elements < worth else max(1, min(threads, length))
+    cuts = [round(i * length / count) for i in range(count + 1)]
+    return [range(cuts[i], cuts[i + 1]) for i in range(count)]
+
+
+def run_together(parts: Sequence[Run]) -> None:
+    """Run parts on the process's team."""
+    if len(parts) == 1:
+        parts[0]()
+    else:
+        shared_team().run(parts)

@@ -1,0 +1,1 @@
+"""The OpenGL context and what it owns: buffers, fences, timers, programs."""

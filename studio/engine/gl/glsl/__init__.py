@@ -1,0 +1,1 @@
+"""All text of shaders: kernels by family, what they include, live pictures, probes."""

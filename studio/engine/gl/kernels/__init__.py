@@ -1,0 +1,1 @@
+"""Chooses and lays out the kernels of an entry: passes, tiles, groups."""

@@ -1,0 +1,215 @@
+"""How convolutions run: products over positions, taps and filters, without unrolled copies of x."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.gl.kernels.column_sums import column_sums
+from studio.engine.gl.kernels.matmul.direct_convolution import direct_pass, is_direct
+from studio.engine.gl.kernels.matmul.direct_weights import WeightGrid, weight_grid, weight_passes
+from studio.engine.gl.kernels.matmul.phases import PhaseGrid
+from studio.engine.gl.kernels.matmul.products import Products, planned, product_variants
+from studio.engine.gl.kernels.matmul.windows import covered, geometry, pointwise
+from studio.engine.gl.kernels.partial_sums import PartGrid
+from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.tiles import TILES
+from studio.engine.gl.shader.dispatch import groups_for
+
+_FEW_TAPS = 28
+"""Cells of a window, channels counted, whose weights for four filters an invocation keeps."""
+_FEW_SUMS = 16
+"""The same of cells whose sums it keeps; with more of them tiles of a product are faster."""
+_FEW_CHANNELS = 4
+_FEW_LOCAL = 256
+_POSITIONS = (4, 2)
+"""Positions an invocation goes over with the weights it has read, where there are many."""
+_FEW_STEPS = 8
+"""Positions an invocation sums at least, where there are that many."""
+_MOST_FEW_PARTS = 528
+_FEW_LANES = 32
+"""Invocations that share a sum over the parts."""
+
+
+def _conv2d(case: Case) -> Products:
+    kh, kw, channels, filters = case.shape("w")
+    n, out_h, out_w, _ = case.shape("y")
+    return (
+        Product(
+            "conv2d", n * out_h * out_w, filters, kh * kw * channels,
+            Factor("x", True, case.layout("x").vector_rows),
+            Factor("w", False, case.layout("w").vector_rows),
+            case.ref("y"),
+            bias=case.ref("b") if case.has("b") else None,
+            gaps=not covered(case),
+            defines=geometry(case),
+        ),
+    )  # fmt: skip
+
+
+def _grads_conv2d(case: Case) -> Products:
+    return (*_grad_w(case), *_grad_b(case), *_grad_x(case))
+
+
+def _grad_w(case: Case) -> Products:
+    if not case.wants("w"):
+        return ()
+    kh, kw, channels, filters = case.shape("w")
+    n, out_h, out_w, _ = case.shape("y")
+    return (
+        Product(
+            "grads_conv2d_dw", kh * kw * channels, filters, n * out_h * out_w,
+            Factor("x", False, case.layout("x").vector_rows),
+            Factor("dy", False, case.layout("dy").vector_rows),
+            case.ref("dw"),
+            adds=case.adds("dw"),
+            fixed_depth=False,
+            gaps=not covered(case),
+            busy=not pointwise(case),
+            defines=geometry(case),
+        ),
+    )  # fmt: skip
+
+
+def _grad_b(case: Case) -> Products:
+    return column_sums(case, "dy", "db") if case.wants("b") else ()
+
+
+def _grad_x(case: Case) -> Products:
+    if not case.wants("x"):
+        return ()
+    kh, kw, channels, filters = case.shape("w")
+    n, height, width, _ = case.shape("x")
+    rows, depth, batches = n * height * width, kh * kw * filters, 1
+    depths: tuple[int, ...] = ()
+    defines = geometry(case)
+    grid = PhaseGrid(case)
+    if grid.count > 1:
+        rows, batches = n * grid.pixels, grid.count
+        depths = tuple(taps * filters for taps in grid.taps)
+        depth = depths[0]
+        defines |= grid.macros()
+    return (
+        Product(
+            "grads_conv2d_dx", rows, channels, depth,
+            Factor("dy", True, case.layout("dy").vector_rows),
+            Factor("w", True, case.layout("w").vector_rows),
+            case.ref("dx"),
+            adds=case.adds("dx"),
+            batches=batches,
+            depths=depths,
+            gaps=not pointwise(case),
+            defines=defines,
+        ),
+    )  # fmt: skip
+
+
+def _keeps_weights(case: Case) -> bool:
+    """Whether an invocation has what it needs of the weights; neighbours must share what is read.
+
+    Windows further apart are better read once by a tile of a product than by each for itself.
+    """
+    apart = {case.ins.value("stride_h"), case.ins.value("stride_w")} != {1}
+    return not apart and _has_few_taps(case, "y", _FEW_TAPS)
+
+
+def _keeps_sums(case: Case) -> bool:
+    return case.wants("w") and _has_few_taps(case, "dy", _FEW_SUMS)
+
+
+def _has_few_taps(case: Case, result: str, most: int) -> bool:
+    """Whether a filter's numbers for one window fit into an invocation's registers, four times."""
+    quads, rest = divmod(case.shape("w")[3], 4)
+    power_of_two = quads & (quads - 1) == 0
+    return (
+        prod(case.shape("w")[:3]) <= most
+        and case.shape("w")[2] <= _FEW_CHANNELS
+        and rest == 0
+        and 0 < quads <= _FEW_LOCAL // 8
+        and power_of_two
+        and case.layout(result).vector_rows
+    )
+
+
+def _conv2d_few(case: Case) -> tuple[Pass, ...]:
+    filters = case.shape("w")[3]
+    positions = case.numel("y") // filters
+    at_once = _FEW_LOCAL * 4 // filters
+    busy = positions // (_MOST_FEW_PARTS * at_once)
+    steps = next((k for k in _POSITIONS if k <= busy), 1)
+    each = at_once * steps
+    return (
+        Pass(
+            "conv2d_few",
+            groups=(groups_for(positions, each), 1, 1),
+            local=(_FEW_LOCAL, 1, 1),
+            vector=("w", "b", "y"),
+            defines={**geometry(case), "STEPS": steps},
+            takes=PartGrid(each, filters // 4),
+        ),
+    )
+
+
+def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
+    filters = case.shape("w")[3]
+    positions = case.numel("y") // filters
+    at_once = _FEW_LOCAL * 4 // filters
+    parts = min(groups_for(positions, _FEW_STEPS * at_once), _MOST_FEW_PARTS)
+    chunk = groups_for(groups_for(positions, parts), at_once) * at_once
+    parts = groups_for(positions, chunk)
+    sums = case.numel("w") + (filters if case.wants("b") else 0)
+    lanes, local = _FEW_LANES, _FEW_LOCAL
+    defines = {**geometry(case), "HAS_DB": int(case.wants("b"))}
+    return (
+        Pass(
+            "grads_conv2d_few",
+            groups=(parts, 1, 1),
+            local=(_FEW_LOCAL, 1, 1),
+            vector=("dy",),
+            defines=defines,
+            launch=(parts, chunk),
+            scratch=parts * sums,
+        ),
+        Pass(
+            "grads_conv2d_few_fold",
+            groups=(groups_for(sums, local // lanes), 1, 1),
+            local=(local, 1, 1),
+            defines={**defines, "LANES": lanes},
+            launch=(parts, 0),
+            scratch=parts * sums,
+            patience=1,
+        ),
+        *planned(case, _grad_x(case), TILES),
+    )
+
+
+def _direct_gradients(case: Case) -> tuple[WeightGrid | None, bool]:
+    """The grid of the weights' gradient, and whether that of x can be made, without products."""
+    grid = weight_grid(case) if case.wants("w") else None
+    return grid, case.wants("x") and is_direct(case, gradient=True)
+
+
+def _grads_conv2d_direct(case: Case) -> tuple[Pass, ...]:
+    grid, turned = _direct_gradients(case)
+    weights = _grad_w(case) if grid is None else weight_passes(case, grid)
+    inputs = (direct_pass(case, gradient=True),) if turned else _grad_x(case)
+    return planned(case, (*weights, *_grad_b(case), *inputs), TILES)
+
+
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "CONV2D": (
+        *product_variants(_conv2d),
+        Variant("few_taps", _conv2d_few, _keeps_weights, hardware=4),
+        Variant("direct", lambda case: (direct_pass(case),), is_direct, hardware=3),
+    ),
+    "GRADS_CONV2D": (
+        *product_variants(_grads_conv2d),
+        Variant("few_taps", _grads_conv2d_few, _keeps_sums, hardware=4),
+        Variant(
+            "direct",
+            _grads_conv2d_direct,
+            lambda case: _direct_gradients(case) != (None, False),
+            hardware=3,
+        ),
+    ),
+}

@@ -1,0 +1,65 @@
+"""How depthwise convolutions run: a result per invocation, weight gradients in parts and a fold."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.gl.kernels.column_sums import LOCAL, column_sums, fold, parts_of
+from studio.engine.gl.kernels.matmul.windows import geometry
+from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.shader.dispatch import groups_for
+
+
+def _defines(case: Case, *names: str) -> tuple[dict[str, int | str], int]:
+    """Macros, and how many neighbours of the named operands one invocation takes."""
+    multiplier = case.shape("w")[3]
+    channels = case.shape("w")[2]
+    vectors = multiplier == 1 and channels % 4 == 0
+    width = 4 if vectors and all(case.layout(name).vector_rows for name in names) else 1
+    return {**geometry(case), "MULTIPLIER": multiplier, "WIDTH": width}, width
+
+
+def _elements(case: Case, kernel: str, count: int, *names: str) -> Pass:
+    defines, width = _defines(case, *names)
+    # The weights' last dimension is the multiplier 1, so their rows are no vectors, but storage
+    # order has four channels side by side.
+    return Pass(
+        kernel,
+        groups=(groups_for(count, LOCAL * width), 1, 1),
+        vector=names if width == 4 else (),
+        defines=defines,
+    )
+
+
+def _depthwise(case: Case) -> tuple[Pass, ...]:
+    return (_elements(case, "depthwise_conv2d", case.numel("y"), "x", "y"),)
+
+
+def _grads_depthwise(case: Case) -> tuple[Pass, ...]:
+    passes: list[Pass] = []
+    if case.wants("w"):
+        taps = case.numel("w")
+        positions = prod(case.shape("y")[:3])
+        parts = parts_of(case, positions, taps)
+        defines, _ = _defines(case)
+        passes.append(
+            Pass(
+                "grads_depthwise_conv2d_dw",
+                groups=(groups_for(parts * taps, LOCAL), 1, 1),
+                defines=defines,
+                launch=(parts, 0),
+                scratch=parts * taps,
+            )
+        )
+        passes.append(fold(case, "dw", taps, parts, parts * taps))
+    if case.wants("b"):
+        passes += column_sums(case, "dy", "db")
+    if case.wants("x"):
+        passes.append(_elements(case, "grads_depthwise_conv2d_dx", case.numel("x"), "dy", "dx"))
+    return tuple(passes)
+
+
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "DEPTHWISE_CONV2D": (Variant("simple", _depthwise),),
+    "GRADS_DEPTHWISE_CONV2D": (Variant("simple", _grads_depthwise),),
+}

@@ -1,0 +1,94 @@
+"""How moves run: copies in another shape, joins, slices, padding, fills."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.kernels.specs import Case, Pass, Variant, value_kernel
+from studio.engine.gl.shader.dispatch import groups_for
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.ops.move import Join
+
+_LOCAL = 64
+
+
+def _joined(case: Case) -> int:
+    """The joined dimension, counted from the front."""
+    ins: Instruction = case.ins
+    forward = ins.forward.of_twin(ins) if isinstance(ins, Twin) else ins
+    if not isinstance(forward, Join):
+        raise TypeError(f"{ins.mnemonic} joins nothing")
+    return forward.axis_of(len(case.shape("y")))
+
+
+def _parts(case: Case) -> list[tuple[Ref, int]]:
+    """Every part with where it begins along the joined dimension."""
+    axis, begin = _joined(case), 0
+    found = []
+    for part in case.ins.refs("xs"):
+        found.append((part, begin))
+        begin += case.shape_of(part)[axis]
+    return found
+
+
+def _concat(case: Case) -> tuple[Pass, ...]:
+    return tuple(
+        Pass(
+            "concat",
+            groups=(groups_for(prod(case.shape_of(part)), _LOCAL), 1, 1),
+            bind={"part": part},
+            defines={"JOINED": _joined(case)},
+            launch=(begin, 0),
+        )
+        for part, begin in _parts(case)
+    )
+
+
+def _grads_concat(case: Case) -> tuple[Pass, ...]:
+    ins = case.ins
+    passes: list[Pass] = []
+    met: set[Ref] = set()
+    for part, begin in _parts(case):
+        if not isinstance(ins, Twin) or not case.wants("xs"):
+            continue
+        # A part that stands twice is set by its first place and added to by the others.
+        adds = not ins.sets("xs") or part in met
+        met.add(part)
+        passes.append(
+            Pass(
+                "grads_concat",
+                "dpart",
+                bind={"dpart": part.gradient},
+                adds=frozenset({"dpart"} if adds else ()),
+                defines={"JOINED": _joined(case)},
+                launch=(begin, 0),
+            )
+        )
+    return tuple(passes)
+
+
+def _whole_words(case: Case) -> bool:
+    """Whether single elements can be stored: packed types cannot be joined part by part."""
+    return case.layout("y").per_word == 1
+
+
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "FILL": value_kernel("fill"),
+    "ZERO": value_kernel("zero"),
+    "FLATTEN": value_kernel("flatten"),
+    "GRADS_FLATTEN": value_kernel("grads_flatten", "dx"),
+    "RESHAPE": value_kernel("reshape"),
+    "GRADS_RESHAPE": value_kernel("grads_reshape", "dx"),
+    "TRANSPOSE": value_kernel("transpose"),
+    "GRADS_TRANSPOSE": value_kernel("grads_transpose", "dx"),
+    "SLICE": value_kernel("slice"),
+    "GRADS_SLICE": value_kernel("grads_slice", "dx"),
+    "PAD": value_kernel("pad"),
+    "GRADS_PAD": value_kernel("grads_pad", "dx"),
+    "ONE_HOT": value_kernel("one_hot"),
+    "CONCAT": (Variant("simple", _concat, _whole_words),),
+    "GRADS_CONCAT": (Variant("simple", _grads_concat),),
+    "CONCAT_CHANNEL": (Variant("simple", _concat, _whole_words),),
+    "GRADS_CONCAT_CHANNEL": (Variant("simple", _grads_concat),),
+}

@@ -1,0 +1,71 @@
+"""How random instructions run: dropout, uniform numbers, augmentation."""
+
+from __future__ import annotations
+
+from math import prod
+
+from studio.engine.core.errors import BackendError
+from studio.engine.gl.kernels.specs import Case, Pass, Variant, value_kernel
+from studio.engine.gl.shader.dispatch import groups_for
+
+_LOCAL = 64
+_BLOCK = 4
+"""Elements that share one block of the generator."""
+
+
+def _groups(count: int) -> tuple[int, int, int]:
+    return (groups_for(groups_for(count, _BLOCK), _LOCAL), 1, 1)
+
+
+def _draws(case: Case) -> int:
+    """Whether a dropout draws at all; it needs the step block then."""
+    if case.ins.value("rate") == 0.0:
+        return 0
+    if not case.has("step"):
+        raise BackendError(
+            "a draw needs the step block that keys it: the line has no step=",
+            who=case.ins.mnemonic,
+            origin=", ".join(case.ins.owners),
+        )
+    return 1
+
+
+def _dropout(case: Case) -> tuple[Pass, ...]:
+    return (Pass("dropout", groups=_groups(case.numel("x")), defines={"DRAWS": _draws(case)}),)
+
+
+def _grads_dropout(case: Case) -> tuple[Pass, ...]:
+    if not case.wants("x"):
+        return ()
+    defines = {"DRAWS": _draws(case)}
+    return (Pass("grads_dropout", groups=_groups(case.numel("x")), defines=defines),)
+
+
+def _uniform(case: Case) -> tuple[Pass, ...]:
+    return (Pass("random_uniform", groups=_groups(case.numel("y"))),)
+
+
+def _entry(case: Case) -> dict[str, int | str]:
+    return {"ENTRY": prod(case.shape("x")[1:])}
+
+
+def _noise(case: Case) -> tuple[Pass, ...]:
+    return (Pass("augment_noise", "y", defines=_entry(case)),)
+
+
+def _standardize(case: Case) -> tuple[Pass, ...]:
+    local = (16 if case.traits.is_software else 128, 1, 1)
+    groups = (case.shape("x")[0], 1, 1)
+    return (Pass("augment_standardize", groups=groups, local=local, defines=_entry(case)),)
+
+
+VARIANTS: dict[str, tuple[Variant, ...]] = {
+    "DROPOUT": (Variant("simple", _dropout),),
+    "GRADS_DROPOUT": (Variant("simple", _grads_dropout),),
+    "RANDOM_UNIFORM": (Variant("simple", _uniform),),
+    "AUGMENT_FLIP": value_kernel("augment_flip"),
+    "AUGMENT_SHIFT": value_kernel("augment_shift"),
+    "AUGMENT_ROTATE": value_kernel("augment_rotate"),
+    "AUGMENT_NOISE": (Variant("simple", _noise),),
+    "AUGMENT_STANDARDIZE": (Variant("simple", _standardize),),
+}

@@ -1,0 +1,1 @@
+"""Copies tensors while a program runs, and draws them."""

@@ -1,0 +1,1 @@
+"""Orders the dispatches of a step and plans its scratch storage."""

@@ -1,0 +1,325 @@
+"""Plans the dispatches of a program's entries: rows, kernel files, fused groups, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.gl.kernels.element_kernel import LARGE, element_kernel
+from studio.engine.gl.kernels.epilogue import Epilogue
+from studio.engine.gl.kernels.families import choose
+from studio.engine.gl.kernels.partial_sums import Cut, Sums, takeable
+from studio.engine.gl.kernels.pass_kernel import plan_pass
+from studio.engine.gl.kernels.reduce_kernel import plan_reduction
+from studio.engine.gl.kernels.specs import Case, Pass, Traits, Variant
+from studio.engine.gl.kernels.update_kernel import Place, plan_updates
+from studio.engine.gl.shader.assignments import Assignment, assignments_of, has_formula, storages_of
+from studio.engine.gl.shader.dispatch import split_line
+from studio.engine.gl.shader.layout import Layout
+from studio.engine.gl.shader.planned import Planned, StorageBinding
+from studio.engine.isa.fields import Access
+from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.ops.norm import ColumnSums, is_affine
+from studio.engine.isa.ops.update import Update
+from studio.engine.isa.program import Program, Storage
+from studio.engine.runtime.entries import Entry
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Knows a program and a device, and plans entries.
+
+    Attributes:
+        program: what is planned.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        traits: what the device is like.
+        place: where storages lie, for kernels that address several by a table.
+        inner: gradients that live inside one fused kernel and have no storage.
+        wanted: variant to take by mnemonic, where a measurement chose one.
+        layouts: those of the program's storages that were asked for.
+        cuts: how the rows behind partial tensors are cut up, by the entries planned so far.
+    """
+
+    program: Program
+    batch: int
+    rows: int
+    traits: Traits
+    place: Place
+    inner: frozenset[Storage] = frozenset()
+    wanted: Mapping[str, str] = field(default_factory=dict)
+    layouts: dict[Ref, Layout] = field(default_factory=dict)
+    cuts: dict[Storage, Cut] = field(default_factory=dict)
+
+    def plan_all(
+        self, found: Sequence[Entry], hear: Callable[[Planned], object] = lambda _: None
+    ) -> list[list[Planned]]:
+        """The dispatches of all entries of a program, in order; ``hear`` is told each at once."""
+        plans: list[list[Planned]] = []
+        for entry in found:
+            plans.append(self.plan(entry))
+            for one in plans[-1]:
+                hear(one)
+        return plans
+
+    def plan(self, entry: Entry) -> list[Planned]:
+        """The dispatches of an entry, in order.
+
+        Raises:
+            BackendError: an instruction has no kernel, or none for its shapes.
+        """
+        if entry.kind == "row_loss":
+            return self._row_loss(entry)
+        first = self.first_case(entry)
+        if self._has_epilogue(entry):
+            return self._with_epilogue(first, entry.parts[1:])
+        if len(entry.parts) == 1 and not has_formula(entry.parts[0]) and not _is_update(entry):
+            return self._passes(first)
+        return self._plan_rows(entry)
+
+    def _row_loss(self, entry: Entry) -> list[Planned]:
+        """A layer and its rows' losses: as many parts as one kernel takes, then the others."""
+        parts = entry.parts
+        cuts = (len(parts), 3, 2)
+        taken = next((n for n in cuts if n <= len(parts) and self._takes_rows(parts[:n])), 0)
+        back = max(taken, 3)
+        others = [Entry(entry.section, entry.index, (part,)) for part in parts[taken:3]]
+        if parts[back:]:
+            others.append(Entry(entry.section, entry.index, parts[back:], "epilogue"))
+        first = self._with_row_loss(parts[:taken]) if taken else []
+        return [*first, *(one for other in others for one in self.plan(other))]
+
+    def _takes_rows(self, parts: Sequence[Instruction]) -> bool:
+        """Whether one kernel runs a layer with the losses of its rows and what follows."""
+        variant = self._choose(self.case(parts[0]))
+        touched = {ref for part in parts for ref in part.effects().reads | part.effects().writes}
+        if variant.row_loss is None or sum(map(self.stored, touched)) > self.traits.offered_blocks:
+            return False
+        return len(parts) < 4 or self._choose(self.case(parts[3])).name == variant.name
+
+    def _with_row_loss(self, parts: Sequence[Instruction]) -> list[Planned]:
+        """The dispatch of a layer with the losses of its rows."""
+        case, row, *more = map(self.case, parts)
+        variant = self._choose(case)
+        if variant.row_loss is None:
+            raise RuntimeError(f"variant {variant.name} has no rows")
+        gradient, back = (*more[:2], None, None)[:2]
+        one = variant.row_loss(case, row, gradient, back)
+        tail = None if back is None else self._tail(back, more[2:])
+        return [plan_pass(case, one, variant.name, tail)]
+
+    def _choose(self, case: Case) -> Variant:
+        return choose(case, self.wanted.get(case.ins.mnemonic, ""))
+
+    def _plan_rows(self, entry: Entry) -> list[Planned]:
+        """Updates, and what rows of element-wise functions run."""
+        cases = [self.case(part) for part in entry.parts]
+        if _is_update(entry):
+            return plan_updates(cases, self.place)
+        if all(has_formula(part) for part in entry.parts):
+            return self._elements(cases)
+        alone = (Entry(entry.section, entry.index, (part,)) for part in entry.parts)
+        return [one for part in alone for one in self.plan(part)]
+
+    def first_case(self, entry: Entry) -> Case:
+        """The first instruction of an entry, which knows what its group brings to its kernel."""
+        first = entry.parts[0]
+        if not self._has_epilogue(entry):
+            return self.case(first)
+        following = (part for part in entry.parts[1:] if not isinstance(part, ColumnSums))
+        tail = [a for part in following for a in assignments_of(part)]
+        touched = {ref for refs in storages_of(tail) for ref in refs if self.stored(ref)}
+        return self.case(first, len(touched - {_produced(first)}))
+
+    def _has_epilogue(self, entry: Entry) -> bool:
+        return entry.kind == "epilogue" and not has_formula(entry.parts[0])
+
+    def case(self, ins: Instruction, tail_storages: int = 0) -> Case:
+        """An instruction with everything about its operands.
+
+        Args:
+            ins: the instruction.
+            tail_storages: storages that what follows in its group brings to its kernel.
+        """
+        return Case(
+            self.program,
+            ins,
+            self.batch,
+            self.rows,
+            self.traits,
+            self.layouts,
+            self.cuts,
+            tail_storages,
+        )
+
+    def stored(self, ref: Ref) -> bool:
+        """Whether a storage exists; a register's data and gradients inside a kernel have none."""
+        if ref.grad:
+            return self.program.storage(ref) not in self.inner
+        return not self.program.tensors[self.program.tensors.root(ref.id)].register
+
+    def _passes(
+        self, case: Case, tail: Epilogue | None = None, sums: Sequence[ColumnSums] = ()
+    ) -> list[Planned]:
+        """The dispatches of an instruction, with what follows it in its group.
+
+        Args:
+            case: the instruction.
+            tail: the element-wise part of what follows.
+            sums: sums of columns, each taken along where the kernel can and made behind it where it
+                cannot.
+        """
+        if not case.ins.operands:
+            return []
+        variant = self._choose(case)
+        passes = variant.plan(case)
+        taken: list[Sums] = []
+        if sums and _can_take(case, passes):
+            tail = tail or Epilogue((), _produced(case.ins), case.layout_of, self.stored)
+            tail, taken = self._taking(case, passes, tail, [self._sums(one) for one in sums])
+        planned = [plan_pass(case, one, variant.name, tail) for one in passes]
+        for one in passes:
+            if one.cut is not None:
+                self.cuts[self.program.storage(case.ref("y"))] = one.cut
+        left = (one for one in sums if one.ref("y") not in {found.result for found in taken})
+        return [*planned, *(single for one in left for single in self._passes(self.case(one)))]
+
+    def _sums(self, ins: ColumnSums) -> Sums:
+        of, program = self.program.bound(self.batch, self.rows), self.program
+        return Sums.of(ins, of(ins.source).shape, program.tensor(ins.ref("y")).partial)
+
+    def _taking(
+        self, case: Case, passes: Sequence[Pass], tail: Epilogue, sums: Sequence[Sums]
+    ) -> tuple[Epilogue | None, list[Sums]]:
+        """The tail with as many of the sums as the kernel that stores the result can take along."""
+        stores = [one for one in passes if one.bind.get("y", case.ref("y")) == tail.produced]
+        grid = stores[0].takes if len(stores) == 1 else None
+        plain = tail if tail.assignments else None
+        if grid is None:
+            return plain, []
+        room = case.traits.offered_blocks - len(plan_pass(case, stores[0], "", tail).bindings)
+        found: list[Sums] = []
+        for one in sums:
+            fits = sum(1 + len(other.read) for other in (*found, one)) <= room
+            alike = all(other.columns == one.columns for other in found)
+            if fits and alike and takeable(one, grid, self._touched(tail), case.layout_of):
+                found.append(one)
+        if not found:
+            return plain, []
+        self.cuts.update((self.program.storage(one.result), grid.cut(one.rows)) for one in found)
+        return replace(tail, sums=tuple(found)), found
+
+    def _touched(self, tail: Epilogue) -> set[Ref]:
+        """What a kernel's stores touch; what it makes is looked at without a storage, too."""
+        refs = {ref for found in storages_of(tail.assignments) for ref in found}
+        return {ref for ref in refs if self.stored(ref)} | {tail.produced}
+
+    def _with_epilogue(self, producer: Case, following: Sequence[Instruction]) -> list[Planned]:
+        sums = [part for part in following if isinstance(part, ColumnSums)]
+        tail = [self.case(part) for part in following if not isinstance(part, ColumnSums)]
+        if self.traits.is_software and any(is_affine(case.ins) for case in tail):
+            apart = (single for one in sums for single in self._passes(self.case(one)))
+            return [*self._one_after_another(producer, tail), *apart]
+        return self._passes(producer, self._tail(producer, tail), sums)
+
+    def _tail(self, producer: Case, tail: Iterable[Case]) -> Epilogue | None:
+        """What the kernel of a group does where it stores its result."""
+        assignments = tuple(a for case in tail for a in assignments_of(case.ins))
+        epilogue = Epilogue(assignments, _produced(producer.ins), producer.layout_of, self.stored)
+        return epilogue if assignments else None
+
+    def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
+        """A group whose tail is a kernel of its own, in place where nobody else reads the product.
+
+        Renderers on a CPU take seconds to compile statistics into an unrolled product.
+        """
+        made = producer.ref("y")
+        if self.stored(made):
+            return [*self._passes(producer), *self._elements(tail)]
+        last = next(case.ref("y") for case in reversed(tail) if self.stored(case.ref("y")))
+
+        def settle(ref: Ref) -> Ref:
+            return last if ref == made else ref
+
+        moved = [self.case(case.ins.map_refs(settle)) for case in (producer, *tail)]
+        return [*self._passes(moved[0]), *self._elements(moved[1:])]
+
+    def _elements(self, cases: Sequence[Case]) -> list[Planned]:
+        """Runs of assignments over one index space; sums over repeats stand by themselves."""
+        planned: list[Planned] = []
+        run: list[Assignment] = []
+        space: Shape | None = None
+        for case in cases:
+            shape = self._space(case)
+            for step in assignments_of(case.ins):
+                if not self._covers(step.target, shape):
+                    planned += self._run(cases, run, space)
+                    run = []
+                    planned += plan_reduction(case, step, shape)
+                    continue
+                if run and (shape != space or self._clashes(run, step)):
+                    planned += self._run(cases, run, space)
+                    run = []
+                space = shape
+                run.append(step)
+        return planned + self._run(cases, run, space)
+
+    def _run(
+        self, cases: Sequence[Case], run: list[Assignment], space: Shape | None
+    ) -> list[Planned]:
+        if not run or space is None:
+            return []
+        case = cases[0]
+        name = "_".join(dict.fromkeys(c.ins.mnemonic.lower() for c in cases))[:60]
+        count = prod(bound for bound in self._bound(space))
+        large = count >= LARGE and not self.traits.is_software
+        kernel = element_kernel(name, run, space, case.layout_of, self.stored, large=large)
+        groups, launch = kernel.grid(count)
+        bindings = tuple(StorageBinding(ref, use) for ref, use in kernel.storages)
+        return [Planned(kernel.source, bindings, split_line(groups), launch, "elements")]
+
+    def _bound(self, shape: Shape) -> Iterable[int]:
+        return (self.batch if d == -1 else self.rows if d == -2 else d for d in shape)
+
+    def _space(self, case: Case) -> Shape:
+        """The index space of an element-wise instruction: the shape of its result."""
+        ins = case.ins
+        found = {
+            access: ref
+            for access in (Access.UPDATE, Access.WRITE)
+            for spec, ref in ins.named_operands()
+            if spec.access is access
+        }
+        return self.program.tensor(found.get(Access.WRITE, found.get(Access.UPDATE, ABSENT))).shape
+
+    def _covers(self, target: Ref, space: Shape) -> bool:
+        shape = self.program.tensor(target).shape
+        missing = len(space) - len(shape)
+        return (1,) * missing + shape == space
+
+    def _clashes(self, run: Sequence[Assignment], step: Assignment) -> bool:
+        """Whether a storage of the run is met again in another shape: a view of it."""
+        root = self.program.tensors.root
+        seen = {(root(r.id), r.grad): r for a in run for r in (a.target, *a.operands.values())}
+        for ref in (step.target, *step.operands.values()):
+            other = seen.get((root(ref.id), ref.grad))
+            if other is not None and other != ref:
+                return True
+        return False
+
+
+def _can_take(case: Case, passes: Sequence[Pass]) -> bool:
+    """Whether some pass takes sums along, and the instruction has the one result they are of."""
+    result = "dx" if isinstance(case.ins, Twin) else "y"
+    return case.has(result) and any(one.takes is not None for one in passes)
+
+
+def _produced(ins: Instruction) -> Ref:
+    """What the elements of a group's tail start from."""
+    return ins.ref("x").gradient if isinstance(ins, Twin) else ins.ref("y")
+
+
+def _is_update(entry: Entry) -> bool:
+    return all(isinstance(part, Update) for part in entry.parts)

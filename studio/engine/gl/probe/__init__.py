@@ -1,0 +1,1 @@
+"""Asks a driver how it counts and how fast it is."""

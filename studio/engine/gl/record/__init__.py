@@ -1,0 +1,1 @@
+"""Records the dispatches of a step and issues them."""

@@ -1,0 +1,89 @@
+"""What sessions and executables share of one device: thread, pool, programs, traits."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from studio.engine.compiler.target import GL, Target
+from studio.engine.gl.kernels.reference_devices import traits_of
+from studio.engine.gl.kernels.specs import SHIPPED, Choices
+from studio.engine.gl.tuning.spinner import Spinner
+
+if TYPE_CHECKING:
+    from studio.engine.gl.device.buffer_pool import BufferPool
+    from studio.engine.gl.device.engine_thread import EngineThread
+    from studio.engine.gl.device.entry_points import EntryPoints
+    from studio.engine.gl.device.program_cache import ProgramCache
+    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.run.executable import GlExecutable
+    from studio.engine.gl.run.session import GlSession
+    from studio.engine.gl.shader.source import KernelSource
+
+
+@dataclass
+class DeviceWork:
+    """One opened device.
+
+    Attributes:
+        engine: the thread that makes all calls.
+        gl: its entry points.
+        pool: lends buffers.
+        programs: compiles kernels, each text once.
+        target: what passes and memory plans may know of it.
+        wanted_variants: variant by mnemonic where a measurement chose one.
+        choices: what was measured on this device, asked before the shipped tables.
+        sessions: those open.
+        executables: those open.
+    """
+
+    engine: EngineThread
+    gl: EntryPoints
+    pool: BufferPool
+    programs: ProgramCache
+    target: Target = GL
+    wanted_variants: Mapping[str, str] = field(default_factory=dict)
+    choices: Choices = SHIPPED
+    sessions: weakref.WeakSet[GlSession] = field(default_factory=weakref.WeakSet)
+    executables: weakref.WeakSet[GlExecutable] = field(default_factory=weakref.WeakSet)
+
+    @property
+    def traits(self) -> Traits:
+        """What the choice of kernels may depend on."""
+        info = self.engine.info
+        blocks, shared = info.max_storage_blocks, info.shared_memory_bytes
+        return traits_of(self.target, blocks, shared, self.choices)
+
+    @cached_property
+    def spinner(self) -> Spinner:
+        """Keeps the device busy and its clock high while something is timed; on its thread.
+
+        One for the device, since it knows how fast the clock was at best. Made when it is first
+        asked for, which takes as long as the clock may take to rise.
+        """
+        return Spinner(self)
+
+    def compiled(self, source: KernelSource) -> int:
+        """The driver's program of a source."""
+        return self.programs.get(source).handle
+
+    def request(self, source: KernelSource) -> None:
+        """Let the driver begin with a source, where that takes none of this thread's time."""
+        if self.programs.compiles_aside and not self.engine.stopping.is_set():
+            self.programs.request(source, source.name)
+
+    def compile_all(
+        self, sources: Sequence[KernelSource], progress: Callable[[int, int], None] | None
+    ) -> None:
+        """Compile what is new among the sources, telling how far it is."""
+        report = None if progress is None else (lambda done, total, _: progress(done, total))
+        self.programs.precompile(
+            [(source, source.name) for source in sources], report, self.engine.stopping
+        )
+
+    def forget(self, executable: GlExecutable) -> None:
+        """Count an executable no longer."""
+        self.executables.discard(executable)

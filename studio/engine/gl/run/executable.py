@@ -1,0 +1,328 @@
+"""A program specialised to a batch length on the device: feed, run, fetch, profile, check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Ref
+from studio.engine.gl.device.fences import StepThrottle
+from studio.engine.gl.device.reads import read_later
+from studio.engine.gl.device.transfer import from_device, padded_to_device, to_device
+from studio.engine.gl.live.live import GlTap
+from studio.engine.gl.plan.planned_step import recorded_calls
+from studio.engine.gl.plan.planner import Planner
+from studio.engine.gl.plan.scratch import spare_room
+from studio.engine.gl.record.recorder import Dispatch, Recording, issue
+from studio.engine.gl.record.step_issue import StepIssue
+from studio.engine.gl.run.check_mode import check_step
+from studio.engine.gl.run.profile_run import profile_steps
+from studio.engine.gl.run.storages import Storages
+from studio.engine.runtime.entries import Entry, entries
+from studio.engine.runtime.kernel_calls import StepCalls
+from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
+from studio.engine.runtime.live_board import Attached, Hook, TapBoard
+from studio.engine.runtime.live_places import capture_point, find_ref
+from studio.engine.runtime.recorder import EntryCost, entry_costs
+from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
+
+if TYPE_CHECKING:
+    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.run.session import GlSession
+    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.isa.program import Program
+    from studio.engine.profiler.events import Profile
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Array = npt.NDArray[np.generic]
+Progress = Callable[[int, int], None]
+Parts: TypeAlias = "list[tuple[list[Dispatch], Hook | None]]"
+
+IN_FLIGHT = 2
+"""Runs queued at most before the host waits for the oldest, unless they are short."""
+
+
+class GlExecutable:
+    """See ``runtime.backend.Executable``. Built on the engine thread; called from any other.
+
+    Args:
+        work: the device and what compiles for it.
+        program: what to run.
+        session: keeps the persistent tensors; they are there already.
+        batch: rows of the batch symbol.
+        rows: rows of the resident data set.
+        progress: hears (kernels compiled, kernels in all).
+    """
+
+    def __init__(
+        self,
+        work: DeviceWork,
+        program: Program,
+        session: GlSession,
+        batch: int,
+        rows: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self._work = work
+        self._program = program
+        self._session = session
+        self._batch = batch
+        self._rows = rows
+        self._storages = Storages(program, session, work.pool, work.target, batch, rows)
+        self._throttle = StepThrottle(work.gl, IN_FLIGHT)
+        self._recording: Recording | None = None
+        self._step = StepIssue(work.gl, (), fast=False)
+        self._costs: tuple[EntryCost, ...] | None = None
+        self._generation = -1
+        self._closed = False
+        self._board = TapBoard(self._capture)
+        self._parts: tuple[int, Parts] = (-1, [])
+        self.planned: list[tuple[Entry, list[Planned]]] = []
+        try:
+            self._record(progress)
+        except BaseException:
+            self._release()
+            raise
+
+    @property
+    def program(self) -> Program:
+        """The program this runs."""
+        return self._program
+
+    @property
+    def batch(self) -> int:
+        """Rows the batch symbol is bound to."""
+        return self._batch
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: arena, tables, scratch."""
+        own = self._recording.nbytes if self._recording is not None else 0
+        return self._storages.nbytes + own
+
+    @property
+    def issued(self) -> tuple[Dispatch, ...]:
+        """What one run sends to the driver, in that order."""
+        return tuple(self._recording.ordered) if self._recording is not None else ()
+
+    @property
+    def traits(self) -> Traits:
+        """What the device is like, as far as the choice of kernels depends on it."""
+        return self._work.traits
+
+    @property
+    def calls(self) -> StepCalls:
+        """The dispatches of a step as plain data."""
+        order = None if self._recording is None else self._recording.order
+        return StepCalls({}) if order is None else recorded_calls(self.planned, order)
+
+    def feed(self, tensor: int, values: Array) -> None:
+        """Copy values into an input tensor.
+
+        Raises:
+            BackendError: it is no input, or the values do not fit.
+        """
+        fed_tensor(self._program, tensor)
+        ref = Ref(tensor)
+        descriptor = self._storages.descriptor(ref)
+        name = self._program.tensors[tensor].name
+        array = checked_values(name, values, descriptor.shape, descriptor.dtype)
+        padded = descriptor.padded
+        data = padded_to_device(array, descriptor) if padded else to_device(array, descriptor.dtype)
+        self._call(lambda: self._work.pool.upload(self._storages.where(ref), data.reshape(-1)))
+
+    def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
+        """Queue whole runs; returns how many were queued. ``stop`` is asked before each."""
+        return self._call(self._issue_steps, steps, stop)
+
+    def fetch(self, ref: Ref) -> Future[Array]:
+        """The contents of an operand's storage after what was queued, dense and row-major."""
+        try:
+            self._storages.require_kept(ref)
+            descriptor = self._storages.descriptor(ref)
+        except BackendError as error:
+            return failed(error)
+        return read_later(
+            self._work.engine,
+            self._work.pool,
+            lambda: self._storages.where(ref),
+            lambda raw: from_device(raw, descriptor),
+        )
+
+    def finish(self) -> None:
+        """Wait until everything queued has run; raises what the driver reported meanwhile."""
+        self._call(self._drain)
+
+    def attach(self, tap: Tap, clock: StepClock) -> None:
+        """Look at a tensor from the next run on; see ``Executable.attach``."""
+        ref = find_ref(self._program, tap.name, tap.grad)
+        after = tap.index_in(self._program)
+        point = capture_point(self._storages.plan, entries(self._program), ref, after)
+        self._board.clock = clock
+        self._board.attach(Attached(tap, ref, point))
+
+    def detach(self, tap: Tap) -> None:
+        """Look at it no longer."""
+        self._board.detach(tap)
+
+    def profile(self, steps: int = 1, *, amid_work: bool = False) -> Profile:
+        """Run instrumented steps and say what each kernel took; see ``Executable.profile``."""
+        return self._call(self._profile, steps, amid_work)
+
+    def check(self, keep: Collection[Ref] = ()) -> dict[Ref, Array]:
+        """Run one step instruction by instruction, unfused; see ``Executable.check``."""
+        return self._call(self._check, keep)
+
+    def close(self) -> None:
+        """Give the arena back; more than once does nothing."""
+        if not self._closed:
+            self._closed = True
+            if self._work.engine.is_alive:
+                self._work.engine.call(self._release)
+            self._work.forget(self)
+
+    # -- on the engine thread -------------------------------------------------------------------
+
+    def _call(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        if self._closed:
+            raise BackendError("the executable has been closed", who=self._program.name)
+        return self._work.engine.call(work, *arguments, **named)
+
+    def _planner(self, storages: Storages) -> Planner:
+        wanted: Mapping[str, str] = self._work.wanted_variants
+        return Planner(
+            storages.program,
+            self._batch,
+            self._rows,
+            self._work.traits,
+            storages.place,
+            storages.inner,
+            wanted,
+            cuts=storages.cuts,
+        )
+
+    def _record(self, progress: Progress | None = None) -> None:
+        """Plan and record the step; again after the session has replaced a tensor."""
+        if self._recording is not None:
+            self._drain()
+            self._recording.release()
+        planner = self._planner(self._storages)
+        found = entries(self._program)
+        self.planned = list(zip(found, planner.plan_all(found, self._hand_over), strict=True))
+        flat = [one for _, planned in self.planned for one in planned]
+        # The first touch of much memory takes a driver long; its threads compile meanwhile.
+        self._storages.make_zero()
+        self._work.compile_all([one.source for one in flat], progress)
+        self._recording = self._new_recording(self._storages)
+        self._recording.record(flat)
+        fast = not self._work.engine.info.is_software
+        recorded = self._recording
+        self._step = StepIssue(
+            self._work.gl, recorded.ordered, fast=fast, seamless=recorded.seamless
+        )
+        self._parts = (-1, [])
+        self._costs = None
+        self._generation = self._session.generation
+
+    def _hand_over(self, one: Planned) -> None:
+        """Have a kernel compiled while the next are planned."""
+        self._work.request(one.source)
+
+    def _new_recording(self, storages: Storages) -> Recording:
+        work = self._work
+        return Recording(
+            work.pool,
+            work.engine.info,
+            work.compiled,
+            storages.where,
+            self._batch,
+            self._rows,
+            in_order=work.target.in_order,
+            spare=spare_room(storages.plan.total_bytes),
+        )
+
+    def _ready(self) -> Recording:
+        if self._recording is None or self._generation != self._session.generation:
+            self._record()
+        if self._recording is None:
+            raise RuntimeError("a step was not recorded")
+        return self._recording
+
+    def _issue_steps(self, steps: int, stop: Callable[[], bool] | None) -> int:
+        recording = self._ready()
+        stopping = self._work.engine.stopping
+        follows = False
+        for done in range(steps):
+            if stopping.is_set() or (stop is not None and stop()):
+                self._throttle.settle()
+                return done
+            if self._board.attached:
+                self._issue_watched(recording)
+                follows = False
+            else:
+                self._step.step(follows=follows)
+                follows = True
+            self._throttle.step_issued(stopping, more=done + 1 < steps)
+        self._work.gl.check("running a step")
+        return steps
+
+    def _issue_watched(self, recording: Recording) -> None:
+        """A step with its taps between the dispatches."""
+        version = self._board.version
+        if self._parts[0] != version:
+            self._parts = (version, self._cut(recording))
+        for dispatches, hook in self._parts[1]:
+            issue(self._work.gl, dispatches)
+            if hook is not None:
+                hook()
+        self._board.end_run()
+
+    def _cut(self, recording: Recording) -> Parts:
+        """The recorded list in pieces, each with what looks behind it."""
+        hooks = self._board.hooks()
+        parts: Parts = []
+        begin = end = 0
+        for number, (_, planned) in enumerate(self.planned):
+            end += len(planned)
+            if number in hooks:
+                parts.append((recording.dispatches[begin:end], hooks[number]))
+                begin = end
+        return [*parts, (recording.dispatches[begin:], None)]
+
+    def _capture(self, tap: Tap, ref: Ref, moment: Moment) -> Snapshot | None:
+        if not isinstance(tap, GlTap):
+            raise BackendError("the tap belongs to another backend", who=tap.name)
+        return tap.copy(self._storages.where(ref), self._storages.descriptor(ref), moment)
+
+    def _drain(self) -> None:
+        self._throttle.drain(self._work.engine.stopping)
+        self._work.gl.check("running a step")
+
+    def _profile(self, steps: int, amid_work: bool) -> Profile:
+        recording = self._ready()
+        self._drain()
+        if self._costs is None:
+            found = [entry for entry, _ in self.planned]
+            self._costs = entry_costs(self._program, found, self._batch, self._rows)
+        return profile_steps(self._work, self.planned, self._costs, recording.dispatches, steps,
+                             amid_work=amid_work)  # fmt: skip
+
+    def _check(self, keep: Collection[Ref]) -> dict[Ref, Array]:
+        self._drain()
+        return check_step(self._work, self._program, self._session, self._batch, self._rows,
+                          self._storages, keep)  # fmt: skip
+
+    def _release(self) -> None:
+        self._board.drop_pending()
+        self._throttle.drain(self._work.engine.stopping)
+        self._throttle.release()
+        if self._recording is not None:
+            self._recording.release()
+        self._storages.release()

@@ -1,0 +1,108 @@
+"""Runs instrumented steps: one event per entry of the program, timed on the device.
+
+A GPU that has waited runs at a fraction of its clock, and one that waits for the host between two
+kernels counts that wait as the second one's time. So its clock is waited for, and it is kept busy
+while a step is queued; a step in the middle of a training takes the device as the training has it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from studio.engine.gl.device.timers import Sample, step_timer
+from studio.engine.gl.record.recorder import Dispatch, issue
+from studio.engine.profiler.events import KernelEvent, Profile
+
+if TYPE_CHECKING:
+    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.runtime.entries import Entry
+    from studio.engine.runtime.recorder import EntryCost
+
+SETTLE_SECONDS = 0.25
+"""Seconds of steps after which the clock is looked at again."""
+
+Plans = Sequence[tuple["Entry", Sequence["Planned"]]]
+
+
+def profile_steps(
+    work: DeviceWork,
+    planned: Plans,
+    costs: Sequence[EntryCost],
+    dispatches: Sequence[Dispatch],
+    steps: int,
+    *,
+    amid_work: bool = False,
+) -> Profile:
+    """Run steps with a mark after every entry; on the engine thread, nothing in flight.
+
+    Args:
+        work: the device.
+        planned: entries and their dispatches, in order.
+        costs: what each entry does.
+        dispatches: the recorded list of the same dispatches.
+        steps: how many runs.
+        amid_work: the device has worked until now; nothing is spun.
+    """
+    spinner = None if amid_work or work.traits.is_software else work.spinner
+    timer = step_timer(work.gl, work.engine.info)
+    samples: list[Sample] = []
+    wall, looked = 0.0, -SETTLE_SECONDS
+    try:
+        for step in range(steps):
+            if spinner is not None and wall - looked >= SETTLE_SECONDS:
+                spinner.settle()
+                looked = wall
+            begun = time.perf_counter()
+            if spinner is not None:
+                # Every mark is queued like a dispatch.
+                spinner.cover(len(dispatches) + len(planned) + 1)
+            timer.begin(step)
+            at = 0
+            for number, (_, group) in enumerate(planned):
+                issue(work.gl, dispatches[at : at + len(group)])
+                at += len(group)
+                timer.mark(str(number))
+            timer.end()
+            # Each step is collected before the next, so that the ring of queries never runs full.
+            work.gl.finish()
+            samples += timer.collect()
+            wall += time.perf_counter() - begun
+    finally:
+        timer.release()
+    work.gl.check("profiling a step")
+    events = _events(planned, costs, samples)
+    return Profile(_device(work), timer.source, steps, wall * 1e6, tuple(events))
+
+
+def _device(work: DeviceWork) -> str:
+    info = work.engine.info
+    return f"{info.renderer} (software)" if info.is_software else info.renderer
+
+
+def _events(
+    planned: Plans, costs: Sequence[EntryCost], samples: Sequence[Sample]
+) -> list[KernelEvent]:
+    found: list[KernelEvent] = []
+    clock = 0.0
+    for sample in samples:
+        for (entry, group), cost, seconds in zip(planned, costs, sample.seconds, strict=True):
+            names = dict.fromkeys(f"{one.source.name} ({one.variant})" for one in group)
+            found.append(
+                KernelEvent(
+                    step=sample.step,
+                    section=entry.section,
+                    index=entry.index,
+                    mnemonic=entry.mnemonic,
+                    kernel=" + ".join(names) or "none",
+                    owners=entry.owners,
+                    start_us=clock,
+                    duration_us=seconds * 1e6,
+                    flops=cost.flops,
+                    traffic_bytes=cost.traffic_bytes,
+                )
+            )
+            clock += seconds * 1e6
+    return found

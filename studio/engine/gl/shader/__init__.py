@@ -1,0 +1,1 @@
+"""Joins kernel files, accessors and formulas into the text of a shader."""

@@ -1,0 +1,1 @@
+"""The canvas: its view, actions, keys and menu."""

@@ -1,0 +1,309 @@
+"""What can be done on the canvas and to the graph, with its keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from studio.session.core.actions import Action, ActionTable
+from studio.session.document import possible
+from studio.session.document.edits.arranging import Edge, distribute, straighten
+from studio.session.document.edits.bypassing import bypass
+from studio.session.document.edits.layers import collapse, freeze, pin
+from studio.session.document.geometry import GRID
+from studio.session.document.walking import Direction
+
+if TYPE_CHECKING:
+    from studio.graph_editor.canvas.commands import CanvasCommands
+
+_DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
+
+
+def _moved(can_go: bool) -> str:
+    return "" if can_go else "no other view has moved the canvas"
+
+
+_EDIT: tuple[Action[CanvasCommands], ...] = (
+    Action(
+        "edit.undo", "Undo", "Take back the last step, or call off the gesture that is open.",
+        ("Ctrl+Z",), "Edit", aliases=("back", "revert"), group="history",
+        needs="sight",
+        icon="undo", run=lambda c: c.undo(), enabled=lambda c: c.why_no_undo(),
+    ),
+    Action(
+        "edit.redo", "Redo", "Do the step again that was taken back last.",
+        ("Ctrl+Shift+Z", "Ctrl+Y"), "Edit", aliases=("again",), group="history",
+        needs="sight",
+        icon="redo", run=lambda c: c.redo(), enabled=lambda c: c.why_no_redo(),
+    ),
+    Action(
+        "edit.cut", "Cut", "Copy the selection and delete it without healing.",
+        ("Ctrl+X",), "Edit", "canvas", group="clipboard",
+        icon="cut", run=lambda c: c.cut(), enabled=lambda c: c.needs_things(),
+    ),
+    Action(
+        "edit.copy", "Copy", "Copy the selected layers, also as readable text for other programs.",
+        ("Ctrl+C",), "Edit", "canvas", group="clipboard",
+        icon="copy", run=lambda c: c.copy(), enabled=lambda c: c.needs_things(),
+    ),
+    Action(
+        "edit.paste", "Paste", "Put copied layers at the pointer, wired among themselves.",
+        ("Ctrl+V",), "Edit", "canvas", aliases=("insert",), group="clipboard",
+        icon="paste", run=lambda c: c.paste(),
+    ),
+    Action(
+        "edit.paste_inputs", "Paste keeping inputs",
+        "Put copied layers at the pointer and feed them from where the originals are fed.",
+        ("Ctrl+Shift+V",), "Edit", "canvas", group="clipboard",
+        run=lambda c: c.paste(keep_inputs=True),
+    ),
+    Action(
+        "edit.select_all", "Select all", "Select everything on the canvas.",
+        ("Ctrl+A",), "Edit", "canvas", group="selection",
+        run=lambda c: c.select_all(), enabled=lambda c: c.needs_a_graph(),
+    ),
+    Action(
+        "canvas.find", "Find a layer", "Find layers by name or type.",
+        ("Ctrl+F",), "Edit", "canvas", aliases=("search",), group="selection",
+        run=lambda c: c.canvas.chrome.find_bar.open_bar(),
+        enabled=lambda c: c.needs_any_layer(),
+    ),
+)  # fmt: skip
+
+_GRAPH: tuple[Action[CanvasCommands], ...] = (
+    Action(
+        "canvas.quick_add", "Add a layer",
+        "Search for a layer, or type a net such as conv 16 3x3 > relu; it follows the selection.",
+        ("Tab",), "Graph", "canvas", aliases=("new layer", "insert layer", "quick add"),
+        group="add",
+        run=lambda c: c.canvas.searches.add_by_keys(),
+    ),
+    Action(
+        "graph.note", "Add a note", "Put a note on the canvas.",
+        ("C",), "Graph", "canvas", aliases=("comment", "text"), group="add",
+        run=lambda c: c.add_note(),
+    ),
+    Action(
+        "graph.frame", "Frame the selection in a box",
+        "Put a titled box around the selected layers; it moves with them.",
+        ("Ctrl+J",), "Graph", "canvas", aliases=("comment box", "group box"), group="add",
+        run=lambda c: c.add_frame(), enabled=lambda c: c.needs_things(),
+    ),
+    Action(
+        "graph.duplicate", "Duplicate", "Copy the selected layers in place.",
+        ("Ctrl+D", "Shift+D"), "Graph", "canvas", aliases=("clone",), group="selection",
+        run=lambda c: c.duplicate(), enabled=lambda c: c.needs_things(),
+    ),
+    Action(
+        "graph.delete", "Delete",
+        "Delete the selection and join the wires it interrupts, where they fit.",
+        ("Del", "Backspace"), "Graph", "canvas", aliases=("remove", "dissolve"),
+        group="selection",
+        run=lambda c: c.delete(heal=True), enabled=lambda c: c.needs_anything(),
+    ),
+    Action(
+        "graph.delete_only", "Delete without healing",
+        "Delete the selection and every wire to it.",
+        ("Shift+Del",), "Graph", "canvas", aliases=("remove",), group="selection",
+        run=lambda c: c.delete(heal=False), enabled=lambda c: c.needs_anything(),
+    ),
+    Action(
+        "graph.rename", "Rename", "Give the layer another name; its weights go with it.",
+        ("F2",), "Graph", "canvas", aliases=("name",), group="layer",
+        run=lambda c: c.canvas.writing.rename_selected(), enabled=lambda c: c.needs_things(),
+    ),
+    Action(
+        "graph.switch_type", "Switch the layer's type",
+        "Make it another layer in place; wires and the options both understand stay.",
+        ("S",), "Graph", "canvas", aliases=("replace layer", "change type"), group="layer",
+        run=lambda c: c.canvas.searches.switch_selected(),
+        enabled=lambda c: c.needs_layers(),
+    ),
+    Action(
+        "graph.repair", "Show the next repair",
+        "Show on the canvas what the next repair of an error would do; Enter makes it.",
+        ("Ctrl+.",), "Graph", aliases=("fix", "quick fix", "mend"), group="layer",
+        needs="sight",
+        run=lambda c: c.next_repair(), enabled=lambda c: c.needs_repairs(),
+    ),
+    Action(
+        "graph.bypass", "Bypass", "Let data pass the selected layers unchanged, or not any more.",
+        ("M",), "Graph", "canvas", aliases=("mute", "disable", "skip"), group="layer",
+        run=lambda c: c.on_layers("Bypass", bypass),
+        enabled=lambda c: c.asks(possible.why_not_bypass),
+    ),
+    Action(
+        "graph.freeze", "Freeze the parameters",
+        "Keep the parameters of the selected layers as they are in training, or train them again.",
+        ("Shift+F",), "Graph", "canvas", aliases=("trainable", "lock"), group="layer",
+        run=lambda c: c.on_layers("Freeze", freeze), enabled=lambda c: c.why_not_freeze(),
+    ),
+    Action(
+        "graph.mark_output", "Mark as output",
+        "Make the selected layer the network's output, or not any more.",
+        (), "Graph", "canvas", aliases=("end", "prediction"), group="layer",
+        run=lambda c: c.mark_output(), enabled=lambda c: c.needs_layers(),
+    ),
+    Action(
+        "graph.own_layer", "Give it a layer of its own",
+        "End the sharing of parameters with another use of the layer.",
+        (), "Graph", "canvas", aliases=("unshare", "make unique"), group="layer",
+        run=lambda c: c.own_layer(), enabled=lambda c: c.asks(possible.why_not_own_layer),
+    ),
+    Action(
+        "graph.collapse", "Collapse", "Draw only the titles of the selected layers, or all.",
+        ("H",), "Graph", "canvas", aliases=("fold", "hide body"), group="look",
+        run=lambda c: c.on_layers("Collapse", collapse), enabled=lambda c: c.needs_layers(),
+    ),
+    Action(
+        "graph.preview", "Step the previews",
+        "Step what the selected layers, or all, show of their output: nothing, its shape, a small "
+        "picture, a large one.",
+        ("Shift+H",), "Graph", "canvas",
+        aliases=("thumbnail", "show pictures", "images on layers", "activations"), group="look",
+        run=lambda c: c.next_preview(), enabled=lambda c: c.needs_any_layer(),
+    ),
+    Action(
+        "graph.layout", "Lay out the selection", "Arrange the selected layers along their wires.",
+        ("L",), "Graph", "canvas", aliases=("arrange", "tidy"), group="arrange",
+        run=lambda c: c.layout_selection(), enabled=lambda c: c.needs_things(),
+    ),
+    Action(
+        "graph.layout_all", "Lay out everything", "Arrange all layers along their wires.",
+        ("Shift+L",), "Graph", "canvas", aliases=("arrange", "tidy"), group="arrange",
+        run=lambda c: c.layout_all(), enabled=lambda c: c.needs_a_graph(),
+    ),
+    Action(
+        "graph.layout_down", "Lay out from top to bottom",
+        "Arrange the selected layers, or all, so that data runs down.",
+        (), "Graph", "canvas", aliases=("vertical", "arrange"), group="arrange",
+        run=lambda c: c.layout_down(), enabled=lambda c: c.needs_a_graph(),
+    ),
+    Action(
+        "graph.pin", "Pin in place",
+        "Keep the selected layers where they are when others are laid out, or not any more.",
+        ("P",), "Graph", "canvas", aliases=("lock position", "keep place"), group="arrange",
+        run=lambda c: c.on_layers("Pin", pin), enabled=lambda c: c.needs_layers(),
+    ),
+    Action(
+        "graph.straighten", "Straighten the wires",
+        "Move the selected layers up or down until the wires between them are level.",
+        ("Q",), "Graph", "canvas", aliases=("level",), group="arrange",
+        run=lambda c: c.on_chosen("Straighten", straighten),
+        enabled=lambda c: c.asks(possible.why_not_straighten),
+    ),
+    Action(
+        "graph.distribute", "Distribute evenly",
+        "Make the spaces between the selected layers equal, along the longer side.",
+        ("Shift+Q",), "Graph", "canvas", aliases=("space evenly",), group="arrange",
+        run=lambda c: c.on_chosen("Distribute", distribute),
+        enabled=lambda c: possible.why_not_distribute(c.canvas.selected_ids()),
+    ),
+    Action(
+        "graph.drop_wires", "Drop the wires", "Remove all wires of the selected layers.",
+        (), "Graph", "canvas", aliases=("disconnect", "unlink"), group="wires",
+        run=lambda c: c.drop_wires(), enabled=lambda c: c.why_not_drop_wires(),
+    ),
+)  # fmt: skip
+
+_ALIGNED: dict[Direction, tuple[Edge, str]] = {
+    "left": ("left", "left edges"), "right": ("right", "right edges"),
+    "up": ("top", "upper edges"), "down": ("bottom", "lower edges"),
+}  # fmt: skip
+_STEPS: dict[Direction, tuple[float, float]] = {
+    "left": (-GRID, 0.0), "right": (GRID, 0.0), "up": (0.0, -GRID), "down": (0.0, GRID),
+}  # fmt: skip
+
+
+def _of_arrow(side: Direction) -> tuple[Action[CanvasCommands], ...]:
+    """What an arrow key does, with and without others held."""
+    key, (edge, edges), step = side.capitalize(), _ALIGNED[side], _STEPS[side]
+    return (
+        Action(
+            f"graph.align_{side}", f"Align the {edges}",
+            f"Bring the selected layers to a common line at their {edges}.",
+            (f"Ctrl+Shift+{key}",), "Graph/Align", "canvas", group="align",
+            run=lambda c: c.align(edge),
+            enabled=lambda c: possible.why_not_align(c.canvas.selected_ids()),
+        ),
+        Action(
+            f"graph.nudge_{side}", f"Nudge {side}", f"Move the selection 8 pixels {side}.",
+            (f"Ctrl+{key}",), "Graph/Nudge", "canvas", aliases=("move",), group="nudge",
+            run=lambda c: c.nudge(*step), enabled=lambda c: c.needs_things(),
+        ),
+        Action(
+            f"canvas.walk_{side}", f"Walk {side}",
+            "Select the next layer along the wires." if side in ("left", "right")
+            else "Select the next layer among those that are fed alike.",
+            (key,), "View/Walk", "canvas", group="walk",
+            run=lambda c: c.walk(side), enabled=lambda c: c.needs_a_graph(),
+        ),
+        Action(
+            f"canvas.extend_{side}", f"Extend the selection {side}",
+            "Add the next layer to the selection.",
+            (f"Shift+{key}",), "View/Walk", "canvas", group="extend",
+            run=lambda c: c.walk(side, extend=True), enabled=lambda c: c.needs_a_graph(),
+        ),
+    )  # fmt: skip
+
+
+_VIEW: tuple[Action[CanvasCommands], ...] = (
+    Action(
+        "canvas.frame_selection", "Show the selection", "Move and zoom until the selection fits.",
+        ("F",), "View", "canvas", aliases=("zoom to selection", "focus"), group="canvas",
+        run=lambda c: c.frame_selection(), enabled=lambda c: c.needs_anything(),
+    ),
+    Action(
+        "canvas.frame_all", "Show the whole graph", "Move and zoom until the whole graph fits.",
+        ("Home", "Shift+1"), "View", "canvas", aliases=("fit", "zoom to fit"), group="canvas",
+        run=lambda c: c.canvas.show_all(), enabled=lambda c: c.needs_a_graph(),
+    ),
+    Action(
+        "canvas.back", "Look back",
+        "Return to where the canvas looked before another view moved it.",
+        ("Alt+Left",), "View", "canvas", aliases=("return", "previous place"), group="canvas",
+        run=lambda c: c.canvas.navigation.back(),
+        enabled=lambda c: _moved(c.canvas.navigation.can_go_back),
+    ),
+    Action(
+        "canvas.forward", "Look forward", "Go again where the canvas looked before looking back.",
+        ("Alt+Right",), "View", "canvas", aliases=("next place",), group="canvas",
+        run=lambda c: c.canvas.navigation.forward(),
+        enabled=lambda c: _moved(c.canvas.navigation.can_go_forward),
+    ),
+    Action(
+        "canvas.find_next", "Next match", "Go to the next layer found, or the next one selected.",
+        ("F3",), "Edit", "canvas", group="selection",
+        run=lambda c: c.next_match(1), enabled=lambda c: c.needs_a_match(),
+    ),
+    Action(
+        "canvas.find_previous", "Previous match",
+        "Go to the layer found before, or the one selected before.",
+        ("Shift+F3",), "Edit", "canvas", group="selection",
+        run=lambda c: c.next_match(-1), enabled=lambda c: c.needs_a_match(),
+    ),
+    Action(
+        "canvas.zoom_100", "Zoom to 100 %", "Show the canvas at its own size.",
+        ("Ctrl+0",), "View", "canvas", aliases=("actual size", "reset zoom"), group="canvas",
+        run=lambda c: c.canvas.navigation.actual_size(),
+    ),
+    Action(
+        "canvas.zoom_in", "Zoom in", "Show the canvas larger.",
+        ("Ctrl++", "Ctrl+="), "View", "canvas", aliases=("larger",), group="canvas",
+        run=lambda c: c.canvas.navigation.step(1),
+    ),
+    Action(
+        "canvas.zoom_out", "Zoom out", "Show more of the canvas.",
+        ("Ctrl+-",), "View", "canvas", aliases=("smaller",), group="canvas",
+        run=lambda c: c.canvas.navigation.step(-1),
+    ),
+)  # fmt: skip
+
+ACTIONS: ActionTable[CanvasCommands] = ActionTable(
+    10,
+    *_EDIT,
+    *_GRAPH,
+    *(action for side in _DIRECTIONS for action in _of_arrow(side)),
+    *_VIEW,
+    changes=lambda c: (c.canvas.bus.selected,),
+)
+"""Every action of canvas and graph."""

@@ -1,0 +1,143 @@
+"""A view of the drawing at any zoom: painted as cheaply as the zoom allows, scrolled, framed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
+
+from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.node_paint import NEAR
+from studio.graph_editor.scene.ground import paint_ground
+from studio.graph_editor.scene.mark_book import MarkBook
+from studio.graph_editor.scene.navigation import Navigation
+from studio.graph_editor.scene.overlay import Overlay
+from studio.graph_editor.scene.overview import OVERVIEW_ZOOM, Overview, paint_marks
+from studio.graph_editor.scene.scene import GraphScene
+from studio.widgets import theme
+
+_ROOM = 100_000.0
+_READABLE = 0.45
+_SETTLED_MS = 120
+"""So long after the last turn of the wheel everything is drawn finely again."""
+
+
+class GraphView(QGraphicsView):
+    """Shows a drawing with its marks, and what gestures draw over it.
+
+    Args:
+        parent: owner.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.graph = GraphScene(CanvasColours(theme.current()), parent=self)
+        self.setScene(self.graph)
+        self._set_up()
+        self.navigation = Navigation(self, lambda: theme.duration(1) == 0)
+        self.marks = MarkBook(self.graph)
+        self.overlay = Overlay(self.graph, self, self.graph.colours)
+        self._overview = Overview(self.graph)
+        self._turning = QTimer(self)
+        self._turning.setSingleShot(True)
+        self._turning.setInterval(_SETTLED_MS)
+        self._turning.timeout.connect(self._settled)
+        self.navigation.zoomed.connect(self._zoomed)
+        self.navigation.turned.connect(self._turned)
+        for signal in (self.graph.redrawn, self.marks.changed, self.overlay.changed):
+            signal.connect(self._changed)
+
+    def _set_up(self) -> None:
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setResizeAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontAdjustForAntialiasing)
+        self.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSceneRect(-_ROOM, -_ROOM, 2 * _ROOM, 2 * _ROOM)
+        self.setMouseTracking(True)
+        self.viewport().setMouseTracking(True)
+        # The ground covers all of it, so nothing has to be wiped first.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAcceptDrops(True)
+
+    def show_all(self) -> None:
+        """Bring the whole graph into sight."""
+        self.navigation.frame(self.graph.content_area())
+
+    def show_beginning(self) -> None:
+        """Bring the whole graph into sight if it can be read then, or else where it begins."""
+        self.navigation.begin(self.graph.content_area(), _READABLE)
+
+    def view_point(self, at: QPointF) -> QPointF:
+        """Where a point of the graph is seen."""
+        return self.viewportTransform().map(at)
+
+    def paint_over(self, painter: QPainter) -> None:
+        """Draw what lies over the graph and keeps its place in the view."""
+
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        paint_ground(painter, QRectF(rect), self.navigation.zoom, self.graph.colours)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        far = self._is_far
+        if not far:
+            super().paintEvent(event)
+        painter = QPainter(self.viewport())
+        painter.setClipRegion(event.region())
+        if far:
+            self._paint_far(painter)
+        self.paint_over(painter)
+        painter.end()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        # Qt repaints where it painted an item last. Scrolling moves that place, but with the next
+        # painting Qt corrects it only for items near the rectangle around all that is painted:
+        # for those in the strip that came into sight. Two corners make it everything in sight.
+        area = self.viewport().rect()
+        for corner in (area.topLeft(), area.bottomRight()):
+            self.viewport().update(QRect(corner, QSize(1, 1)))
+
+    def _paint_far(self, painter: QPainter) -> None:
+        painter.setWorldTransform(self.viewportTransform())
+        back, _ = self.viewportTransform().inverted()
+        part = back.mapRect(QRectF(self.viewport().rect()))
+        paint_ground(painter, part, self.navigation.zoom, self.graph.colours)
+        self._overview.paint(painter, part, self.devicePixelRatioF())
+        paint_marks(painter, self.graph, self.navigation.zoom)
+        self.overlay.paint_far(painter)
+        painter.resetTransform()
+
+    @property
+    def is_turning(self) -> bool:
+        """Whether the zoom is on the way: wires are drawn coarsely then, for the sake of speed."""
+        return self._turning.isActive()
+
+    @property
+    def _is_far(self) -> bool:
+        return self.navigation.zoom < OVERVIEW_ZOOM
+
+    def _changed(self) -> None:
+        # Qt repaints where it painted an item last, and here it painted none: the graph is one
+        # picture. So all of it is painted.
+        if self._is_far:
+            self.viewport().update()
+
+    def _turned(self) -> None:
+        self._turning.start()
+
+    def _settled(self) -> None:
+        self._refine()
+        self.viewport().update()
+
+    def _zoomed(self, zoom: float) -> None:
+        self._refine()
+        self.graph.set_zoom(zoom)
+
+    def _refine(self) -> None:
+        fine = self.navigation.zoom >= NEAR and not self.is_turning
+        self.setRenderHint(QPainter.RenderHint.Antialiasing, fine)

@@ -1,0 +1,1 @@
+"""Editing by mouse and keys: adding, linking, choosing, repairs."""

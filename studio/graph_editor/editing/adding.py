@@ -1,0 +1,43 @@
+"""Adds a layer after the selected one, and selects it, so that the next one follows it."""
+
+from __future__ import annotations
+
+from studio.session.compile.selection import Selection
+from studio.session.core import entities
+from studio.session.document.edits.chains import NewLayer
+from studio.session.document.quick_add import NOWHERE, Place, add_at_place
+from studio.session.document.state import DocumentState, Wire
+from studio.session.studio import Studio
+
+
+def place_of(selection: Selection, state: DocumentState) -> Place:
+    """Where a new layer goes: on the selected wire, behind the selected layer, or anywhere."""
+    primary = selection.primary
+    if primary is None:
+        return NOWHERE
+    if primary.kind == "wire":
+        wire = Wire(*entities.wire_ends(primary))
+        return Place(wire=wire) if wire in state.wires_from(wire.source) else NOWHERE
+    node = state.nodes.get(primary.key) if primary.kind == "node" else None
+    return Place(source=primary.key) if node is not None and node.flows else NOWHERE
+
+
+def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
+    """Add a layer as one step; its id.
+
+    Args:
+        studio: the models.
+        layer: what to add.
+        source: the view it was asked for in.
+
+    Raises:
+        StudioError: it cannot go there.
+    """
+    document = studio.document
+    place = place_of(studio.bus.drawn, document.state)
+    made = add_at_place(document.state, [layer], place)
+    studio.quick_add.took(document.state, layer.type_name, place)
+    document.apply(f"Add {made.ids[-1]}", made.state)
+    studio.palette.used(layer.type_name)
+    studio.bus.select([entities.node(made.ids[-1])], source=source)
+    return made.ids[-1]

@@ -1,0 +1,257 @@
+"""What a search field on the canvas offers: layers to add, or types to switch to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from PySide6.QtCore import QPointF
+
+from studio.engine.core.errors import StudioError
+from studio.session.document.card_lines import shape_label
+from studio.session.document.document import Document
+from studio.session.document.edits.chains import NewLayer
+from studio.session.document.edits.switching import switch_type, switchable
+from studio.session.document.families import family_of
+from studio.session.document.flow import flow_of
+from studio.session.document.fuzzy import best_score
+from studio.session.document.geometry import NODE_WIDTH
+from studio.session.document.layer_names import words_for
+from studio.session.document.ports import port_offset
+from studio.session.document.preview import Ghost, first_message, preview_edit
+from studio.session.document.quick_add import (
+    Offer,
+    Place,
+    QuickAdd,
+    add_at_place,
+    first_sentence,
+    meant_by,
+    no_match_text,
+)
+from studio.session.document.state import CanvasNode, DocumentState
+
+_PORTS = {"in 1": "into its input", "out": "from its output", "": ""}
+
+
+class Choice(NamedTuple):
+    """One row of the list.
+
+    Attributes:
+        title: what it is.
+        family: what it is coloured by.
+        port: how it would be connected.
+        shape: what would come out of it.
+        doc: one sentence about it.
+        fixed: it is shown only, and cannot be chosen by itself.
+    """
+
+    title: str
+    family: str
+    port: str = ""
+    shape: str = ""
+    doc: str = ""
+    fixed: bool = False
+
+
+class Chooser(Protocol):
+    """What a search is for."""
+
+    prompt: str
+
+    def search(self, query: str) -> Sequence[Choice]:
+        """What fits; empty when nothing does."""
+        ...
+
+    def remark(self) -> str:
+        """What is wrong with the query; empty when nothing is."""
+        ...
+
+    def outcome(self, row: int) -> DocumentState | None:
+        """The document if a row were taken; None where that is impossible."""
+        ...
+
+    def take(self, row: int) -> bool:
+        """Take a row; whether something came of it."""
+        ...
+
+
+class AddChooser:
+    """Offers layers to add at a place, or a whole net that was typed.
+
+    Args:
+        document: where they are added.
+        quick_add: finds and ranks them.
+        place: what they are connected to.
+        at: the point of the canvas their port is to lie at; None for beside what they follow.
+        added: told the ids of what was added, and of what type the first is.
+    """
+
+    prompt = "Add a layer, or type a net: conv 16 3x3 > relu > pool 2"
+
+    def __init__(
+        self,
+        document: Document,
+        quick_add: QuickAdd,
+        place: Place,
+        at: QPointF | None,
+        added: Callable[[Sequence[str], str], object],
+    ) -> None:
+        self._document = document
+        self._quick_add = quick_add
+        self._place = place
+        self._at = _origin(place, at)
+        self._added = added
+        self._offers: tuple[Offer, ...] = ()
+        self._net: tuple[NewLayer, ...] = ()
+        self._remark = ""
+
+    def search(self, query: str) -> Sequence[Choice]:
+        """The layers of a typed net, or what fits the query."""
+        self._offers, self._net, self._remark = (), (), ""
+        state = self._document.state
+        try:
+            self._net = self._quick_add.typed(query)
+        except StudioError as error:
+            said = (part[:1].upper() + part[1:] for part in (error.message, error.hint) if part)
+            self._remark = "\n".join(said)
+            return ()
+        if self._net:
+            return [_net_choice(layer) for layer in self._net]
+        self._offers = self._quick_add.offers(state, query, self._place)
+        if not self._offers:
+            self._remark = self._quick_add.why_none(state, query, self._place)
+        return [_offer_choice(offer) for offer in self._offers]
+
+    def remark(self) -> str:
+        """Why nothing was found, or why a typed net does not fit."""
+        return self._remark
+
+    def outcome(self, row: int) -> DocumentState | None:
+        """The document with the row, or with the whole net."""
+        layers = self._layers(row)
+        if not layers:
+            return None
+        try:
+            made = add_at_place(self._document.state, layers, self._place, self._at)
+        except StudioError as error:
+            self._remark = error.message
+            return None
+        if self._net:
+            # Unlike an offer, a typed net need not fit; it may be drawn and mended afterwards.
+            message = first_message(flow_of(made.state), made.ids)
+            self._remark = message[:1].upper() + message[1:]
+        return made.state
+
+    def take(self, row: int) -> bool:
+        """Add the row, or the whole net, as one step."""
+        layers, state = self._layers(row), self._document.state
+        if not layers:
+            return False
+        made = add_at_place(state, layers, self._place, self._at)
+        first = layers[0].type_name
+        self._quick_add.took(state, first, self._place)
+        names = f"{len(layers)} layers" if len(layers) > 1 else made.ids[0]
+        self._document.apply(f"Add {names}", made.state)
+        self._added(made.ids, first)
+        return True
+
+    def _layers(self, row: int) -> tuple[NewLayer, ...]:
+        if self._net:
+            return self._net
+        if not 0 <= row < len(self._offers):
+            return ()
+        entry = self._offers[row].entry
+        return (NewLayer(entry.type_name, entry.config),)
+
+
+class SwitchChooser:
+    """Offers the types a layer may become.
+
+    Args:
+        document: where it is.
+        node_id: the layer.
+    """
+
+    prompt = "Switch to another type of layer"
+
+    def __init__(self, document: Document, node_id: str) -> None:
+        self._document = document
+        self._node_id = node_id
+        self._found: list[str] = []
+        self._query = ""
+
+    def search(self, query: str) -> Sequence[Choice]:
+        """The types that fit."""
+        self._query = query
+        scored = [
+            (score, name)
+            for name in switchable(self._document.state, self._node_id)
+            if (score := best_score(query, words_for(name))) is not None
+        ]
+        scored.sort(key=lambda item: -round(item[0]))
+        self._found = [name for _, name in scored]
+        return [
+            Choice(name, family_of(name), "", self._shape(name), first_sentence(name))
+            for name in self._found
+        ]
+
+    def remark(self) -> str:
+        """What to say when nothing fits."""
+        if self._found:
+            return ""
+        meant = meant_by(self._query)
+        if meant is None:
+            return no_match_text(self._query)
+        node = self._document.state.node(self._node_id)
+        return f"{node.name} cannot become {meant.title}."
+
+    def outcome(self, row: int) -> DocumentState | None:
+        """The document with the other type."""
+        return self._switched(self._found[row]) if 0 <= row < len(self._found) else None
+
+    def take(self, row: int) -> bool:
+        """Switch, as one step."""
+        if not 0 <= row < len(self._found):
+            return False
+        name = self._found[row]
+        before = self._document.state.node(self._node_id).name
+        made = switch_type(self._document.state, self._node_id, name)
+        self._document.apply(f"Switch {before} to {name}", made)
+        return True
+
+    def _shape(self, name: str) -> str:
+        made = self._switched(name)
+        shape = None if made is None else flow_of(made).shape(self._node_id)
+        return "" if shape is None else shape_label(shape)
+
+    def _switched(self, name: str) -> DocumentState | None:
+        try:
+            return switch_type(self._document.state, self._node_id, name)
+        except StudioError:
+            return None
+
+
+def effect_text(before: DocumentState, after: DocumentState) -> str:
+    """What a change does to the whole network, in a few words; empty where that is not known."""
+    found: Ghost = preview_edit(before, after)
+    return found.text
+
+
+def _origin(place: Place, at: QPointF | None) -> tuple[float, float] | None:
+    """Where the layer stands so that the port in question lies at a point."""
+    if at is None:
+        return None
+    node = CanvasNode("")
+    left = at.x() - NODE_WIDTH if place.target else at.x()
+    return left, at.y() - port_offset(node)
+
+
+def _offer_choice(offer: Offer) -> Choice:
+    entry = offer.entry
+    shape = "" if offer.shape is None else shape_label(offer.shape)
+    return Choice(entry.title, entry.family, _PORTS.get(offer.port, offer.port), shape, entry.doc)
+
+
+def _net_choice(layer: NewLayer) -> Choice:
+    options = ", ".join(f"{k} {v}" for k, v in layer.config.items() if k != "name")
+    return Choice(layer.type_name, family_of(layer.type_name), options, fixed=True)

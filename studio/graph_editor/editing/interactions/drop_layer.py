@@ -1,0 +1,174 @@
+"""Dragging a layer from the palette: a ghost of its true size, where it would go and what it gives.
+
+Over a wire it goes into the wire, on a layer behind it, elsewhere it stands by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
+from studio.graph_editor.items.layer_data import layer_in
+from studio.session.core import entities
+from studio.session.document.card_lines import shape_label
+from studio.session.document.edits.chains import NewLayer
+from studio.session.document.flow import flow_of
+from studio.session.document.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
+from studio.session.document.preview import preview_chain
+from studio.session.document.quick_add import NOWHERE, Place, add_at_place
+from studio.session.document.state import DocumentState
+from studio.session.document.validation import validate
+from studio.session.notice_settling import EDIT
+
+if TYPE_CHECKING:
+    from studio.graph_editor.canvas.view import CanvasView
+    from studio.graph_editor.editing.interactions.interaction import Pointer
+
+_TIP_AWAY = QPointF(16, 10)
+"""So that the tip stands under the ghost and not on it."""
+
+
+class Drops:
+    """Handles the drag events of a canvas.
+
+    Args:
+        canvas: where things are dropped.
+    """
+
+    def __init__(self, canvas: CanvasView) -> None:
+        self._canvas = canvas
+        self._carried: DropLayer | None = None
+
+    def enter(self, event: QDragEnterEvent) -> None:
+        """A drag enters the canvas; the window may accept what is ignored here."""
+        layer = layer_in(event.mimeData())
+        if layer is None:
+            event.ignore()
+            return
+        self._carried = DropLayer(self._canvas, layer)
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+
+    def move(self, event: QDragMoveEvent) -> None:
+        """The drag moves."""
+        if self._carried is None:
+            event.ignore()
+            return
+        self._carried.move(self._canvas.pointer_at(event.position(), event.modifiers()))
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+
+    def leave(self, event: QDragLeaveEvent) -> None:
+        """The drag leaves the canvas."""
+        carried, self._carried = self._carried, None
+        if carried is not None:
+            carried.leave()
+        event.accept()
+
+    def drop(self, event: QDropEvent) -> None:
+        """The drag is dropped."""
+        carried, self._carried = self._carried, None
+        if carried is None:
+            event.ignore()
+            return
+        carried.drop(self._canvas.pointer_at(event.position(), event.modifiers()))
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+
+
+class DropLayer:
+    """A layer carried over the canvas.
+
+    Args:
+        canvas: where it is carried.
+        layer: what is carried.
+    """
+
+    def __init__(self, canvas: CanvasView, layer: NewLayer) -> None:
+        self._canvas = canvas
+        self._layer = layer
+        self._shown: tuple[Place, tuple[float, float]] | None = None
+
+    def move(self, at: Pointer) -> None:
+        """Show where it would go and what would come of it."""
+        place, corner = self._place(at), _corner(at.scene)
+        if (place, corner) == self._shown:
+            return
+        self._shown = place, corner
+        canvas = self._canvas
+        state = canvas.document.state
+        canvas.marks.show_wires({} if place.wire is None else {place.wire: "target"})
+        canvas.marks.show_caught([place.source] if place.source else [])
+        try:
+            made = add_at_place(state, [self._layer], place, corner)
+        except StudioError as error:
+            canvas.overlay.hide_ghost()
+            canvas.overlay.show_tip(error.message, at.view)
+            return
+        canvas.overlay.show_ghost(
+            state, made.state, validate(made.state, canvas.document.data_facts)
+        )
+        below = canvas.view_point(canvas.overlay.ghost.area().bottomLeft()) - _TIP_AWAY
+        canvas.overlay.show_tip(self._words(state, made.state, made.ids[0], place), below)
+
+    def drop(self, at: Pointer) -> None:
+        """Add it there, as one step, and select it."""
+        place, corner = self._place(at), _corner(at.scene)
+        self.leave()
+        canvas = self._canvas
+        document = canvas.document
+        try:
+            made = add_at_place(document.state, [self._layer], place, corner)
+            document.apply(f"Add {made.ids[0]}", made.state)
+        except StudioError as error:
+            canvas.studio.fail(error, EDIT)
+            return
+        canvas.studio.palette.used(self._layer.type_name)
+        canvas.studio.quick_add.took(document.state, self._layer.type_name, place)
+        canvas.bus.select([entities.node(made.ids[0])], source=canvas.source)
+        canvas.setFocus()
+
+    def leave(self) -> None:
+        """It is carried away: nothing is shown any more."""
+        self._shown = None
+        self._canvas.marks.end_gesture()
+        self._canvas.overlay.clear()
+
+    def _place(self, at: Pointer) -> Place:
+        graph, state = self._canvas.graph, self._canvas.document.state
+        reach = INSERT_REACH / self._canvas.navigation.zoom
+        if not at.alt:
+            for wire, _ in graph.wires_within(at.scene, reach):
+                place = Place(wire=wire)
+                if not preview_chain(state, [self._layer], wire=wire).message:
+                    return place
+        target = self._canvas.target_at(at)
+        node = state.nodes.get(target.node)
+        if node is not None and node.flows and target.part != "fix":
+            return Place(source=node.id)
+        return NOWHERE
+
+    def _words(
+        self, before: DocumentState, after: DocumentState, node_id: str, place: Place
+    ) -> str:
+        """The shape it gives, and over a wire what changes in the whole network."""
+        flow = flow_of(after)
+        shape = flow.shape(node_id)
+        parts = [f"{node_id} {shape_label(shape)}" if shape is not None else node_id]
+        if place.wire is not None:
+            ghost = preview_chain(before, [self._layer], wire=place.wire)
+            parts += [ghost.text] if ghost.text else []
+        found = flow.outcomes.get(node_id)
+        if found is not None and found.error is not None:
+            parts.append(found.error.message)
+        return " · ".join(parts)
+
+
+def _corner(at: QPointF) -> tuple[float, float]:
+    """Where the layer stands: held by the middle of its title, on the grid."""
+    left, top = at.x() - NODE_WIDTH / 2, at.y() - TITLE_HEIGHT / 2
+    return round(left / GRID) * GRID, round(top / GRID) * GRID

@@ -1,0 +1,64 @@
+"""Selecting what a rectangle touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, Qt
+
+from studio.graph_editor.editing.interactions.interaction import Interaction, Pointer
+from studio.graph_editor.items.items import FrameItem
+from studio.session.core import entities
+
+if TYPE_CHECKING:
+    from studio.graph_editor.canvas.view import CanvasView
+
+
+class Marquee(Interaction):
+    """A rectangle from where the button was pressed; Shift adds, Ctrl takes out.
+
+    Args:
+        canvas: where it happens.
+        at: where the button was pressed.
+    """
+
+    cursor = Qt.CursorShape.CrossCursor
+
+    def __init__(self, canvas: CanvasView, at: Pointer) -> None:
+        super().__init__(canvas)
+        self._start = at.scene
+
+    def move(self, at: Pointer) -> None:
+        """Show the rectangle and what it touches."""
+        area = QRectF(self._start, at.scene).normalized()
+        self.canvas.overlay.show_band(area)
+        touched = self._touched(area)
+        if at.control and not at.shift:
+            self.canvas.marks.show_caught((), touched)
+        else:
+            self.canvas.marks.show_caught(touched)
+
+    def release(self, at: Pointer) -> None:
+        """Select what the rectangle touches."""
+        touched = self._touched(QRectF(self._start, at.scene).normalized())
+        chosen = [entities.node(node_id) for node_id in touched]
+        self.canvas.end_gesture()
+        bus = self.canvas.bus
+        if at.control and not at.shift:
+            kept = [e for e in bus.selection.entities if e not in chosen]
+            bus.select(kept, source=self.canvas.source)
+        else:
+            bus.select(chosen, source=self.canvas.source, mode="add" if at.shift else "replace")
+
+    def _touched(self, area: QRectF) -> list[str]:
+        """Things in the rectangle; a frame only when all of it is inside."""
+        scene = self.canvas.graph
+        return [
+            node_id
+            for node_id, item in scene.nodes.items()
+            if (
+                area.contains(item.scene_area)
+                if isinstance(item, FrameItem)
+                else area.intersects(item.scene_area)
+            )
+        ]

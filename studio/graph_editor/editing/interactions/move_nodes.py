@@ -1,0 +1,136 @@
+"""Dragging layers: they follow the pointer, and may be dropped into a wire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, Qt
+
+from studio.engine.core.errors import GraphError
+from studio.graph_editor.editing.interactions.interaction import Interaction, Pointer
+from studio.session.document.edits.comments import inside_frame
+from studio.session.document.edits.insertion import (
+    Push,
+    can_insert,
+    free_ends,
+    insert_on_wire,
+)
+from studio.session.document.edits.places import frames_around, move
+from studio.session.document.geometry import GRID
+from studio.session.document.state import DocumentState, Wire
+
+if TYPE_CHECKING:
+    from studio.graph_editor.canvas.view import CanvasView
+
+INSERT_REACH = 16.0
+"""How near a wire must be, on the screen, for what is dragged to go into it."""
+
+
+class MoveNodes(Interaction):
+    """Moves the selection; one step of the history, however long the way.
+
+    T turns round which way neighbours make room, Alt keeps wires as they are.
+
+    Args:
+        canvas: where it happens.
+        at: where the button was pressed.
+        held: the thing that was taken hold of.
+    """
+
+    cursor = Qt.CursorShape.ClosedHandCursor
+
+    def __init__(self, canvas: CanvasView, at: Pointer, held: str) -> None:
+        super().__init__(canvas)
+        state = canvas.document.state
+        self._before = state
+        self._start = at.scene
+        self._held = held
+        self._chosen = [i for i in canvas.selected_ids() if i in state.nodes] or [held]
+        moved = dict.fromkeys(self._chosen)
+        for node_id in self._chosen:
+            if state.nodes[node_id].kind == "frame":
+                moved.update(dict.fromkeys(inside_frame(state, node_id)))
+        self._from = {i: (state.nodes[i].x, state.nodes[i].y) for i in moved}
+        self._push: Push = "right"
+        self._wire: Wire | None = None
+        self._refused: set[Wire] = set()
+        self._fits = _has_free_ends(state, self._chosen)
+        count = len(self._chosen)
+        name = state.nodes[held].name
+        self._text = f"Move {name}" if count == 1 else f"Move {count} items"
+        canvas.document.begin_gesture(self._text)
+
+    def move(self, at: Pointer) -> None:
+        """Follow the pointer, in steps of the grid, and look for a wire to go into."""
+        by = at.scene - self._start
+        own_x, own_y = self._from[self._held]
+        dx = _snapped(own_x + by.x()) - own_x
+        dy = _snapped(own_y + by.y()) - own_y
+        places = {i: (x + dx, y + dy) for i, (x, y) in self._from.items()}
+        if not self.canvas.apply_in_gesture(self._text, lambda state: move(state, places)):
+            return
+        self._show_wire(None if at.alt or not self._fits else self._nearest(at.scene))
+
+    def key(self, key: int, at: Pointer) -> bool:
+        """T makes the neighbours on the other side give way."""
+        if key != Qt.Key.Key_T:
+            return False
+        self._push = "left" if self._push == "right" else "right"
+        self._say(at)
+        return True
+
+    def release(self, at: Pointer) -> None:
+        """Stay there, or go into the wire."""
+        document, wire = self.canvas.document, None if at.alt else self._wire
+        text = self._text
+        if wire is not None:
+            state = document.state
+            ends = f"{state.nodes[wire.source].name} → {state.nodes[wire.target].name}"
+            text = f"Insert {state.nodes[self._held].name} on {ends}"
+            document.apply(text, insert_on_wire(state, self._chosen, wire, push=self._push))
+        # What was dragged until its middle is outside has left its frame.
+        held = frames_around(self._before, document.state, may_leave=wire is None)
+        document.apply(text, held)
+        document.commit_gesture(text)
+        self.canvas.end_gesture()
+
+    def cancel(self) -> None:
+        """Go back."""
+        self.canvas.document.cancel_gesture()
+
+    def _nearest(self, at: QPointF) -> Wire | None:
+        """The nearest wire within reach of the pointer or of the middle of what is dragged."""
+        graph, zoom = self.canvas.graph, self.canvas.navigation.zoom
+        middle = graph.area_of(self._chosen).center()
+        reach = INSERT_REACH / zoom
+        found: list[tuple[float, Wire]] = []
+        for place in (at, middle):
+            for wire, away in graph.wires_within(place, reach):
+                if wire not in self._refused:
+                    found.append((away, wire))
+        for _, wire in sorted(found):
+            if not can_insert(self.canvas.document.state, self._chosen, wire):
+                return wire
+            self._refused.add(wire)
+        return None
+
+    def _show_wire(self, wire: Wire | None) -> None:
+        if wire != self._wire:
+            self._wire = wire
+            self.canvas.marks.show_wires({} if wire is None else {wire: "target"})
+
+    def _say(self, at: Pointer) -> None:
+        side = "downstream" if self._push == "right" else "upstream"
+        self.canvas.overlay.show_tip(f"Layers {side} make room", at.view)
+
+
+def _has_free_ends(state: DocumentState, chosen: list[str]) -> bool:
+    try:
+        free_ends(state, chosen)
+    except GraphError:
+        return False
+    return True
+
+
+def _snapped(value: float) -> float:
+    return round(value / GRID) * GRID

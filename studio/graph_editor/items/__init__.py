@@ -1,0 +1,1 @@
+"""Layers and wires as they are painted."""

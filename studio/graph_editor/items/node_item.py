@@ -1,0 +1,96 @@
+"""A layer on the canvas."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from studio.graph_editor.items import node_paint
+from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.items import CanvasItem
+from studio.graph_editor.items.letters import Letters, draw_letters
+from studio.graph_editor.items.marks import PortKey
+from studio.graph_editor.items.node_picture import PictureOf, no_picture
+from studio.graph_editor.items.node_text import card_texts, far_text
+from studio.session.document.cards import NodeCard
+from studio.session.document.ports import input_place, output_place
+
+
+class NodeItem(CanvasItem):
+    """A layer with its title, options, ports and preview.
+
+    Args:
+        card: what it shows.
+        colours: what it paints with.
+        picture_of: the preview of a layer's output, by id.
+    """
+
+    def __init__(
+        self, card: NodeCard, colours: CanvasColours, picture_of: PictureOf = no_picture
+    ) -> None:
+        super().__init__(card, colours)
+        self._picture_of = picture_of
+        self._texts: tuple[Letters, ...] | None = None
+        self._far: tuple[Letters, ...] | None = None
+        self._spots: dict[PortKey, QPointF] | None = None
+
+    def card_changed(self) -> None:
+        """Lay the texts out again when they are next drawn."""
+        self._texts = self._far = self._spots = None
+
+    def spots(self) -> dict[PortKey, QPointF]:
+        """Inputs below each other on the left, the output on the right."""
+        if self._spots is None:
+            node, own = self.card.node, QPointF(self.card.node.x, self.card.node.y)
+            found = {
+                PortKey("in", slot): QPointF(*input_place(node, slot)) - own
+                for slot in range(self.card.inputs)
+            }
+            if self.card.has_output:
+                found[PortKey("out")] = QPointF(*output_place(node)) - own
+            self._spots = found
+        return self._spots
+
+    def title_area(self) -> QRectF:
+        """Where the name stands, on the canvas."""
+        height = 22 if not self.card.node.collapsed else self.area.height()
+        return QRectF(30, 0, self.area.width() - 56, height).translated(self.pos())
+
+    def corner_area(self) -> QRectF:
+        """Where the mark of the condition stands, on the canvas."""
+        return QRectF(self.area.width() - 26, 4, 24, 24).translated(self.pos())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        zoom = option.levelOfDetailFromTransform(painter.worldTransform())
+        if zoom >= node_paint.NEAR:
+            self.paint_near(painter)
+            return
+        if zoom >= node_paint.FAR:
+            if self._far is None:
+                self._far = far_text(self.card, self.colours, self.area.height())
+            node_paint.paint_far(painter, self.card, self.area, self.colours)
+            draw_letters(painter, self._far)
+        else:
+            node_paint.paint_block(painter, self.card, self.area, self.colours)
+        node_paint.paint_plain_outline(
+            painter, self.card, self.area, self.colours, self.marks, zoom
+        )
+
+    def paint_near(self, painter: QPainter) -> None:
+        """Draw everything."""
+        card, colours = self.card, self.colours
+        if self._texts is None:
+            self._texts = card_texts(card, colours, self.area.height())
+        node_paint.paint_body(painter, card, self.area, self.spots(), colours)
+        draw_letters(painter, self._texts)
+        if card.node.preview in ("thumbnail", "full") and not card.node.collapsed:
+            picture = self._picture_of(card.node.id)
+            node_paint.paint_picture(painter, card, self.area, colours, picture)
+        node_paint.paint_outline(painter, card, self.area, colours, self.marks)
+        if card.is_output:
+            node_paint.paint_tab(painter, self.area, colours, "output")
+        if self.marks.ports:
+            node_paint.paint_ports(painter, self.spots(), card, colours, self.marks.ports)

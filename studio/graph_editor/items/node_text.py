@@ -1,0 +1,116 @@
+"""The texts of a layer's card, cut to fit and laid out once, until the card changes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QFont
+
+from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.letters import (
+    Letters,
+    PlacedText,
+    cut_text,
+    letters_of,
+    text_height,
+    text_width,
+)
+from studio.session.document.card_lines import TIMES, CardLine
+from studio.session.document.cards import NodeCard
+from studio.session.document.geometry import (
+    COLLAPSED_HEIGHT,
+    LINE_HEIGHT,
+    NODE_WIDTH,
+    TITLE_HEIGHT,
+)
+
+SIDE = 10.0
+"""Space left free at the sides."""
+
+TEXT_LEFT = 32.0
+FOOTER_HEIGHT = 22.0
+UNKNOWN = "\u2013"
+_FAR_PIXELS = 27
+_BETWEEN = 6.0
+_MOST = 0.6
+"""Share of the room a value takes at most; what it leaves is its label's."""
+
+FAR_SIGN = 24.0
+"""Side of the sign of a frozen layer that is seen from afar."""
+
+FAR_LOW = 90.0
+"""Below this height the sign stands beside the name and not above it."""
+
+
+def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
+    """Everything written on a layer that is seen from near."""
+    room = NODE_WIDTH - TEXT_LEFT - 24
+    signs = card.node.frozen + card.node.pinned
+    faint = card.node.bypassed or card.condition == "unreached"
+    title_font, small_font = colours.title_font, colours.small_font
+    title_colour = colours.text2 if faint else colours.text
+    if card.node.collapsed:
+        line = cut_text(card.title, title_font, room - 18 * signs)
+        top = (COLLAPSED_HEIGHT - text_height(title_font)) / 2 + 1
+        return letters_of([PlacedText(QPointF(TEXT_LEFT, top), line, title_font, title_colour)])
+    title = cut_text(card.title, title_font, room)
+    subtitle = cut_text(card.subtitle, small_font, room + 12 - 16 * signs)
+    found = [
+        PlacedText(QPointF(TEXT_LEFT, 6), title, title_font, title_colour),
+        PlacedText(QPointF(TEXT_LEFT, 22), subtitle, small_font, colours.text3),
+        *_lines(card, colours),
+    ]
+    if card.node.preview != "off":
+        found += _footer(card, colours, height)
+    return letters_of(found)
+
+
+def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
+    """The title in letters that can be read from afar."""
+    font = QFont(colours.title_font)
+    font.setPixelSize(_FAR_PIXELS)
+    beside_sign = 2 * FAR_SIGN if card.node.frozen and height < FAR_LOW else 0.0
+    text = cut_text(card.title, font, NODE_WIDTH - 8 - beside_sign)
+    left = (NODE_WIDTH - text_width(text, font)) / 2
+    place = QPointF(left, (height - text_height(font)) / 2)
+    colour = colours.text2 if card.node.bypassed else colours.text
+    return letters_of([PlacedText(place, text, font, colour)])
+
+
+def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
+    found = []
+    font = colours.text_font
+    for number, line in enumerate(card.lines):
+        top = TITLE_HEIGHT + 3 + number * LINE_HEIGHT + (LINE_HEIGHT - text_height(font)) / 2
+        label, value = beside(line, font)
+        found.append(PlacedText(QPointF(SIDE, top), label, font, colours.text3))
+        place = QPointF(NODE_WIDTH - SIDE - text_width(value, font), top)
+        found.append(PlacedText(place, value, font, colours.text))
+    return found
+
+
+def beside(line: CardLine, font: QFont) -> tuple[str, str]:
+    """The label and the value of an option, so that both have room."""
+    room, value = NODE_WIDTH - 2 * SIDE - _BETWEEN, line.value
+    if text_width(line.label, font) + text_width(value, font) > room:
+        value = cut_text(value.replace(f" {TIMES} ", TIMES), font, room * _MOST)
+    return cut_text(line.label, font, room - text_width(value, font)), value
+
+
+def footer_texts(card: NodeCard, font: QFont, small: QFont) -> tuple[str, str]:
+    """The shape, and how many parameters there are if that has room beside it."""
+    room = NODE_WIDTH - 2 * SIDE
+    shape = cut_text(card.shape or UNKNOWN, font, room)
+    left = room - text_width(shape, font) - _BETWEEN
+    counts = (f"{card.parameters} params", card.parameters) if card.parameters else ()
+    return shape, next((count for count in counts if text_width(count, small) <= left), "")
+
+
+def _footer(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:
+    font, small = colours.text_font, colours.small_font
+    top = height - FOOTER_HEIGHT + (FOOTER_HEIGHT - text_height(font)) / 2
+    shape, count = footer_texts(card, font, small)
+    found = [PlacedText(QPointF(SIDE, top), shape, font, colours.text2)]
+    if count:
+        place = QPointF(NODE_WIDTH - SIDE - text_width(count, small), top + 1)
+        found.append(PlacedText(place, count, small, colours.text3))
+    return found

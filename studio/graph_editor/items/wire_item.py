@@ -1,0 +1,199 @@
+"""A wire on the canvas, and the shape written on it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
+
+from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.items import WIRE_LEVEL
+from studio.graph_editor.items.sprites import stamp
+from studio.graph_editor.items.wire_paths import distance, samples
+from studio.session.document.state import Wire
+
+CHIP_ZOOM = 0.6
+"""From this zoom on wires carry their shape."""
+
+_CHIP_HEIGHT = 15.0
+_CHIP_SIDE = 5.0
+_LONG = 400.0
+
+
+class WireItem(QGraphicsPathItem):
+    """A wire, drawn by Qt itself; its path is made anew only when an end moves.
+
+    Args:
+        wire: which wire it is.
+        colours: what it paints with.
+    """
+
+    def __init__(self, wire: Wire, colours: CanvasColours) -> None:
+        super().__init__()
+        self.wire = wire
+        self.colours = colours
+        self.chip = ShapeChip(colours)
+        self.marked = ""
+        self._state = "ok"
+        self._points: list[QPointF] | None = None
+        self.setZValue(WIRE_LEVEL)
+        self.setPen(colours.wire_pen)
+
+    def route(self, path: QPainterPath, start: QPointF, end: QPointF) -> None:
+        """Lead from one port to another along a path."""
+        self._points = None
+        self.setPath(path)
+        self.chip.place(path, abs(end.x() - start.x()))
+
+    def show_state(self, state: str, shape: str) -> None:
+        """Show what flows: its shape, or that an end is wrong or waits."""
+        self.chip.show_text(shape)
+        if state != self._state:
+            self._state = state
+            self._choose_pen()
+
+    def mark(self, marked: str) -> None:
+        """Show that it is hovered, selected, linked, cut or where something would be inserted."""
+        if marked != self.marked:
+            self.marked = marked
+            self.chip.set_forced(marked in ("hover", "selected", "target"))
+            self.setZValue(WIRE_LEVEL + (1 if marked else 0))
+            self._choose_pen()
+
+    def show_colours(self, colours: CanvasColours) -> None:
+        """Paint with other colours."""
+        self.colours = self.chip.colours = colours
+        self._choose_pen()
+        self.chip.update()
+
+    def points(self) -> list[QPointF]:
+        """Points along the wire."""
+        if self._points is None:
+            self._points = samples(self.path())
+        return self._points
+
+    def distance_to(self, at: QPointF) -> float:
+        """How far a point of the canvas is from the wire."""
+        return distance(self.points(), at)
+
+    def middle(self) -> QPointF:
+        """The point half way along."""
+        return self.path().pointAtPercent(0.5)
+
+    def _choose_pen(self) -> None:
+        colours = self.colours
+        pens = {
+            "hover": colours.wire_hover_pen,
+            "selected": colours.wire_selected_pen,
+            "cut": colours.wire_cut_pen,
+            "target": colours.wire_target_pen,
+        }
+        if self.marked in pens:
+            self.setPen(pens[self.marked])
+        elif self._state == "error":
+            self.setPen(colours.wire_error_pen)
+        elif self._state in ("waiting", "unreached"):
+            self.setPen(colours.wire_waiting_pen)
+        else:
+            self.setPen(colours.wire_pen)
+
+
+class ShapeChip(QGraphicsItem):
+    """The shape of what flows through a wire.
+
+    The first of the wires that leave a layer carries it near the layer, the others where they are
+    long; under the pointer each does. It is hidden where it would not fit.
+
+    Args:
+        colours: what it paints with.
+    """
+
+    def __init__(self, colours: CanvasColours) -> None:
+        super().__init__()
+        self.colours = colours
+        self.setZValue(WIRE_LEVEL + 2)
+        self._text = ""
+        self._width = 0.0
+        self._path = QPainterPath()
+        self._length = 0.0
+        self._room = 0.0
+        self._leads = True
+        self._forced = False
+        self._near = True
+        self._at: float | None = None
+        self._bounds = QRectF()
+        self.setVisible(False)
+
+    def place(self, path: QPainterPath, room: float) -> None:
+        """Stand on a wire with ``room`` between its ends."""
+        self._path, self._length, self._room = path, path.length(), room
+        self._at = None
+        self._show()
+
+    def set_leading(self, leads: bool) -> None:
+        """Whether its wire is the first that leaves a layer."""
+        if leads != self._leads:
+            self._leads = leads
+            self._show()
+
+    def show_text(self, text: str) -> None:
+        """Say something else."""
+        if text != self._text:
+            self.prepareGeometryChange()
+            self._text = text
+            metrics = QFontMetricsF(self.colours.small_font)
+            self._width = metrics.horizontalAdvance(text) + 2 * _CHIP_SIDE
+            self._bounds = self._area().adjusted(-1, -1, 1, 1)
+            self._show()
+            self.update()
+
+    def set_near(self, near: bool) -> None:
+        """Whether the canvas is seen from near enough to read it."""
+        self._near = near
+        self._show()
+
+    def set_forced(self, forced: bool) -> None:
+        """Be visible in any case, as under the pointer."""
+        self._forced = forced
+        self.setZValue(WIRE_LEVEL + (40 if forced else 2))
+        self._show()
+
+    def boundingRect(self) -> QRectF:
+        return self._bounds
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        colours, text, forced = self.colours, self._text, self._forced
+        area = self._area()
+
+        def draw(on: QPainter) -> None:
+            on.setPen(QPen(colours.hairline, 1.0))
+            on.setBrush(colours.canvas)
+            on.drawRoundedRect(area, 7, 7)
+            on.setPen(colours.text if forced else colours.text2)
+            on.setFont(colours.small_font)
+            on.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
+
+        stamp(painter, ("chip", colours.mode, text, forced), area.adjusted(-1, -1, 1, 1), draw)
+
+    def _area(self) -> QRectF:
+        return QRectF(-self._width / 2, -_CHIP_HEIGHT / 2, self._width, _CHIP_HEIGHT)
+
+    def _show(self) -> None:
+        long = self._length > _LONG
+        fits = self._width + 4 <= self._room and (self._leads or long)
+        shown = bool(self._text) and (self._forced or (self._near and fits))
+        self.setVisible(shown)
+        if shown and self._length:
+            beside = self._leads and not self._forced
+            along = min(self._width / 2 + 10, self._length / 2) if beside else self._length / 2
+            if along != self._at:
+                # Finding the place takes longer than drawing the chip, so it is found once.
+                self._at = along
+                self.setPos(self._path.pointAtPercent(self._path.percentAtLength(along)))

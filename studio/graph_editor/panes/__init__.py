@@ -1,0 +1,1 @@
+"""The panes beside the canvas: palette, outline, history."""

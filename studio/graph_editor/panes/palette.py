@@ -1,0 +1,255 @@
+"""The palette: every layer by family, found by typing, added by a double-click, Enter or a drag."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QSize, Qt
+from PySide6.QtGui import QDrag, QKeyEvent, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.editing.adding import add_after_selection
+from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.layer_data import layer_data
+from studio.graph_editor.items.node_item import NodeItem
+from studio.session.document.cards import NodeCard
+from studio.session.document.edits.chains import NewLayer
+from studio.session.document.layer_types import checked_config, starting_config
+from studio.session.document.quick_add import Entry, no_match_text
+from studio.session.document.state import CanvasNode
+from studio.session.studio import Studio
+from studio.widgets import binding, contexts, icons, theme
+from studio.widgets.frame import PaneFrame
+
+PALETTE = "palette"
+_ENTRY = Qt.ItemDataRole.UserRole
+_NAME, _STAR = 0, 1
+
+
+class PaletteTree(QTreeWidget):
+    """The tree; its entries can be dragged onto the canvas."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("palette_tree")
+        self.setAccessibleName("Layers")
+        self.setColumnCount(2)
+        self.setHeaderHidden(True)
+        self.setIndentation(14)
+        self.setIconSize(QSize(16, 16))
+        self.setUniformRowHeights(True)
+        self.setDragEnabled(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
+        self.setExpandsOnDoubleClick(False)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(_STAR, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(_STAR, 28)
+
+    def entry_of(self, item: QTreeWidgetItem | None) -> Entry | None:
+        """The layer of a row; None for a heading."""
+        found = None if item is None else item.data(_NAME, _ENTRY)
+        return found if isinstance(found, Entry) else None
+
+    def mimeData(self, items: list[QTreeWidgetItem]) -> QMimeData:  # type: ignore[override]
+        entry = self.entry_of(items[0]) if items else None
+        return QMimeData() if entry is None else layer_data(entry)
+
+    def startDrag(self, supportedActions: Qt.DropAction) -> None:  # noqa: N803
+        entry = self.entry_of(self.currentItem())
+        if entry is None:
+            return
+        drag = QDrag(self)
+        drag.setMimeData(layer_data(entry))
+        picture = layer_picture(entry, self.devicePixelRatioF())
+        drag.setPixmap(picture)
+        size = picture.deviceIndependentSize()
+        drag.setHotSpot(QPoint(int(size.width() / 2), 14))
+        drag.exec(Qt.DropAction.CopyAction)
+
+
+_OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down, Qt.Key.Key_Escape)
+
+
+class PalettePane(PaneFrame):
+    """Search field and tree.
+
+    Args:
+        studio: the models of the window.
+        parent: owner.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self.setObjectName("palette_pane")
+        self._studio = studio
+        self._palette = studio.palette
+        self._closed: set[str] = set()
+        body = QWidget(self)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self.field = QLineEdit(body)
+        self.field.setObjectName("palette_search")
+        self.field.setAccessibleName("Search the palette")
+        self.field.setPlaceholderText("Search layers")
+        self.field.setClearButtonEnabled(True)
+        self.field.textChanged.connect(self._palette.search)
+        self.field.installEventFilter(self)
+        top = QVBoxLayout()
+        top.setContentsMargins(8, 8, 8, 8)
+        top.addWidget(self.field)
+        column.addLayout(top)
+        self.tree = PaletteTree(body)
+        self.tree.itemDoubleClicked.connect(self._activated)
+        self.tree.itemClicked.connect(self._clicked)
+        self.tree.itemExpanded.connect(lambda item: self._closed.discard(_key(item)))
+        self.tree.itemCollapsed.connect(lambda item: self._closed.add(_key(item)))
+        self.tree.installEventFilter(self)
+        column.addWidget(self.tree, 1)
+        self.set_body(body)
+        body.setFocusProxy(self.field)
+        contexts.register("table", self.tree)
+        binding.connect(self, self._palette.changed, self._show)
+        binding.connect(self, theme.changed, self._show)
+        self._show()
+
+    def add(self, entry: Entry) -> None:
+        """Add a layer after the selected one."""
+        try:
+            add_after_selection(self._studio, NewLayer(entry.type_name, entry.config), PALETTE)
+        except StudioError as error:
+            self._studio.fail(error)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent):
+            return False
+        override = event.type() == QEvent.Type.ShortcutOverride
+        if override and watched is self.field and event.key() in _OWN_KEYS:
+            # Its own keys, no others: keys of the window work while somebody searches.
+            event.accept()
+        if event.type() != QEvent.Type.KeyPress:
+            return False
+        key = event.key()
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return self._enter(from_field=watched is self.field)
+        if watched is self.field and key == Qt.Key.Key_Down:
+            self.tree.setFocus(Qt.FocusReason.TabFocusReason)
+            return True
+        if watched is self.field and key == Qt.Key.Key_Escape and self.field.text():
+            self.field.clear()
+            return True
+        if watched is self.tree and key == Qt.Key.Key_Space:
+            self._toggle_favourite(self.tree.currentItem())
+            return True
+        return False
+
+    def _enter(self, *, from_field: bool) -> bool:
+        entry = self.tree.entry_of(self.tree.currentItem())
+        if entry is None and from_field:
+            entry = self._first_found()
+        if entry is None:
+            return False
+        self.add(entry)
+        return True
+
+    def _first_found(self) -> Entry | None:
+        group = self.tree.topLevelItem(0)
+        if group is None or not self._palette.query.strip() or not group.childCount():
+            return None
+        return self.tree.entry_of(group.child(0))
+
+    def _activated(self, item: QTreeWidgetItem, column: int) -> None:
+        entry = self.tree.entry_of(item)
+        if entry is not None and column == _NAME:
+            self.add(entry)
+
+    def _clicked(self, item: QTreeWidgetItem, column: int) -> None:
+        if self.tree.entry_of(item) is None:
+            item.setExpanded(not item.isExpanded())
+        elif column == _STAR:
+            self._toggle_favourite(item)
+
+    def _toggle_favourite(self, item: QTreeWidgetItem | None) -> None:
+        entry = self.tree.entry_of(item)
+        if entry is not None and not entry.config:
+            marked = entry.type_name in self._palette.favourites
+            self._palette.set_favourite(entry.type_name, not marked)
+
+    def _show(self) -> None:
+        kept = self.tree.entry_of(self.tree.currentItem())
+        place = self.tree.verticalScrollBar().value()
+        self.tree.clear()
+        for group in self._palette.groups():
+            heading = QTreeWidgetItem(self.tree, [group.title])
+            heading.setData(_NAME, Qt.ItemDataRole.UserRole + 1, group.key)
+            heading.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+            heading.setForeground(_NAME, theme.colour("text2"))
+            heading.setFont(_NAME, theme.font("small"))
+            for entry in group.entries:
+                self._add_row(heading, entry)
+            heading.setExpanded(group.key not in self._closed)
+        if not self.tree.topLevelItemCount() or self._nothing_found():
+            self.tree.clear()
+            row = QTreeWidgetItem(self.tree, [no_match_text(self._palette.query)])
+            row.setFlags(Qt.ItemFlag.NoItemFlags)
+            row.setFirstColumnSpanned(True)
+        self._restore(kept, place)
+
+    def _nothing_found(self) -> bool:
+        return bool(self._palette.query.strip()) and not self._palette.groups()[0].entries
+
+    def _add_row(self, heading: QTreeWidgetItem, entry: Entry) -> None:
+        row = QTreeWidgetItem(heading, [entry.title])
+        row.setData(_NAME, _ENTRY, entry)
+        row.setIcon(_NAME, icons.icon(f"family-{entry.family}", f"family.{entry.family}"))
+        row.setToolTip(_NAME, f"{entry.title}\n{entry.doc}\nDrag it to the canvas, or Enter")
+        if not entry.config:
+            marked = entry.type_name in self._palette.favourites
+            name = "star-full" if marked else "star"
+            row.setIcon(_STAR, icons.icon(name, "accent" if marked else "hairline"))
+            row.setToolTip(_STAR, "Remove from favourites" if marked else "Add to favourites")
+        said = f"{entry.title}, {entry.doc}"
+        row.setData(_NAME, Qt.ItemDataRole.AccessibleTextRole, said)
+
+    def _restore(self, kept: Entry | None, place: int) -> None:
+        """Keep the current row and the scroll position over a change."""
+        for number in range(self.tree.topLevelItemCount()):
+            heading = self.tree.topLevelItem(number)
+            for index in range(0 if heading is None else heading.childCount()):
+                row = heading.child(index) if heading is not None else None
+                if kept is not None and self.tree.entry_of(row) == kept and row is not None:
+                    self.tree.setCurrentItem(row)
+                    self.tree.verticalScrollBar().setValue(place)
+                    return
+        self.tree.verticalScrollBar().setValue(place)
+
+
+def layer_picture(entry: Entry, ratio: float) -> QPixmap:
+    """A layer at true size, as it is dragged."""
+    config = checked_config(entry.type_name, starting_config(entry.type_name, entry.config))
+    node = CanvasNode("", "layer", entry.type_name, config, collapsed=True)
+    card = NodeCard(node, entry.title, entry.type_name, entry.family)
+    item = NodeItem(card, CanvasColours(theme.current()))
+    size = item.area.size()
+    picture = QPixmap((size * ratio).toSize())
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setOpacity(0.85)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    item.paint_near(painter)
+    painter.end()
+    return picture
+
+
+def _key(item: QTreeWidgetItem) -> str:
+    return str(item.data(_NAME, Qt.ItemDataRole.UserRole + 1))

@@ -1,0 +1,1 @@
+"""What lies on the canvas: the scene, its overlays, moving about."""

@@ -1,0 +1,84 @@
+"""What the pointer is over: told to all views, explained in a tip after a moment."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from studio.graph_editor.editing.fix_offers import FixOffers
+from studio.graph_editor.editing.linking import CANVAS
+from studio.graph_editor.editing.picking import EMPTY, Target
+from studio.graph_editor.scene.scene import GraphScene
+from studio.session.compile.selection import SelectionBus
+from studio.session.document.cards import wire_card
+
+_CURSORS = {
+    "port": Qt.CursorShape.CrossCursor,
+    "edge": Qt.CursorShape.CrossCursor,
+    "handle": Qt.CursorShape.SizeFDiagCursor,
+    "fix": Qt.CursorShape.PointingHandCursor,
+}
+
+
+class Hovering:
+    """Follows the pointer while no button is down.
+
+    Args:
+        bus: hears what it is over.
+        graph: the drawing.
+        fixes: show what they would do while the pointer is on one.
+        viewport: shows another cursor where something can be taken hold of.
+    """
+
+    def __init__(
+        self, bus: SelectionBus, graph: GraphScene, fixes: FixOffers, viewport: QWidget
+    ) -> None:
+        self._bus = bus
+        self._graph = graph
+        self._fixes = fixes
+        self._viewport = viewport
+        self.target = EMPTY
+
+    def over(self, target: Target) -> None:
+        """The pointer is over this now."""
+        if target == self.target:
+            return
+        self.target = target
+        self._bus.hover(target.entity, CANVAS)
+        self._fixes.hover(target.fix)
+        cursor = _CURSORS.get(target.part)
+        if cursor is None:
+            self._viewport.unsetCursor()
+        else:
+            self._viewport.setCursor(cursor)
+
+    def leave(self) -> None:
+        """The pointer left, or a gesture began."""
+        self.over(EMPTY)
+
+    def tip(self) -> str:
+        """A few words about what the pointer is over."""
+        target, state, report = self.target, self._graph.state, self._graph.report
+        if target.wire is not None and target.wire in self._graph.wires:
+            card = wire_card(report, target.wire)
+            ends = [state.nodes[i].name for i in (target.wire.source, target.wire.target)]
+            return f"{' → '.join(ends)}\n{card.shape or 'shape not known yet'}"
+        if target.fix is not None:
+            return target.fix.fix.label
+        item = self._graph.nodes.get(target.node)
+        if item is None or not item.node.flows:
+            return ""
+        card_ = item.card
+        if target.port is not None:
+            if target.port.side == "out":
+                return f"Output {card_.shape}".strip() + "\nDrag to connect, Ctrl+drag moves all"
+            return f"Input {target.port.slot + 1}\nDrag from an output to connect"
+        lines = [f"{card_.title}: {card_.subtitle}"]
+        if card_.condition != "ok":
+            lines.append(card_.message or card_.condition)
+        picture = self._graph.picture_of(target.node)
+        if picture is not None:
+            lines.append(picture.text)
+        lines += [f"{p.message}\n{p.hint}".strip() for p in report.problems_of(target.node)
+                  if p.message != card_.message]  # fmt: skip
+        return "\n".join(lines)

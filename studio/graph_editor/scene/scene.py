@@ -1,0 +1,351 @@
+"""The drawing as items: made from a document, kept in step with it, asked what lies where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt
+from PySide6.QtGui import QPainterPath
+from PySide6.QtWidgets import QGraphicsScene
+
+from studio.engine.core.signal import Signal
+from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.items import CanvasItem, DotItem, FrameItem, NoteItem
+from studio.graph_editor.items.marks import PortKey
+from studio.graph_editor.items.node_item import NodeItem
+from studio.graph_editor.items.node_picture import NodePicture, PictureOf, no_picture
+from studio.graph_editor.items.wire_item import CHIP_ZOOM, WireItem
+from studio.graph_editor.items.wire_paths import bridge_path, meets, wire_path
+from studio.session.document.cards import card_of, wire_card
+from studio.session.document.change import Change
+from studio.session.document.geometry import NODE_WIDTH
+from studio.session.document.report import Report
+from studio.session.document.state import DocumentState, Wire
+
+_BOXES = Qt.ItemSelectionMode.IntersectsItemBoundingRect
+_MARGIN = 24.0
+_CLEAR = 14.0
+_TRIES = 6
+"""How often a free height for a wire is looked for."""
+
+
+class GraphScene(QGraphicsScene):
+    """Items for everything in a document.
+
+    Args:
+        colours: what they paint with.
+        parent: owner.
+    """
+
+    def __init__(
+        self,
+        colours: CanvasColours,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.redrawn: Signal[[]] = Signal()
+        self.ghosts_changed: Signal[[]] = Signal()
+        self.ghosts = 0
+        self.colours = colours
+        self.nodes: dict[str, CanvasItem] = {}
+        self.wires: dict[Wire, WireItem] = {}
+        self._state = DocumentState()
+        self._report = Report()
+        self._picture_of: PictureOf = no_picture
+        self._style = "curve"
+        self._near = True
+        self._by_node: dict[str, set[Wire]] = {}
+        self._content: QRectF | None = None
+
+    def use_pictures(self, picture_of: PictureOf) -> None:
+        """Take the previews of layers from somewhere, from now on."""
+        self._picture_of = picture_of
+
+    def picture_of(self, node_id: str) -> NodePicture | None:
+        """The preview of a layer's output."""
+        return self._picture_of(node_id)
+
+    @property
+    def state(self) -> DocumentState:
+        """The state that is drawn."""
+        return self._state
+
+    @property
+    def report(self) -> Report:
+        """What the drawing shows to be right and wrong."""
+        return self._report
+
+    def show_state(self, state: DocumentState, report: Report) -> None:
+        """Draw another document."""
+        for wire in tuple(self.wires):
+            self._remove_wire(wire)
+        for node_id in tuple(self.nodes):
+            self._remove_node(node_id)
+        self._state, self._report = state, report
+        for node_id in state.nodes:
+            self._add_node(node_id)
+        for wire in state.wires():
+            self._add_wire(wire)
+        self._told()
+
+    def apply(self, change: Change) -> None:
+        """Follow one step of the document; conditions follow with `show_report`."""
+        self._state = change.after
+        touched = {*change.added, *change.removed, *change.modified}
+        for wire in [w for w in self.wires if w.target in touched and not self._exists(w)]:
+            self._remove_wire(wire)
+        for node_id in change.removed:
+            self._remove_node(node_id)
+        for node_id in change.added:
+            self._add_node(node_id)
+        moved = set(change.added)
+        for node_id in change.modified:
+            if self._update_node(node_id):
+                moved.add(node_id)
+        for node_id in (*change.added, *change.modified):
+            for slot, source in enumerate(change.after.nodes[node_id].inputs):
+                if Wire(source, node_id, slot) not in self.wires:
+                    self._add_wire(Wire(source, node_id, slot))
+        self._reroute(moved)
+        self._told()
+
+    def show_report(self, report: Report) -> None:
+        """Show how every layer and wire is."""
+        self._report = report
+        moved = {
+            node_id
+            for node_id, item in self.nodes.items()
+            if item.show_card(card_of(self._state, report, node_id))
+        }
+        for wire, item in self.wires.items():
+            card = wire_card(report, wire)
+            item.show_state(card.condition, card.shape)
+        self._reroute(moved)
+        self._told()
+
+    def show_colours(self, colours: CanvasColours) -> None:
+        """Paint with other colours."""
+        self.colours = colours
+        for item in self.nodes.values():
+            item.show_colours(colours)
+        for wire in self.wires.values():
+            wire.show_colours(colours)
+        self._told()
+
+    def set_wire_style(self, style: str) -> None:
+        """Draw wires as curves, right angles or straight lines."""
+        self._style = style
+        self._reroute(set(self.nodes))
+        self._told()
+
+    @property
+    def wire_style(self) -> str:
+        """How wires are drawn."""
+        return self._style
+
+    def place(self, places: Mapping[str, QPointF], *, is_final: bool) -> None:
+        """Draw things elsewhere for a moment, their wires led straight on; at the end as ever."""
+        for node_id, at in places.items():
+            if node_id in self.nodes:
+                self.nodes[node_id].setPos(at)
+        if is_final:
+            self._reroute(set(places))
+            self._told()
+            return
+        for wire in {w for node_id in places for w in self._by_node.get(node_id, ())}:
+            start, end = self._ends(wire)
+            self.wires[wire].route(wire_path(start, end, self._style), start, end)
+
+    def set_zoom(self, zoom: float) -> None:
+        """Wires carry their shapes only where they can be read."""
+        near = zoom >= CHIP_ZOOM
+        if near != self._near:
+            self._near = near
+            for item in self.wires.values():
+                item.chip.set_near(near)
+
+    def refresh_pictures(self, node_ids: Iterable[str]) -> None:
+        """Draw layers again whose preview changed."""
+        for node_id in node_ids:
+            if node_id in self.nodes:
+                self.nodes[node_id].update()
+
+    # -- asking ---------------------------------------------------------------------------------
+
+    def content_area(self) -> QRectF:
+        """The smallest rectangle around everything in the document."""
+        if self._content is None:
+            self._content = self.area_of(self.nodes)
+        return self._content
+
+    def area_of(self, node_ids: Iterable[str]) -> QRectF:
+        """The smallest rectangle around some things."""
+        area = QRectF()
+        for node_id in node_ids:
+            if node_id in self.nodes:
+                area = area.united(self.nodes[node_id].scene_area)
+        return area
+
+    def port_place(self, node_id: str, key: PortKey) -> QPointF:
+        """Where a port is."""
+        return self.nodes[node_id].port_place(key)
+
+    def nodes_near(self, area: QRectF) -> Iterator[CanvasItem]:
+        """Things of the document whose surroundings meet an area, uppermost first; no ghosts."""
+        for item in self.items(area, _BOXES):
+            if isinstance(item, CanvasItem) and self.nodes.get(item.node.id) is item:
+                yield item
+
+    def wires_near(self, area: QRectF) -> Iterator[WireItem]:
+        """Wires whose surroundings meet an area, uppermost first."""
+        return (item for item in self.items(area, _BOXES) if isinstance(item, WireItem))
+
+    def wires_within(self, at: QPointF, reach: float) -> list[tuple[Wire, float]]:
+        """Wires nearer to a point than ``reach`` and how far they are, nearest first."""
+        area = QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach)
+        found = [(item.wire, item.distance_to(at)) for item in self.wires_near(area)]
+        return sorted((f for f in found if f[1] <= reach), key=lambda f: f[1])
+
+    def _told(self) -> None:
+        self._content = None
+        self.redrawn.emit()
+
+    # -- keeping in step ------------------------------------------------------------------------
+
+    def _exists(self, wire: Wire) -> bool:
+        node = self._state.nodes.get(wire.target)
+        return (
+            node is not None
+            and wire.slot < len(node.inputs)
+            and node.inputs[wire.slot] == wire.source
+        )
+
+    def _add_node(self, node_id: str) -> None:
+        card = card_of(self._state, self._report, node_id)
+        item: CanvasItem
+        if card.node.kind == "dot":
+            item = DotItem(card, self.colours)
+        elif card.node.kind == "note":
+            item = NoteItem(card, self.colours)
+        elif card.node.kind == "frame":
+            item = FrameItem(card, self.colours)
+        else:
+            item = NodeItem(card, self.colours, self.picture_of)
+        self.nodes[node_id] = item
+        self.addItem(item)
+
+    def _update_node(self, node_id: str) -> bool:
+        """Show a node's new state with the old report; whether its ports are elsewhere."""
+        item = self.nodes[node_id]
+        node = self._state.nodes[node_id]
+        card = card_of(self._state, self._report, node_id)
+        if node.config is item.node.config and node.inputs is item.node.inputs:
+            card = replace(item.card, node=node)
+        return item.show_card(card)
+
+    def _remove_node(self, node_id: str) -> None:
+        self.removeItem(self.nodes.pop(node_id))
+        self._by_node.pop(node_id, None)
+
+    def _add_wire(self, wire: Wire) -> None:
+        item = WireItem(wire, self.colours)
+        item.chip.set_near(self._near)
+        card = wire_card(self._report, wire)
+        item.show_state(card.condition, card.shape)
+        self.wires[wire] = item
+        for end in (wire.source, wire.target):
+            self._by_node.setdefault(end, set()).add(wire)
+        self._route(item)
+        self.addItem(item)
+        self.addItem(item.chip)
+        self._choose_leading(wire.source)
+
+    def _remove_wire(self, wire: Wire) -> None:
+        item = self.wires.pop(wire)
+        for end in (wire.source, wire.target):
+            self._by_node.get(end, set()).discard(wire)
+        self.removeItem(item.chip)
+        self.removeItem(item)
+        self._choose_leading(wire.source)
+
+    def _choose_leading(self, source: str) -> None:
+        """Of the wires that leave a layer, the first carries their shape."""
+        leaving = [w for w in self._state.wires_from(source) if w in self.wires]
+        for number, wire in enumerate(leaving):
+            self.wires[wire].chip.set_leading(number == 0)
+
+    def _reroute(self, node_ids: set[str]) -> None:
+        for wire in {w for node_id in node_ids for w in self._by_node.get(node_id, ())}:
+            self._route(self.wires[wire])
+
+    def _route(self, item: WireItem) -> None:
+        wire = item.wire
+        start, end = self._ends(wire)
+        source, target = self.nodes[wire.source], self.nodes[wire.target]
+        item.route(_path(self, source, target, start, end), start, end)
+
+    def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
+        """Where a wire begins and ends."""
+        source, target = self.nodes[wire.source], self.nodes[wire.target]
+        return source.port_place(PortKey("out")), target.port_place(PortKey("in", wire.slot))
+
+
+def _path(
+    graph: GraphScene, source: CanvasItem, target: CanvasItem, start: QPointF, end: QPointF
+) -> QPainterPath:
+    """The path of a wire: straight to its input, past layers that stand between, or around."""
+    style = graph.wire_style
+    if style != "straight" and end.x() - start.x() > NODE_WIDTH:
+        way = _past(graph, (source, target), start, end)
+        if way is not None:
+            level, left, right = way
+            return bridge_path(start, end, style, level, left, right)
+    below = max(source.scene_area.bottom(), target.scene_area.bottom()) + _MARGIN
+    return wire_path(start, end, style, below)
+
+
+def _past(
+    graph: GraphScene, ends: tuple[CanvasItem, CanvasItem], start: QPointF, end: QPointF
+) -> tuple[float, float, float] | None:
+    """A free height, and where what is in the way begins and ends; None when nothing is."""
+    area = QRectF(start, end).normalized().adjusted(0, -1, 0, 1)
+    hit = _in_the_way(graph, ends, start, end, area)
+    if hit.isEmpty():
+        return None
+    levels = [_level(graph, ends, hit, up) for up in (True, False)]
+    middle = (start.y() + end.y()) / 2
+    level = min(levels, key=lambda each: abs(each - middle))
+    left = min(max(hit.left() - _CLEAR, start.x() + 8), end.x())
+    right = max(min(hit.right() + _CLEAR, end.x() - 8), left)
+    return level, left, right
+
+
+def _level(graph: GraphScene, ends: tuple[CanvasItem, CanvasItem], hit: QRectF, up: bool) -> float:
+    """A height above or below what is in the way that meets nothing else."""
+    for _ in range(_TRIES):
+        level = hit.top() - _CLEAR if up else hit.bottom() + _CLEAR
+        line = QPointF(hit.left(), level), QPointF(hit.right(), level)
+        area = QRectF(line[0], line[1]).adjusted(0, -1, 0, 1)
+        more = _in_the_way(graph, ends, *line, area)
+        if more.isEmpty():
+            return level
+        hit = hit.united(QRectF(hit.left(), more.top(), hit.width(), more.height()))
+    return hit.top() - _CLEAR if up else hit.bottom() + _CLEAR
+
+
+def _in_the_way(
+    graph: GraphScene,
+    ends: tuple[CanvasItem, CanvasItem],
+    start: QPointF,
+    end: QPointF,
+    area: QRectF,
+) -> QRectF:
+    """The area of the layers a straight line would touch."""
+    found = QRectF()
+    for item in graph.nodes_near(area):
+        if item in ends or not isinstance(item, NodeItem):
+            continue
+        if meets(start, end, item.scene_area.adjusted(-2, -6, 2, 6)):
+            found = found.united(item.scene_area)
+    return found

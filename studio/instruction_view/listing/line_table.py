@@ -1,0 +1,315 @@
+"""The lines of a listing as a table that paints itself and knows what is where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from PySide6.QtCore import QModelIndex, QPoint, QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
+
+from studio.instruction_view.listing.line_painter import (
+    FOLD_LEFT,
+    FOLD_WIDTH,
+    GUTTER_WIDTH,
+    PADDING,
+    LinePainter,
+    LineState,
+)
+from studio.instruction_view.listing.line_text import LineSetter
+from studio.instruction_view.listing.links import ListingLinks
+from studio.instruction_view.listing.marked_scroll_bar import MarkedScrollBar
+from studio.instruction_view.listing.table import FIRST, GUTTER, columns_of
+from studio.session.listing.arrangement import Line
+from studio.session.listing.columns import COLUMNS, Column, ColumnKey, chars_of
+from studio.session.listing.labels import Labels
+from studio.session.listing.listing import Listing
+from studio.widgets import theme
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
+
+PLACES = {column.key: place for place, column in enumerate(COLUMNS, FIRST)}
+INSTRUCTION, MILLISECONDS, ORDER = PLACES["instruction"], PLACES["ms"], PLACES["order"]
+WIDEST_LINE = 64
+ROW = theme.COMPACT_ROW
+
+
+class Spot(NamedTuple):
+    """What is at a place of the table.
+
+    Attributes:
+        place: which line, -1 below the last.
+        column: which column, empty for the gutter.
+        operand: which register of the line, -1 for none.
+        is_mnemonic: the mnemonic is there.
+        is_fold: the triangle that folds the line is there.
+    """
+
+    place: int
+    column: ColumnKey | None = None
+    operand: int = -1
+    is_mnemonic: bool = False
+    is_fold: bool = False
+
+
+class LineTable(RecordTable):
+    """Paints the lines of a listing.
+
+    Args:
+        listing: what is shown.
+        links: what is lit and marked.
+        parent: owner in Qt.
+    """
+
+    def __init__(
+        self, listing: Listing, links: ListingLinks, parent: QWidget | None = None
+    ) -> None:
+        self._listing = listing
+        self._links = links
+        self._painter = LinePainter(listing, links)
+        self._setter: LineSetter | None = None
+        self._labels: Labels | None = None
+        self._shown: tuple[Line, ...] = ()
+        self._is_stale = False
+        self._matches: frozenset[int] = frozenset()
+        self._level = listing.level
+        entries = RecordModel(columns_of(listing))
+        entries.take(listing.lines)
+        title = "Instruction listing"
+        super().__init__(entries, "listing.table", title, parent, high=ROW, context="listing")
+        self.scroll_marks = MarkedScrollBar(self)
+        self.setVerticalScrollBar(self.scroll_marks)
+        self.setMouseTracking(True)
+        self.verticalScrollBar().setSingleStep(ROW)
+        self.verticalHeader().setMinimumSectionSize(ROW)
+        self.offer_columns()
+        header = self.header()
+        header.setObjectName("listing.header")
+        header.setStretchLastSection(False)
+        header.setFirstSectionMovable(False)
+        header.setMinimumSectionSize(GUTTER_WIDTH)
+        header.setSectionResizeMode(GUTTER, QHeaderView.ResizeMode.Fixed)
+        for place, column in enumerate(COLUMNS, FIRST):
+            header.setSectionHidden(place, not column.is_shown)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines shown."""
+        return self._shown
+
+    def header(self) -> QHeaderView:
+        """The titles of the columns."""
+        return self.horizontalHeader()
+
+    def spot_at(self, at: QPoint) -> Spot:
+        """What is at a place of the viewport."""
+        place = (at.y() + self.verticalScrollBar().value()) // ROW
+        if at.y() < 0 or place >= len(self._shown):
+            return Spot(-1)
+        line = self._shown[place]
+        if at.x() < GUTTER_WIDTH:
+            over = at.x() >= FOLD_LEFT - 2 and at.x() < FOLD_LEFT + FOLD_WIDTH + 2
+            return Spot(place, is_fold=over and self._listing.is_foldable(line))
+        section = self.header().logicalIndexAt(at.x())
+        if section < FIRST:
+            return Spot(place)
+        key = COLUMNS[section - FIRST].key
+        if key != "instruction" or line.kind != "instruction" or self._setter is None:
+            return Spot(place, key)
+        left = self.header().sectionViewportPosition(section) + PADDING
+        column = (at.x() - left) / self._painter.inks.char
+        return Spot(
+            place,
+            key,
+            self._setter.operand_at(line, column),
+            self._setter.is_mnemonic(line, column),
+        )
+
+    def spot_rect(self, place: int, operand: int = -1) -> QRect:
+        """Where a line, or one of its registers, is in the viewport."""
+        row = self.visualRect(self.entries.at(place, INSTRUCTION))
+        line = self._shown[place]
+        spans = self._listing.spans(line)
+        if self._setter is None or not 0 <= operand < len(spans):
+            return row
+        span = spans[operand]
+        char, left = self._painter.inks.char, row.left() + PADDING
+        begin = self._setter.column(line, span.start)
+        return QRect(
+            round(left + begin * char), row.top(), round((span.end - span.start) * char), ROW
+        )
+
+    def is_row_visible(self, place: int) -> bool:
+        """Whether a line is in sight, whole but for a pixel of rounding."""
+        top = place * ROW - self.verticalScrollBar().value()
+        return top >= -1 and top + ROW <= self.viewport().height() + 1
+
+    def set_stale(self, is_stale: bool) -> None:
+        """Hatch the gutter where the document has gone on since."""
+        if is_stale != self._is_stale:
+            self._is_stale = is_stale
+            self.viewport().update()
+
+    def take_lines(self) -> None:
+        """Show the lines as they are now; what was in sight stays where it was."""
+        anchors = tuple(self._anchors(self._shown))
+        self._shown = self._listing.lines
+        level, self._level = self._level, self._listing.level
+        columns = None if level == self._level else columns_of(self._listing)
+        self.entries.take(self._shown, columns)
+        self._set_lines()
+        self.executeDelayedItemsLayout()
+        self.updateGeometries()
+        by_key = self._listing.arrangement.by_key
+        for key, top in anchors:
+            if key in by_key:
+                self.verticalScrollBar().setValue(by_key[key] * ROW - top)
+                break
+        self.fit()
+        self.mark_scroll_bar()
+
+    def _set_lines(self) -> None:
+        """Set lines with the labels they have now."""
+        rows, labels = self._listing.rows, self._listing.labels
+        depth = 0 if self._listing.grouping == "flat" else 1
+        self._labels, self._setter = labels, None
+        if rows is not None and labels is not None:
+            self._setter = LineSetter(rows, labels, depth)
+
+    def relabel(self) -> None:
+        """A person has named registers or commented on lines since."""
+        if self._labels is not self._listing.labels:
+            self._set_lines()
+            self.entries.refresh("instruction")
+            self.fit()
+
+    def mark_scroll_bar(self) -> None:
+        """Show on the scroll bar where matches and marked lines are."""
+        count = max(len(self._shown) - 1, 1)
+        place_of = self._listing.arrangement.place_of
+        self._matches = frozenset(self._listing.matches)
+
+        def places(rows: tuple[int, ...]) -> list[float]:
+            return sorted({round(place_of(row) / count, 3) for row in rows})
+
+        self.scroll_marks.set_marks(
+            {"accent": places(self._links.marked_rows), "warning": places(self._listing.matches)}
+        )
+
+    def fit_times(self) -> None:
+        """Show the column of times once there are some."""
+        hidden = self.header().isSectionHidden(MILLISECONDS)
+        if "ms" not in self._choices and hidden == self._listing.has_times:
+            self.fit()
+
+    def restyle(self) -> None:
+        """Colours or fonts have changed."""
+        self._painter = LinePainter(self._listing, self._links)
+        self.fit()
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the lines in sight."""
+        painter = QPainter(self.viewport())
+        painter.fillRect(event.rect(), self._painter.inks.ground)
+        value, width = self.verticalScrollBar().value(), self.viewport().width()
+        first = (event.rect().top() + value) // ROW
+        last = min((event.rect().bottom() + value) // ROW + 1, len(self._shown))
+        for place in range(max(first, 0), last):
+            row = QRectF(0, place * ROW - value, width, ROW)
+            self._paint_line(painter, row, place, event.rect())
+        painter.end()
+
+    def _paint_line(self, painter: QPainter, row: QRectF, place: int, seen: QRect) -> None:
+        if self._setter is None:
+            return
+        line, changes = self._shown[place], self._listing.changes
+        flash = "added" if line.key in changes.added else ""
+        state = LineState(
+            has_caret=place == self._listing.caret,
+            has_focus=self.hasFocus(),
+            is_stale=self._is_stale,
+            is_match=line.row in self._matches,
+            begins_section=self._begins_section(place),
+            flash=flash or ("changed" if line.key in changes.changed else ""),
+        )
+        # What is wrong runs over all columns, from where one of them begins.
+        part = self.viewport().rect() if line.kind == "failure" else seen
+        self._painter.paint(painter, row, line, self._cells(row, part), self._setter, state)
+
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Home and End lead to the first and last line, not along one; the caret begins above."""
+        is_end = action is QAbstractItemView.CursorAction.MoveEnd
+        if self._listing.caret < 0 and self._shown and not is_end:
+            # The focus makes the first line current, and a key that leads there would do nothing.
+            self.selectionModel().clearCurrentIndex()
+            return self.entries.at(0, max(self.currentIndex().column(), 0))
+        ends = {
+            QAbstractItemView.CursorAction.MoveHome: 0,
+            QAbstractItemView.CursorAction.MoveEnd: len(self._shown) - 1,
+        }
+        if action in ends and self._shown:
+            return self.entries.at(ends[action], max(self.currentIndex().column(), 0))
+        return super().moveCursor(action, modifiers)
+
+    def _begins_section(self, place: int) -> bool:
+        """Whether a line is the first one of its section."""
+        rows, line, above = self._listing.rows, self._shown[place], self._shown[place - 1]
+        if rows is None or place == 0 or line.row < 0 or above.row < 0:
+            return False
+        return rows.section(line.row) != rows.section(above.row)
+
+    def _cells(self, row: QRectF, seen: QRect) -> Iterator[tuple[Column, QRectF]]:
+        """The cells of a line that have something in the part to paint."""
+        header = self.header()
+        begin, end = max(seen.left(), GUTTER_WIDTH), seen.left() + seen.width()
+        for place, column in enumerate(COLUMNS, FIRST):
+            if header.isSectionHidden(place):
+                continue
+            left, width = header.sectionViewportPosition(place), header.sectionSize(place)
+            if left < end and left + width > begin:
+                yield column, QRectF(left, row.top(), width, row.height())
+
+    def _anchors(self, lines: tuple[Line, ...]) -> Iterator[tuple[str, int]]:
+        """Lines in sight and how far below the upper edge they are; the caret's first."""
+        value, height = self.verticalScrollBar().value(), self.viewport().height()
+        if value == 0 and self._listing.caret < 0:
+            return
+        found = []
+        caret = self._listing.caret_line
+        for place in range(value // ROW, min((value + height) // ROW + 1, len(lines))):
+            found.append((lines[place].key, place * ROW - value))
+            if caret is not None and lines[place].key == caret.key:
+                yield found[-1]
+        yield from found
+
+    def fit_columns(self) -> None:
+        """Columns as wide as what they hold, where the user has not chosen; lines take the rest."""
+        char, header = self._painter.inks.char, self.header()
+        if "ms" not in self._choices:
+            header.setSectionHidden(MILLISECONDS, not self._listing.has_times)
+        if "order" not in self._choices:
+            header.setSectionHidden(ORDER, self._listing.level != "kernels")
+        header.resizeSection(GUTTER, GUTTER_WIDTH)
+        for place, column in enumerate(COLUMNS, FIRST):
+            if column.key not in self._drawn and place != INSTRUCTION:
+                chars = chars_of(column, self._listing.level)
+                if column.key == "row" and self._listing.rows is not None:
+                    chars = max(chars, len(str(len(self._listing.rows))))
+                header.resizeSection(place, round(chars * char) + 2 * PADDING)
+        if "instruction" not in self._drawn:
+            others = header.length() - header.sectionSize(INSTRUCTION)
+            chars = chars_of(COLUMNS[INSTRUCTION - FIRST], self._listing.level)
+            least = round(chars * char) + 2 * PADDING
+            widest = round(self._widest_line() * char) + 2 * PADDING
+            room = self.viewport().width() - others
+            header.resizeSection(INSTRUCTION, min(max(room, least), max(widest, least)))
+
+    def _widest_line(self) -> int:
+        labels, setter = self._listing.labels, self._setter
+        if labels is None or setter is None or self._listing.level == "layers":
+            return WIDEST_LINE // 2
+        return min(setter.tab + labels.widest_operands + 2, WIDEST_LINE)

@@ -1,0 +1,1 @@
+"""The bar that shows where the selected line comes from."""

@@ -1,0 +1,1 @@
+"""The tensor map and the picture of memory."""

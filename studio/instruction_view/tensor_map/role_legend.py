@@ -1,0 +1,123 @@
+"""What each colour of the memory picture means, with its bytes; a click keeps only that role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Signal as QtSignal
+from PySide6.QtGui import QIcon, QPixmap, QWheelEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QWidget
+
+from studio.instruction_view.role_colours import role_colour
+from studio.session.listing.quantities import bytes_text, exact_text
+from studio.session.listing.tensor_rows import (
+    ROLE_NOTES,
+    TensorRole,
+    TensorRow,
+    bytes_by_role,
+)
+from studio.widgets import binding, theme
+from studio.widgets.side_fades import SideFades
+
+_CHIP = 10
+_FADE = 40
+
+_GROUPS = (
+    (
+        "during a run",
+        "Tensors with a place for a while. They take turns: the peak is what is needed at once.",
+    ),
+    ("kept between runs", "Tensors with a place of their own as long as the program is loaded."),
+)
+"""What the buttons after a title are of, and what to know of it."""
+
+
+class RoleLegend(QScrollArea):
+    """A button for each role; wider than the pane it scrolls sideways.
+
+    Args:
+        parent: owner in Qt.
+    """
+
+    chosen = QtSignal(object)
+    """The roles to keep have changed: a frozen set, empty for all."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("tensor_map.legend")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFixedHeight(theme.ROW)
+        self.fades = SideFades(self, _FADE)
+        self._buttons: dict[TensorRole, QToolButton] = {}
+        self._sums: tuple[Mapping[TensorRole, int], Mapping[TensorRole, int]] = ({}, {})
+        binding.connect(self, theme.changed, self._restyle)
+
+    @property
+    def buttons(self) -> Mapping[TensorRole, QToolButton]:
+        """The button of each role."""
+        return self._buttons
+
+    @property
+    def roles(self) -> frozenset[TensorRole]:
+        """The roles to keep; none for all."""
+        return frozenset(role for role, button in self._buttons.items() if button.isChecked())
+
+    def take(self, found: Sequence[TensorRow]) -> None:
+        """Show the roles of these tensors."""
+        sums = bytes_by_role(found, kept=False), bytes_by_role(found, kept=True)
+        if sums == self._sums:
+            return
+        before, self._sums = self.roles, sums
+        self._buttons = {}
+        strip = QWidget(self)
+        row = QHBoxLayout(strip)
+        row.setContentsMargins(8, 0, 8, 0)
+        row.setSpacing(2)
+        for (title, tip), each in zip(_GROUPS, sums, strict=True):
+            label = QLabel(title, strip)
+            label.setProperty("role", "faint")
+            label.setToolTip(tip)
+            row.addWidget(label)
+            for role, nbytes in each.items():
+                row.addWidget(self._button(strip, role, nbytes, is_on=role in before))
+            row.addSpacing(12)
+        row.addStretch(1)
+        self.setWidget(strip)
+        if self.roles != before:
+            self.chosen.emit(self.roles)
+
+    def _button(self, strip: QWidget, role: TensorRole, nbytes: int, *, is_on: bool) -> QToolButton:
+        button = QToolButton(strip)
+        button.setObjectName(f"tensor_map.role.{role}")
+        button.setText(f"{role} {bytes_text(nbytes)}")
+        button.setToolTip(
+            f"{ROLE_NOTES[role]}\n{exact_text(nbytes)} bytes together. Click to show only it."
+        )
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setIconSize(QSize(_CHIP, _CHIP))
+        button.setIcon(_chip(role))
+        button.setCheckable(True)
+        button.setChecked(is_on)
+        button.toggled.connect(lambda _on: self.chosen.emit(self.roles))
+        self._buttons[role] = button
+        return button
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll sideways."""
+        bar = self.horizontalScrollBar()
+        bar.setValue(bar.value() - event.angleDelta().y())
+        event.accept()
+
+    def _restyle(self) -> None:
+        for role, button in self._buttons.items():
+            button.setIcon(_chip(role))
+
+
+def _chip(role: TensorRole) -> QIcon:
+    picture = QPixmap(_CHIP, _CHIP)
+    picture.fill(role_colour(role))
+    return QIcon(picture)

@@ -1,1 +1,0 @@
-"""The panes that show a program: listing, tensor map, and the path bar."""

@@ -1,0 +1,1 @@
+"""Actions on the studio, one table a module; a new module is found by itself."""

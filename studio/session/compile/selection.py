@@ -1,0 +1,160 @@
+"""One selection for the whole window: what the pointer is over, what is selected, what to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from studio.engine.core.signal import Signal
+from studio.session.compile.provenance import EntityPath, Provenance
+from studio.session.core.entities import Entity
+
+Mode: TypeAlias = Literal["replace", "add", "toggle"]
+
+
+class Selection(NamedTuple):
+    """What is selected, in the order it was, and the one that keys and panes act on."""
+
+    entities: tuple[Entity, ...] = ()
+    primary: Entity | None = None
+
+    def __contains__(self, entity: object) -> bool:
+        return entity in self.entities
+
+    def of_kind(self, kind: str) -> tuple[str, ...]:
+        """Keys of the selected things of one kind."""
+        return tuple(entity.key for entity in self.entities if entity.kind == kind)
+
+
+class SelectionBus:
+    """Carries hover, selection and requests to show something between views.
+
+    Hover never changes the selection and never scrolls. A view that hears a selection of its own
+    ``source`` leaves its scroll position alone; the others mark what belongs to the selection and
+    scroll only when its primary thing is out of sight.
+    """
+
+    def __init__(self) -> None:
+        self.hovered: Signal[[Entity | None, str]] = Signal()
+        self.selected: Signal[[Selection, str]] = Signal()
+        self.revealed: Signal[[Entity, str]] = Signal()
+        self.path_changed: Signal[[EntityPath]] = Signal()
+        self._hover: Entity | None = None
+        self._selection = Selection()
+        self._path = EntityPath()
+        self._provenance: Provenance | None = None
+
+    @property
+    def hover_entity(self) -> Entity | None:
+        """What the pointer is over, in whichever view."""
+        return self._hover
+
+    @property
+    def selection(self) -> Selection:
+        """What is selected now."""
+        return self._selection
+
+    @property
+    def drawn(self) -> Selection:
+        """The selection as layers and wires: what the canvas marks, and actions on layers act on.
+
+        Layers that an instruction, tensor or kernel belongs to are selected with it.
+        """
+        return self.as_drawn(self._selection)
+
+    @property
+    def path(self) -> EntityPath:
+        """The primary thing seen as layer, instruction, tensor and kernel."""
+        return self._path
+
+    def hover(self, entity: Entity | None, source: str) -> None:
+        """The pointer came over something in view ``source``, or left with None."""
+        if entity != self._hover:
+            self._hover = entity
+            self.hovered.emit(entity, source)
+
+    def select(
+        self,
+        chosen: Iterable[Entity],
+        primary: Entity | None = None,
+        source: str = "",
+        mode: Mode = "replace",
+    ) -> None:
+        """Select things.
+
+        Args:
+            chosen: the things; none clears with ``replace``.
+            primary: the one to act on; the last one chosen by default.
+            source: the view where the user did it.
+            mode: whether they replace, join, or (those selected already) leave the selection.
+        """
+        given = tuple(dict.fromkeys(chosen))
+        before = self._selection.entities
+        if mode == "replace":
+            entities = given
+        elif mode == "add":
+            entities = tuple(dict.fromkeys((*before, *given)))
+        else:
+            entities = (*(e for e in before if e not in given),
+                        *(e for e in given if e not in before))  # fmt: skip
+        first = primary if primary in entities else None
+        if first is None and entities:
+            first = next((e for e in reversed(given) if e in entities), entities[-1])
+        made = Selection(entities, first)
+        if made == self._selection:
+            return
+        self._selection = made
+        self._follow(first)
+        self.selected.emit(made, source)
+
+    def clear(self, source: str = "") -> None:
+        """Select nothing."""
+        self.select((), source=source)
+
+    def forget(self, gone: Iterable[Entity]) -> None:
+        """Drop things that no longer exist from selection and hover."""
+        lost = set(gone)
+        if self._hover in lost:
+            self.hover(None, "")
+        kept = tuple(e for e in self._selection.entities if e not in lost)
+        if kept != self._selection.entities:
+            primary = self._selection.primary
+            self.select(kept, None if primary in lost else primary)
+
+    def reveal(self, entity: Entity, source: str) -> None:
+        """Ask every view to bring something into sight, at the user's wish."""
+        self.revealed.emit(entity, source)
+
+    def use(self, provenance: Provenance | None) -> None:
+        """Follow a newly compiled program; the selection stays, its path is found anew."""
+        self._provenance = provenance
+        self._follow(self._selection.primary)
+
+    def as_drawn(self, selection: Selection) -> Selection:
+        """Things as layers and wires; the first layer that the primary one maps to is primary."""
+        chosen: dict[Entity, None] = {}
+        primary = None
+        for entity in selection.entities:
+            found = self._layers_of(entity)
+            chosen.update(dict.fromkeys(found))
+            if entity == selection.primary and found:
+                primary = found[0]
+        return Selection(tuple(chosen), primary)
+
+    def _layers_of(self, entity: Entity) -> tuple[Entity, ...]:
+        if entity.kind in ("node", "wire"):
+            return (entity,)
+        if self._provenance is None or entity.kind not in ("instruction", "tensor", "kernel"):
+            return ()
+        return self._provenance.related(entity, "node")
+
+    def _follow(self, entity: Entity | None) -> None:
+        if entity is None:
+            path = EntityPath()
+        elif self._provenance is None:
+            path = EntityPath(node=entity) if entity.kind == "node" else EntityPath()
+        else:
+            path = self._provenance.path(entity, self._path)
+        if path != self._path:
+            self._path = path
+            self.path_changed.emit(path)

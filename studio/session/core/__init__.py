@@ -1,0 +1,1 @@
+"""What all models need: actions, tasks, schedulers, preferences, notices, the theme."""

@@ -1,0 +1,1 @@
+"""The data of the open document: sources, columns, samples, and reading them."""

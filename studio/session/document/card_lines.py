@@ -1,0 +1,79 @@
+"""The few options a layer shows on the canvas itself, and how values are written there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from studio.engine.core.options import AnyOption, OptionKind, Plain
+from studio.engine.layers.catalog import layer_class
+from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.layer_types import OWN_FIELDS, is_known, layer_of
+from studio.session.document.state import CanvasNode
+
+MOST_LINES = 3
+TIMES = "\u00d7"
+
+
+class CardLine(NamedTuple):
+    """One option as a layer shows it: its name, its label and its value as text."""
+
+    option: str
+    label: str
+    value: str
+
+
+def card_lines(node: CanvasNode) -> tuple[CardLine, ...]:
+    """The options a node shows, three at most."""
+    if not node.is_layer:
+        return ()
+    if not is_known(node.type_name):
+        return kept_lines(node)[:MOST_LINES]
+    return _lines(node.type_name, node.config)
+
+
+def kept_lines(node: CanvasNode) -> tuple[CardLine, ...]:
+    """All options of a layer whose plugin is not loaded, as the file has them."""
+    return tuple(
+        CardLine(name, name.replace("_", " "), value_text(value))
+        for name, value in node.config.plain().items()
+        if name not in OWN_FIELDS
+    )
+
+
+def value_text(value: Plain) -> str:
+    """A plain value in a few characters: ``yes``, ``0.25``, a pair with a times sign between."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return f" {TIMES} ".join(value_text(each) for each in value)
+    return str(value)
+
+
+def shape_label(shape: Sequence[int]) -> str:
+    """A shape without the batch as wires and layers show it, with times signs between."""
+    return TIMES.join(str(length) for length in shape)
+
+
+@lru_cache(maxsize=20_000)
+def _lines(type_name: str, config: FrozenConfig) -> tuple[CardLine, ...]:
+    layer = layer_of(type_name, config)
+    options = layer_class(type_name).options
+    shown = [o for o in options if o.required]
+    shown += [o for o in options if o.on_card and not o.required]
+    shown += [o for o in options if o not in shown and _stands_out(o, config)]
+    return tuple(
+        CardLine(o.name, o.name.replace("_", " "), value_text(o.plain(layer.option_values[o.name])))
+        for o in shown[:MOST_LINES]
+    )
+
+
+def _stands_out(option: AnyOption, config: FrozenConfig) -> bool:
+    """Whether an option was set to something worth a line."""
+    is_plain = option.kind is not OptionKind.SPEC and option.on_card is None
+    return option.name in config and is_plain and not option.is_fixed

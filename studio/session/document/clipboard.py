@@ -1,0 +1,112 @@
+"""Layers as text, to be copied within a document, between documents, and to other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import parse_json
+from studio.engine.train.project_text import project_text
+from studio.session.document.drawing import node_to_json, nodes_from_json
+from studio.session.document.edits.copies import Copied, insert_copies
+from studio.session.document.geometry import SizeOf, bounds, node_size
+from studio.session.document.state import CanvasNode, DocumentState
+
+FORMAT = "glassbox-layers"
+VERSION = 1
+MIME = "application/x-glassbox-layers+json"
+"""The private format on the clipboard; its content is the same text."""
+LIMITS = Limits(file_bytes=8 * MIB, json_bytes=8 * MIB, json_depth=16, json_values=200_000)
+_FIELDS = ("format", "version", "nodes")
+
+
+def copy_text(state: DocumentState, node_ids: Iterable[str]) -> str:
+    """Things on the canvas as text; empty when there are none."""
+    chosen = set(node_ids)
+    nodes = [node for node in state.nodes.values() if node.id in chosen]
+    if not nodes:
+        return ""
+    document: dict[str, Plain] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "nodes": [node_to_json(_apart(node, chosen)) for node in nodes],
+    }
+    return project_text(document, first=_FIELDS)
+
+
+def pasted_nodes(text: str) -> tuple[CanvasNode, ...]:
+    """The things in copied text.
+
+    Raises:
+        FormatError: the text is something else, broken (with line and column), or of a newer
+            version.
+        ParameterError: a wrong name or option of a layer.
+    """
+    nothing = FormatError("the clipboard holds no layers", who="clipboard",
+                          hint="copy layers on a canvas first")  # fmt: skip
+    if not text.lstrip().startswith("{"):
+        raise nothing
+    data = parse_json(text.encode("utf-8", "surrogatepass"), "clipboard", LIMITS)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise nothing
+    version = data.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or version > VERSION:
+        raise FormatError(
+            "the layers were copied from a newer version", who="clipboard", hint="update Glassbox"
+        )
+    unknown = sorted(set(data) - set(_FIELDS))
+    if unknown:
+        raise FormatError(f"unknown field {unknown[0][:60]!r}", who="clipboard")
+    try:
+        return nodes_from_json(data.get("nodes"))
+    except StudioError as error:
+        error.origin = error.origin or "clipboard"
+        raise
+
+
+def paste(
+    state: DocumentState,
+    text: str,
+    at: tuple[float, float] | None = None,
+    *,
+    keep_inputs: bool = False,
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Put copied things on the canvas; see `paste_mapped`."""
+    return paste_mapped(state, text, at, keep_inputs=keep_inputs, size_of=size_of).state
+
+
+def paste_mapped(
+    state: DocumentState,
+    text: str,
+    at: tuple[float, float] | None = None,
+    *,
+    keep_inputs: bool = False,
+    size_of: SizeOf = node_size,
+) -> Copied:
+    """Put copied things on the canvas, new names and ids given; raises as `pasted_nodes` does.
+
+    Args:
+        state: what to change.
+        text: from `copy_text`, in this document or another.
+        at: where the middle of them goes; where they were by default, aside of what is there.
+        keep_inputs: feed them from what fed the originals, where this document has it.
+        size_of: size of things on the canvas.
+    """
+    nodes = pasted_nodes(text)
+    around = bounds(nodes, size_of)
+    offset = (0.0, 0.0)
+    if at is not None and around is not None:
+        middle = around.x + around.width / 2, around.y + around.height / 2
+        offset = at[0] - middle[0], at[1] - middle[1]
+    return insert_copies(state, nodes, offset=offset, keep_inputs=keep_inputs, size_of=size_of)
+
+
+def _apart(node: CanvasNode, chosen: set[str]) -> CanvasNode:
+    """A copy that shares only what is copied with it."""
+    if node.shares and node.shares not in chosen:
+        return replace(node, shares="")
+    return node

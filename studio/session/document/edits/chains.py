@@ -1,0 +1,59 @@
+"""Adding several layers that follow each other, in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from studio.session.document.edits.insertion import Push, insert_on_wire
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.geometry import SizeOf, node_size
+from studio.session.document.naming import new_name
+from studio.session.document.state import DocumentState, Wire
+
+
+@dataclass(frozen=True)
+class NewLayer:
+    """A layer to add: its type and the options that are given."""
+
+    type_name: str
+    config: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Chained:
+    """A state with new layers in it, and their ids in order."""
+
+    state: DocumentState
+    ids: tuple[str, ...]
+
+
+def add_chain(
+    state: DocumentState,
+    layers: Sequence[NewLayer],
+    *,
+    after: str = "",
+    wire: Wire | None = None,
+    at: tuple[float, float] | None = None,
+    push: Push = "right",
+    size_of: SizeOf = node_size,
+) -> Chained:
+    """Add layers that feed each other: behind ``after``, or on a wire.
+
+    Raises:
+        ParameterError: an unknown type or a wrong option.
+        GraphError: the wire is gone, or the chain cannot go there.
+    """
+    ids: list[str] = []
+    before = "" if wire is not None else after
+    for layer in layers:
+        name = new_name(state, layer.type_name)
+        place = at if not ids else None
+        state = add_layer(
+            state, layer.type_name, after=before, at=place, config=layer.config, size_of=size_of
+        )
+        before = name
+        ids.append(name)
+    if wire is not None and ids:
+        state = insert_on_wire(state, ids, wire, push=push, check_shapes=False, size_of=size_of)
+    return Chained(state, tuple(ids))

@@ -1,0 +1,197 @@
+"""Putting layers on a wire: it is cut, both ends go to the selection, neighbours make room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from studio.engine.core.errors import GraphError, StudioError
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.places import move_by
+from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
+from studio.session.document.flow import downstream, upstream
+from studio.session.document.geometry import (
+    COLUMN,
+    GAP,
+    NODE_WIDTH,
+    Box,
+    SizeOf,
+    bounds,
+    box_of,
+    node_size,
+)
+from studio.session.document.naming import new_name
+from studio.session.document.state import DocumentState, Wire
+
+Push: TypeAlias = Literal["right", "left"]
+
+
+class Ends(NamedTuple):
+    """Where a selection takes and gives data: its one free input and its one free output."""
+
+    head: str
+    tail: str
+
+
+def insert_on_wire(
+    state: DocumentState,
+    node_ids: Iterable[str],
+    wire: Wire,
+    *,
+    push: Push = "right",
+    check_shapes: bool = True,
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Put things that lie on the canvas into a wire, and make room for them.
+
+    Args:
+        state: what to change.
+        node_ids: layers with one free input and one free output between them.
+        wire: where they go.
+        push: layers further downstream move right, or layers upstream move left.
+        check_shapes: refuse what does not fit.
+        size_of: size of things on the canvas.
+
+    Raises:
+        GraphError: there is no such wire, or the things have no free input or output.
+        ShapeClash: the shapes do not fit.
+    """
+    inside = [i for i in dict.fromkeys(node_ids) if i in state.nodes]
+    ends = free_ends(state, inside)
+    made = _linked(state, ends, wire, check_shapes)
+    return make_room(made, inside, push=push, size_of=size_of)
+
+
+def can_insert(state: DocumentState, node_ids: Iterable[str], wire: Wire) -> str:
+    """Why things cannot be put on a wire; empty when they can."""
+    try:
+        _linked(state, free_ends(state, node_ids), wire, check_shapes=True)
+    except StudioError as error:
+        return error.message
+    return ""
+
+
+def add_on_wire(
+    state: DocumentState,
+    type_name: str,
+    wire: Wire,
+    *,
+    at: tuple[float, float] | None = None,
+    config: Mapping[str, object] | None = None,
+    push: Push = "right",
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Add a new layer on a wire, behind its source unless told where; neighbours make room.
+
+    Raises:
+        GraphError: there is no such wire, or the layer takes no input.
+        ParameterError: an unknown type or a wrong option.
+    """
+    _check_wire(state, wire)
+    name = new_name(state, type_name)
+    source, target = state.node(wire.source), state.node(wire.target)
+    if at is None:
+        room = COLUMN - NODE_WIDTH
+        x = box_of(source, size_of).right + room
+        if push == "left":
+            x = box_of(target, size_of).x - room - NODE_WIDTH
+        at = (x, target.y if source.kind == "dot" else source.y)
+    state = add_layer(state, type_name, at=at, config=config, size_of=size_of)
+    return insert_on_wire(state, [name], wire, push=push, check_shapes=False, size_of=size_of)
+
+
+def free_ends(state: DocumentState, node_ids: Iterable[str]) -> Ends:
+    """The one free input and the one free output of a selection; GraphError when not one each."""
+    inside = [i for i in dict.fromkeys(node_ids) if i in state.nodes and state.nodes[i].flows]
+    chosen = set(inside)
+    linked_out = any(w.target not in chosen for i in inside for w in state.wires_from(i)) or any(
+        s not in chosen for i in inside for s in state.nodes[i].inputs
+    )
+    heads = [i for i in inside if not state.nodes[i].inputs and free_inputs(state.nodes[i]) != 0]
+    tails = [i for i in inside if not state.wires_from(i)]
+    if linked_out or len(heads) != 1 or len(tails) != 1:
+        raise GraphError(
+            "only something with one free input and one free output goes on a wire",
+            who=state.nodes[inside[0]].name if inside else "canvas",
+            hint="remove its wires first",
+        )
+    return Ends(heads[0], tails[0])
+
+
+def make_room(
+    state: DocumentState,
+    node_ids: Iterable[str],
+    *,
+    push: Push = "right",
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Shift what lies downstream (or upstream, leftwards) of things when they overlap it.
+
+    Where they overlap what lies on the other side, they give way themselves first.
+    """
+    inside = [i for i in node_ids if i in state.nodes]
+    state = _aside(state, inside, push, size_of)
+    placed = bounds((state.nodes[i] for i in inside), size_of)
+    others = _beyond(state, inside, push)
+    hit = _overlapping(state, others, placed, size_of)
+    if placed is None or not hit:
+        return state
+    step = placed.width + GAP
+    if push == "right":
+        step = max(step, placed.right + GAP - min(box.x for box in hit))
+        moved = [i for i in others if box_of(state.nodes[i], size_of).right > placed.x]
+    else:
+        step = -max(step, max(box.right for box in hit) + GAP - placed.x)
+        moved = [i for i in others if box_of(state.nodes[i], size_of).x < placed.right]
+    return move_by(state, moved, step, 0.0)
+
+
+def _aside(
+    state: DocumentState, inside: Sequence[str], push: Push, size_of: SizeOf
+) -> DocumentState:
+    """Things moved off what lies on the side that is not pushed."""
+    placed = bounds((state.nodes[i] for i in inside), size_of)
+    other: Push = "left" if push == "right" else "right"
+    hit = _overlapping(state, _beyond(state, inside, other), placed, size_of)
+    if placed is None or not hit:
+        return state
+    if push == "right":
+        return move_by(state, inside, max(box.right for box in hit) + GAP - placed.x, 0.0)
+    return move_by(state, inside, min(box.x for box in hit) - GAP - placed.right, 0.0)
+
+
+def _beyond(state: DocumentState, inside: Sequence[str], side: Push) -> list[str]:
+    """What lies downstream of things, or upstream."""
+    found = downstream(state, inside) if side == "right" else upstream(state, inside)
+    return [i for i in state.nodes if i in found and i not in inside]
+
+
+def _overlapping(
+    state: DocumentState, among: Sequence[str], placed: Box | None, size_of: SizeOf
+) -> list[Box]:
+    boxes = [box_of(state.nodes[i], size_of) for i in among]
+    return [] if placed is None else [box for box in boxes if box.overlaps(placed, GAP - 1.0)]
+
+
+def _linked(state: DocumentState, ends: Ends, wire: Wire, check_shapes: bool) -> DocumentState:
+    _check_wire(state, wire)
+    if wire.source in ends or wire.target in ends:
+        raise GraphError("the wire ends at the layer itself", who=state.nodes[ends.head].name)
+    cut = disconnect(state, wire.target, wire.slot)
+    fed = connect(cut, wire.source, ends.head, check_shapes=check_shapes)
+    made = connect(fed, ends.tail, wire.target, check_shapes=check_shapes)
+    return _in_slot(made, wire)
+
+
+def _in_slot(state: DocumentState, wire: Wire) -> DocumentState:
+    """The last input of the wire's target, put where the wire was."""
+    node = state.nodes[wire.target]
+    inputs = list(node.inputs)
+    inputs.insert(wire.slot, inputs.pop())
+    return state.with_nodes([replace(node, inputs=tuple(inputs))])
+
+
+def _check_wire(state: DocumentState, wire: Wire) -> None:
+    if not wire_exists(state, wire):
+        raise GraphError("the wire is not there any more", who="canvas")

@@ -1,0 +1,209 @@
+"""Edits of layers: add, set options, rename, freeze, bypass and how they are drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from studio.engine.core.errors import GraphError, ParameterError
+from studio.engine.core.options import Plain
+from studio.engine.layers.catalog import layer_class
+from studio.session.document.edits.annotations import with_layer_renamed
+from studio.session.document.edits.wires import connect, free_inputs
+from studio.session.document.flow import flow_of
+from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.geometry import (
+    COLUMN,
+    NODE_WIDTH,
+    SizeOf,
+    bounds,
+    box_of,
+    free_place,
+    node_size,
+)
+from studio.session.document.layer_types import (
+    OWN_FIELDS,
+    checked_config,
+    option_of,
+    starting_config,
+)
+from studio.session.document.naming import check_free_name, new_name
+from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
+
+WIRE_ROOM = COLUMN - NODE_WIDTH
+"""Space between a layer and the next, for the wire and what is written on it."""
+
+
+def add_layer(
+    state: DocumentState,
+    type_name: str,
+    *,
+    after: str = "",
+    at: tuple[float, float] | None = None,
+    config: Mapping[str, object] | None = None,
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Add a layer with a new name, fed by ``after`` where it takes an input.
+
+    Its id is the name `naming.new_name` gives. Required options that ``config`` leaves out get
+    starting values. Without ``at`` it stands right of ``after``, or right of everything.
+
+    Raises:
+        ParameterError: an unknown type or a wrong option.
+    """
+    name = new_name(state, type_name)
+    given = {key: value for key, value in (config or {}).items() if key != "name"}
+    made = checked_config(type_name, {**starting_config(type_name, given), "name": name})
+    node = CanvasNode(name, "layer", type_name, made)
+    x, y = _place(state, node, after, at, size_of)
+    state = state.with_nodes([replace(node, x=x, y=y)])
+    if after and state.node(after).flows and free_inputs(node) != 0:
+        state = connect(state, after, name, check_shapes=False)
+    return state
+
+
+def set_option(state: DocumentState, node_id: str, name: str, value: object) -> DocumentState:
+    """Set one declared option of a layer; ParameterError for a value that is not allowed.
+
+    ``None`` sets an option that is optional to none, any other back to what it begins with.
+    """
+    node = _layer(state, node_id)
+    option = option_of(node.type_name, name)
+    config = node.config.plain()
+    if value is None and not option.optional:
+        config.pop(name, None)
+        if option.required:
+            config[name] = option.first_value
+        return with_config(state, node_id, config)
+    return with_config(state, node_id, {**config, name: value})
+
+
+def set_options(state: DocumentState, node_id: str, values: Mapping[str, object]) -> DocumentState:
+    """Set several options at once, so that they are checked together."""
+    node = _layer(state, node_id)
+    for name in values:
+        option_of(node.type_name, name)
+    return with_config(state, node_id, {**node.config.plain(), **values})
+
+
+def rename(state: DocumentState, node_id: str, name: str) -> DocumentState:
+    """Give a layer another name; its id stays. StudioError for a name that is wrong or taken."""
+    node = _layer(state, node_id)
+    free = check_free_name(state, name, node_id)
+    state = with_config(state, node_id, {**node.config.plain(), "name": free})
+    return with_layer_renamed(state, node.name, free)
+
+
+def freeze(
+    state: DocumentState, node_ids: Iterable[str], frozen: bool | None = None
+) -> DocumentState:
+    """Keep parameters as they are in training, or train them; by default the other way round.
+
+    Of several layers, all are frozen unless all are frozen already.
+    """
+    layers = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].is_layer]
+    wanted = not all(node.frozen for node in layers) if frozen is None else frozen
+    for node in layers:
+        config = node.config.plain()
+        config.pop("trainable", None)
+        state = with_config(state, node.id, {**config, "trainable": not wanted})
+    return state
+
+
+def mark_output(state: DocumentState, node_id: str, marked: bool | None = None) -> DocumentState:
+    """Make a layer an output of the network, or not any more; by default the other way round."""
+    _layer(state, node_id)
+    is_marked = node_id in state.outputs
+    wanted = not is_marked if marked is None else marked
+    if wanted == is_marked:
+        return state
+    others = tuple(i for i in state.outputs if i != node_id)
+    return state.replaced(outputs=(*others, node_id) if wanted else others)
+
+
+def collapse(
+    state: DocumentState, node_ids: Iterable[str], collapsed: bool | None = None
+) -> DocumentState:
+    """Draw only the titles of layers, or all of them; by default the other way round."""
+    layers = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].is_layer]
+    wanted = not all(node.collapsed for node in layers) if collapsed is None else collapsed
+    changed = [replace(node, collapsed=wanted) for node in layers if node.collapsed != wanted]
+    return state.with_nodes(changed) if changed else state
+
+
+def pin(state: DocumentState, node_ids: Iterable[str], pinned: bool | None = None) -> DocumentState:
+    """Keep layers and dots where they are in layouts; by default the other way round."""
+    nodes = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].flows]
+    wanted = not all(node.pinned for node in nodes) if pinned is None else pinned
+    changed = [replace(node, pinned=wanted) for node in nodes if node.pinned != wanted]
+    return state.with_nodes(changed) if changed else state
+
+
+def set_preview(state: DocumentState, node_ids: Iterable[str], mode: PreviewMode) -> DocumentState:
+    """Choose what layers show of their output."""
+    layers = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].is_layer]
+    changed = [replace(node, preview=mode) for node in layers if node.preview != mode]
+    return state.with_nodes(changed) if changed else state
+
+
+def with_config(state: DocumentState, node_id: str, config: Mapping[str, object]) -> DocumentState:
+    """A layer with another configuration, checked; other uses of the same layer follow."""
+    node = _layer(state, node_id)
+    made = checked_config(node.type_name, config)
+    owner = node.shares or node.id
+    changed = [
+        replace(each, config=made)
+        for each in state.layers()
+        if owner in (each.id, each.shares) and each.config != made
+    ]
+    return state.with_nodes(changed) if changed else state
+
+
+def common_options(config: FrozenConfig, type_name: str) -> dict[str, Plain]:
+    """The part of a configuration another type of layer understands too."""
+    found: dict[str, Plain] = {k: config[k] for k in OWN_FIELDS if k in config}
+    for name, value in config.items():
+        if name in OWN_FIELDS:
+            continue
+        try:
+            option_of(type_name, name).check(value, type_name)
+        except ParameterError:
+            continue
+        found[name] = value
+    return found
+
+
+def with_default_name(node: CanvasNode) -> bool:
+    """Whether a layer still has the name its type gave it."""
+    stem = re.escape(layer_class(node.type_name).default_name())
+    return re.fullmatch(rf"{stem}(_\d+)?", node.name) is not None
+
+
+def _layer(state: DocumentState, node_id: str) -> CanvasNode:
+    node = state.node(node_id)
+    if not node.is_layer:
+        raise GraphError(f"a {node.kind} is no layer", who=node.name)
+    return node
+
+
+def _place(
+    state: DocumentState,
+    node: CanvasNode,
+    after: str,
+    at: tuple[float, float] | None,
+    size_of: SizeOf,
+) -> tuple[float, float]:
+    if at is not None:
+        return at
+    if after:
+        before = box_of(state.node(after), size_of)
+        middle = before.y + before.height / 2 - size_of(node)[1] / 2
+        y = middle if state.nodes[after].kind == "dot" else before.y
+        return free_place(state, before.right + WIRE_ROOM, y, node, size_of)
+    all_of_it = bounds((n for n in state.nodes.values() if n.flows), size_of)
+    if all_of_it is None:
+        return 0.0, 0.0
+    last = flow_of(state).order[-1:]
+    y = state.nodes[last[0]].y if last else all_of_it.y
+    return all_of_it.right + WIRE_ROOM, y

@@ -1,0 +1,119 @@
+"""Edits of places: move, nudge, and make room for layers that grew over others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from studio.engine.train.project import MAX_COORDINATE
+from studio.session.document.edits.comments import inside_frame, resize
+from studio.session.document.geometry import FRAME_MARGIN, GAP, GRID, Box, box_of
+from studio.session.document.state import CanvasNode, DocumentState
+
+
+def move(state: DocumentState, places: Mapping[str, tuple[float, float]]) -> DocumentState:
+    """Put things at places; ids that are gone are skipped."""
+    changed = []
+    for node_id, (x, y) in places.items():
+        node = state.nodes.get(node_id)
+        if node is not None and (node.x, node.y) != (x, y):
+            changed.append(replace(node, x=_held(x), y=_held(y)))
+    return state.with_nodes(changed) if changed else state
+
+
+def move_by(state: DocumentState, node_ids: Iterable[str], dx: float, dy: float) -> DocumentState:
+    """Shift things by a distance."""
+    found = (state.nodes[i] for i in node_ids if i in state.nodes)
+    return move(state, {node.id: (node.x + dx, node.y + dy) for node in found})
+
+
+def _held(coordinate: float) -> float:
+    """Within what a project file may hold."""
+    return min(max(float(coordinate), -MAX_COORDINATE), MAX_COORDINATE)
+
+
+def settled(before: DocumentState, after: DocumentState) -> DocumentState:
+    """A state with room for layers that grew, and frames around all that was in them."""
+    if before.nodes is after.nodes:
+        return after
+    return frames_around(before, room_below(before, after))
+
+
+def room_below(before: DocumentState, after: DocumentState) -> DocumentState:
+    """Move down what lies under layers that became higher, together with all beside it.
+
+    Rows stay rows; what lay over a layer before still may.
+    """
+    for node_id in sorted(_grown(before, after), key=lambda i: before.nodes[i].y):
+        own, was = box_of(after.nodes[node_id]), box_of(before.nodes[node_id])
+        hit = [
+            node.y
+            for node in after.nodes.values()
+            if _is_solid(node)
+            and node.id in before.nodes
+            and box_of(before.nodes[node.id]).y >= was.bottom
+            and box_of(node).overlaps(own, GAP / 3)
+        ]
+        if hit:
+            top = min(hit)
+            step = math.ceil((own.bottom + GAP - top) / GRID) * GRID
+            below = [n.id for n in after.nodes.values() if n.id != node_id and n.y >= top]
+            after = move_by(after, below, 0.0, step)
+    return after
+
+
+def frames_around(
+    before: DocumentState, after: DocumentState, *, may_leave: bool = False
+) -> DocumentState:
+    """Make frames larger where what was in them does not fit in any more.
+
+    Args:
+        before: the state that says what is in a frame.
+        after: the state to change.
+        may_leave: what was moved until its middle is outside is in the frame no longer.
+    """
+    frames = [node for node in before.nodes.values() if node.kind == "frame"]
+    for frame in sorted(frames, key=lambda node: node.width * node.height):
+        now = after.nodes.get(frame.id)
+        if now is None or box_of(now) != box_of(frame):
+            continue
+        box = box_of(now)
+        for member in inside_frame(before, frame.id):
+            node = after.nodes.get(member)
+            if node is None or node is before.nodes[member]:
+                continue
+            own = box_of(node)
+            if not box.contains(own) and not (may_leave and not _holds_middle(box_of(now), own)):
+                box = _united(box, own.grown(FRAME_MARGIN))
+        if box != box_of(now):
+            after = move(after, {frame.id: (box.x, box.y)})
+            after = resize(after, frame.id, box.width, box.height)
+    return after
+
+
+def _grown(before: DocumentState, after: DocumentState) -> list[str]:
+    """Layers that stand where they stood and reach further down."""
+    return [
+        node.id
+        for node in after.nodes.values()
+        if _is_solid(node)
+        and (was := before.nodes.get(node.id)) is not None
+        and was is not node
+        and (was.x, was.y) == (node.x, node.y)
+        and box_of(was).height < box_of(node).height
+    ]
+
+
+def _is_solid(node: CanvasNode) -> bool:
+    return node.kind in ("layer", "note")
+
+
+def _holds_middle(outer: Box, inner: Box) -> bool:
+    x, y = inner.x + inner.width / 2, inner.y + inner.height / 2
+    return outer.x <= x <= outer.right and outer.y <= y <= outer.bottom
+
+
+def _united(one: Box, other: Box) -> Box:
+    x, y = min(one.x, other.x), min(one.y, other.y)
+    return Box(x, y, max(one.right, other.right) - x, max(one.bottom, other.bottom) - y)

@@ -1,0 +1,122 @@
+"""Deleting layers, dots and comments, with the wire healed where a chain was broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from studio.engine.core.errors import StudioError
+from studio.session.document.edits.wires import connect
+from studio.session.document.state import CanvasNode, DocumentState, Wire
+
+
+class Deletion(NamedTuple):
+    """What a deletion gives: the state, how many things went, how many wires were joined again."""
+
+    state: DocumentState
+    deleted: int
+    joined: int
+    noun: str = "layer"
+
+    @property
+    def text(self) -> str:
+        """What to tell the user."""
+        things = f"{self.deleted} {self.noun}{'' if self.deleted == 1 else 's'}"
+        if not self.joined:
+            return f"Deleted {things}"
+        return f"Deleted {things}, re-joined {self.joined} wire{'' if self.joined == 1 else 's'}"
+
+
+def delete(state: DocumentState, node_ids: Iterable[str], *, heal: bool = True) -> DocumentState:
+    """Remove things and their wires; see `delete_counted`."""
+    return delete_counted(state, node_ids, heal=heal).state
+
+
+def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool = True) -> Deletion:
+    """Remove things and their wires.
+
+    With ``heal`` a chain that is broken at exactly one wire in and one wire out is joined again,
+    if what flowed in fits where it flowed out. Dots are always joined: they are only bends.
+    """
+    gone = [i for i in dict.fromkeys(node_ids) if i in state.nodes]
+    if not gone:
+        return Deletion(state, 0, 0)
+    links = _links_to_heal(state, set(gone), heal)
+    after = _without(state, set(gone))
+    joined = 0
+    for source, wire in links:
+        try:
+            after = _joined(after, source, wire)
+        except StudioError:
+            continue
+        joined += 1
+    kinds = {state.nodes[i].kind for i in gone}
+    return Deletion(after, len(gone), joined, kinds.pop() if len(kinds) == 1 else "thing")
+
+
+def _links_to_heal(state: DocumentState, gone: set[str], heal: bool) -> list[tuple[str, Wire]]:
+    """New source for each wire that ends behind a broken chain."""
+    found = []
+    for part in _parts(state, gone):
+        only_dots = all(state.nodes[i].kind == "dot" for i in part)
+        into = [w for i in part for w in _wires_into(state, i) if w.source not in gone]
+        out = [w for i in part for w in state.wires_from(i) if w.target not in gone]
+        if only_dots and into:
+            found += [(into[0].source, wire) for wire in out]
+        elif heal and len(into) == 1 and len(out) == 1:
+            found.append((into[0].source, out[0]))
+    return found
+
+
+def _parts(state: DocumentState, gone: set[str]) -> list[list[str]]:
+    """The deleted layers and dots, those linked to each other together."""
+    linked: dict[str, set[str]] = {i: set() for i in state.nodes if i in gone}
+    for node_id in linked:
+        for source in state.nodes[node_id].inputs:
+            if source in gone:
+                linked[node_id].add(source)
+                linked[source].add(node_id)
+    parts, seen = [], set[str]()
+    for node_id in linked:
+        waiting, part = [node_id], []
+        while waiting:
+            at = waiting.pop()
+            if at not in seen:
+                seen.add(at)
+                part.append(at)
+                waiting += linked[at]
+        if part:
+            parts.append(part)
+    return parts
+
+
+def _wires_into(state: DocumentState, node_id: str) -> list[Wire]:
+    return [Wire(s, node_id, slot) for slot, s in enumerate(state.nodes[node_id].inputs)]
+
+
+def _joined(state: DocumentState, source: str, wire: Wire) -> DocumentState:
+    """The wire with another source, at the input where it was."""
+    made = connect(state, source, wire.target)
+    inputs = list(made.nodes[wire.target].inputs)
+    inputs.insert(min(wire.slot, len(inputs) - 1), inputs.pop())
+    return made.with_nodes([replace(made.nodes[wire.target], inputs=tuple(inputs))])
+
+
+def _without(state: DocumentState, gone: set[str]) -> DocumentState:
+    """The state without some things, their wires, and marks; shared layers get another owner."""
+    changed: list[CanvasNode] = []
+    heirs: dict[str, str] = {}
+    for node in state.nodes.values():
+        if node.id in gone:
+            continue
+        after = node
+        if any(source in gone for source in node.inputs):
+            after = replace(after, inputs=tuple(s for s in node.inputs if s not in gone))
+        if node.shares in gone:
+            heir = heirs.setdefault(node.shares, node.id)
+            after = replace(after, shares="" if heir == node.id else heir)
+        if after is not node:
+            changed.append(after)
+    outputs = tuple(i for i in state.outputs if i not in gone)
+    return state.with_nodes(changed, gone).replaced(outputs=outputs)

@@ -1,0 +1,159 @@
+"""Edits of wires: connect, disconnect, and what may be connected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from studio.engine.core.errors import GraphError, StudioError
+from studio.session.document.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
+from studio.session.document.flow import downstream, flow_of, refusal
+from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known
+from studio.session.document.state import CanvasNode, DocumentState, Wire
+
+
+def connect(
+    state: DocumentState,
+    source: str,
+    target: str,
+    slot: int | None = None,
+    *,
+    replacing: bool = False,
+    check_shapes: bool = True,
+) -> DocumentState:
+    """Draw a wire from the output of ``source`` into an input of ``target``.
+
+    Args:
+        state: what to change.
+        source: id of a layer or dot.
+        target: id of a layer or dot.
+        slot: which input; the best free one by default.
+        replacing: a wire that is in ``slot`` gives way.
+        check_shapes: refuse a shape the target's rule does not take.
+
+    Raises:
+        CycleError: the wire would close a loop.
+        DuplicateLink: ``source`` feeds ``target`` already.
+        InputTaken: there is no free input.
+        ShapeClash: the shape does not fit.
+    """
+    inputs = _inputs_with(state, source, target, slot, replacing)
+    node = replace(state.node(target), inputs=inputs)
+    if check_shapes:
+        _check_shapes(state, node)
+    return state.with_nodes([node])
+
+
+def disconnect(state: DocumentState, target: str, slot: int) -> DocumentState:
+    """Remove the wire in input ``slot`` of ``target``; wires behind it move up."""
+    node = state.node(target)
+    if not 0 <= slot < len(node.inputs):
+        raise GraphError(f"input {slot} has no wire", who=node.name)
+    inputs = node.inputs[:slot] + node.inputs[slot + 1 :]
+    return state.with_nodes([replace(node, inputs=inputs)])
+
+
+def cut_wires(state: DocumentState, wires: Iterable[Wire]) -> DocumentState:
+    """Remove several wires at once, as the knife does; those that are not there are skipped."""
+    gone: dict[str, set[int]] = {}
+    for wire in wires:
+        if wire_exists(state, wire):
+            gone.setdefault(wire.target, set()).add(wire.slot)
+    changed = []
+    for target, slots in gone.items():
+        node = state.nodes[target]
+        kept = tuple(s for i, s in enumerate(node.inputs) if i not in slots)
+        changed.append(replace(node, inputs=kept))
+    return state.with_nodes(changed) if changed else state
+
+
+def move_outputs(state: DocumentState, source: str, to: str) -> DocumentState:
+    """Let everything ``source`` feeds be fed by ``to`` instead; raises as `connect` does."""
+    wires = state.wires_from(source)
+    if source == to or not wires:
+        return state
+    for wire in wires:
+        state = connect(state, to, wire.target, wire.slot, replacing=True)
+    return state
+
+
+def can_link(
+    state: DocumentState,
+    source: str,
+    target: str,
+    slot: int | None = None,
+    *,
+    replacing: bool = False,
+) -> str:
+    """Why a wire from ``source`` to ``target`` is refused; empty when it may be drawn."""
+    try:
+        connect(state, source, target, slot, replacing=replacing)
+    except StudioError as error:
+        return error.message
+    return ""
+
+
+def wire_exists(state: DocumentState, wire: Wire) -> bool:
+    """Whether there is such a wire."""
+    node = state.nodes.get(wire.target)
+    return (
+        node is not None
+        and 0 <= wire.slot < len(node.inputs)
+        and node.inputs[wire.slot] == wire.source
+    )
+
+
+def free_inputs(node: CanvasNode) -> int | None:
+    """How many more wires a layer takes; None for any number."""
+    if node.is_layer and not is_known(node.type_name) and not absent_plugin(node.type_name):
+        return 0
+    high = arity(node)[1]
+    return None if high is None else max(0, high - len(node.inputs))
+
+
+def _inputs_with(
+    state: DocumentState, source: str, target: str, slot: int | None, replacing: bool
+) -> tuple[str, ...]:
+    """The inputs of ``target`` with the new wire, links checked."""
+    start, end = state.node(source), state.node(target)
+    for node in (start, end):
+        if not node.flows:
+            raise GraphError(f"a {node.kind} takes no wires", who=node.name)
+    if is_input(end):
+        raise InputTaken("data enters here, it takes no wire", who=end.name)
+    if source == target or source in downstream(state, [target]):
+        raise CycleError(
+            f"the wire would close a loop: {end.name!r} already leads to {start.name!r}",
+            who=end.name,
+            hint="feed it from a layer further upstream",
+        )
+    inputs = list(end.inputs)
+    taken = slot is not None and slot < len(inputs)
+    others = [s for i, s in enumerate(inputs) if not (taken and replacing and i == slot)]
+    if source in others:
+        raise DuplicateLink(f"{start.name!r} already feeds {end.name!r}", who=end.name)
+    if taken and replacing and slot is not None:
+        inputs[slot] = source
+        return tuple(inputs)
+    room = free_inputs(end)
+    if taken or (room is not None and room < 1):
+        if not inputs:
+            raise InputTaken("it takes no wire", who=end.name)
+        fed = state.nodes[inputs[slot if taken and slot is not None else 0]].name
+        raise InputTaken(
+            f"its input is taken by {fed!r}", who=end.name, hint="remove that wire first"
+        )
+    return (*inputs, source)
+
+
+def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
+    """ShapeClash when all inputs of ``node`` are known and its rule refuses them."""
+    if not node.is_layer:
+        return
+    flow = flow_of(state)
+    shapes = tuple(shape for s in node.inputs if (shape := flow.shape(s)) is not None)
+    if len(shapes) < len(node.inputs) or len(shapes) < arity(node)[0]:
+        return
+    error = refusal(node, shapes)
+    if error is not None:
+        raise ShapeClash(error.message, who=error.who, hint=error.hint)

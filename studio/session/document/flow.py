@@ -1,0 +1,183 @@
+"""What flows through the wires: running order, shapes and parameter counts of one state.
+
+A layer's rule is asked once for each configuration and input shapes; after an edit only the layers
+it reaches have new ones, so that following an edit costs a walk along the wires and a few rules.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from studio.engine.core.errors import GraphError, InternalError, StudioError
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import checked_shape
+from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.layer_types import absent_plugin, arity, is_known, layer_of
+from studio.session.document.state import CanvasNode, DocumentState
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a layer makes of its inputs.
+
+    Attributes:
+        shape: of its output without the batch; None when its rule fails.
+        parameters: numbers it owns; None when its rule fails.
+        error: why its rule fails.
+    """
+
+    shape: Shape | None = None
+    parameters: int | None = None
+    error: StudioError | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Running order and outcomes of one state.
+
+    Attributes:
+        order: layers and dots, each behind those that feed it.
+        outcomes: of those whose inputs are all known.
+        waiting: of each layer that waits, the first layers upstream that hold it up.
+    """
+
+    order: tuple[str, ...]
+    outcomes: Mapping[str, Outcome]
+    waiting: Mapping[str, tuple[str, ...]]
+
+    def shape(self, node_id: str) -> Shape | None:
+        """Shape of what leaves a layer or dot, where it is known."""
+        found = self.outcomes.get(node_id)
+        return None if found is None else found.shape
+
+
+def flow_of(state: DocumentState) -> Flow:
+    """Running order and outcomes; worked out once for each state."""
+    found = state.__dict__.get("_flow")
+    if isinstance(found, Flow):
+        return found
+    made = _flow(state)
+    state.__dict__["_flow"] = made
+    return made
+
+
+@lru_cache(maxsize=50_000)
+def outcome(type_name: str, config: FrozenConfig, shapes: tuple[Shape, ...]) -> Outcome:
+    """What a layer makes of inputs of these shapes."""
+    layer = layer_of(type_name, config)
+    try:
+        shape = checked_shape(layer, *shapes)
+        return Outcome(shape, sum(p.size for p in layer.parameters(*shapes)))
+    except StudioError as error:
+        return Outcome(error=error)
+    except Exception as error:
+        # A layer of a plugin may raise anything; the drawing must stay editable.
+        found = InternalError(f"the code of {type_name} failed", error, who=layer.name)
+        _LOG.warning("%s", found.message, exc_info=error)
+        return Outcome(error=found)
+
+
+def refusal(node: CanvasNode, shapes: tuple[Shape, ...]) -> StudioError | None:
+    """Why a node refuses inputs of these shapes; None where it takes them.
+
+    A layer whose plugin is absent takes any: its rule is not known.
+    """
+    if not node.is_layer or node.bypassed or absent_plugin(node.type_name):
+        return None
+    return outcome(node.type_name, node.config, shapes).error
+
+
+def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:
+    """Layers and dots so that each stands behind those that feed it, otherwise as added.
+
+    Raises:
+        GraphError: wires close a loop.
+    """
+    ids = [node_id for node_id, node in nodes.items() if node.flows]
+    place = {node_id: index for index, node_id in enumerate(ids)}
+    waiting: dict[str, int] = {}
+    feeds: dict[str, list[str]] = {}
+    for node_id in ids:
+        sources = {source for source in nodes[node_id].inputs if source in place}
+        waiting[node_id] = len(sources)
+        for source in sources:
+            feeds.setdefault(source, []).append(node_id)
+    ready = [place[node_id] for node_id in ids if not waiting[node_id]]
+    order: list[str] = []
+    while ready:
+        node_id = ids[heapq.heappop(ready)]
+        order.append(node_id)
+        for follower in feeds.get(node_id, ()):
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heapq.heappush(ready, place[follower])
+    if len(order) < len(ids):
+        stuck = next(node_id for node_id in ids if waiting[node_id])
+        raise GraphError("wires close a loop", who=nodes[stuck].name, hint="remove one of them")
+    return tuple(order)
+
+
+def downstream(state: DocumentState, starts: Iterable[str]) -> set[str]:
+    """Everything the wires lead to from ``starts``, those included."""
+    found: set[str] = set()
+    waiting = list(starts)
+    while waiting:
+        node_id = waiting.pop()
+        if node_id not in found:
+            found.add(node_id)
+            waiting += [wire.target for wire in state.wires_from(node_id)]
+    return found
+
+
+def upstream(state: DocumentState, starts: Iterable[str]) -> set[str]:
+    """Everything that feeds ``starts``, those included."""
+    found: set[str] = set()
+    waiting = [node_id for node_id in starts if node_id in state.nodes]
+    while waiting:
+        node_id = waiting.pop()
+        if node_id not in found:
+            found.add(node_id)
+            waiting += [s for s in state.nodes[node_id].inputs if s in state.nodes]
+    return found
+
+
+def _flow(state: DocumentState) -> Flow:
+    order = running_order(state.nodes)
+    outcomes: dict[str, Outcome] = {}
+    waiting: dict[str, tuple[str, ...]] = {}
+    for node_id in order:
+        node = state.nodes[node_id]
+        held = tuple(dict.fromkeys(_holders(node, outcomes, waiting)))
+        if held:
+            waiting[node_id] = held
+            continue
+        found = _outcome_at(node, outcomes)
+        if found is not None:
+            outcomes[node_id] = found
+    return Flow(order, outcomes, waiting)
+
+
+def _holders(
+    node: CanvasNode, outcomes: Mapping[str, Outcome], waiting: Mapping[str, tuple[str, ...]]
+) -> Iterable[str]:
+    for source in node.inputs[:1] if node.bypassed else node.inputs:
+        known = outcomes.get(source)
+        if known is None or known.shape is None:
+            yield from waiting.get(source, (source,))
+
+
+def _outcome_at(node: CanvasNode, outcomes: Mapping[str, Outcome]) -> Outcome | None:
+    """The outcome of a node whose inputs are known; None where a wire is missing."""
+    taken = node.inputs[:1] if node.bypassed else node.inputs
+    shapes = tuple(shape for s in taken if (shape := outcomes[s].shape) is not None)
+    if node.kind == "dot" or node.bypassed:
+        return Outcome(shapes[0], 0) if shapes else None
+    if not is_known(node.type_name) or len(shapes) < arity(node)[0]:
+        return None
+    return outcome(node.type_name, node.config, shapes)

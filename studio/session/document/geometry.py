@@ -1,0 +1,121 @@
+"""How large things are on the canvas and how far they keep apart, in pixels at full size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
+from studio.session.document.card_lines import card_lines
+from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
+
+NODE_WIDTH = 160.0
+TITLE_HEIGHT = 40.0
+COLLAPSED_HEIGHT = 28.0
+LINE_HEIGHT = 18.0
+LINES_MARGIN = 6.0
+DOT_SIZE = 12.0
+GAP = 24.0
+"""Free space kept between a layer and its neighbours."""
+COLUMN = NODE_WIDTH + 72.0
+"""Distance between layers that follow each other: a shape fits on the wire."""
+ROW = 160.0
+"""Distance between branches."""
+GRID = 8.0
+
+PREVIEW_HEIGHT: dict[PreviewMode, float] = {
+    "off": 0.0,
+    "shape": 22.0,
+    "thumbnail": 94.0,
+    "full": 182.0,
+}
+NOTE_SIZE = (180.0, 96.0)
+FRAME_SIZE = (360.0, 220.0)
+FRAME_MARGIN = 24.0
+
+Size: TypeAlias = tuple[float, float]
+SizeOf: TypeAlias = Callable[[CanvasNode], Size]
+
+
+class Box(NamedTuple):
+    """A rectangle on the canvas."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """Right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge."""
+        return self.y + self.height
+
+    def overlaps(self, other: Box, gap: float = 0.0) -> bool:
+        """Whether the two are nearer than ``gap``."""
+        return (
+            self.x < other.right + gap
+            and other.x < self.right + gap
+            and self.y < other.bottom + gap
+            and other.y < self.bottom + gap
+        )
+
+    def contains(self, other: Box) -> bool:
+        """Whether the other lies inside."""
+        inside = self.x <= other.x and other.right <= self.right
+        return inside and self.y <= other.y and other.bottom <= self.bottom
+
+    def grown(self, margin: float) -> Box:
+        """The rectangle with a margin on every side."""
+        return Box(
+            self.x - margin, self.y - margin, self.width + 2 * margin, self.height + 2 * margin
+        )
+
+
+def node_size(node: CanvasNode) -> Size:
+    """Width and height of a thing on the canvas."""
+    if node.kind == "dot":
+        return DOT_SIZE, DOT_SIZE
+    if node.kind in ("note", "frame"):
+        return node.width, node.height
+    if node.collapsed:
+        return NODE_WIDTH, COLLAPSED_HEIGHT
+    lines = LINE_HEIGHT * len(card_lines(node))
+    body = lines + LINES_MARGIN if lines else 0.0
+    return NODE_WIDTH, TITLE_HEIGHT + body + PREVIEW_HEIGHT[node.preview]
+
+
+def box_of(node: CanvasNode, size_of: SizeOf = node_size) -> Box:
+    """Where a thing lies; the place of a dot is its middle."""
+    width, height = size_of(node)
+    if node.kind == "dot":
+        return Box(node.x - width / 2, node.y - height / 2, width, height)
+    return Box(node.x, node.y, width, height)
+
+
+def bounds(nodes: Iterable[CanvasNode], size_of: SizeOf = node_size) -> Box | None:
+    """The smallest rectangle around things; None without any."""
+    boxes = [box_of(node, size_of) for node in nodes]
+    if not boxes:
+        return None
+    left, top = min(b.x for b in boxes), min(b.y for b in boxes)
+    right, bottom = max(b.right for b in boxes), max(b.bottom for b in boxes)
+    return Box(left, top, right - left, bottom - top)
+
+
+def free_place(
+    state: DocumentState, x: float, y: float, node: CanvasNode, size_of: SizeOf = node_size
+) -> tuple[float, float]:
+    """The nearest place below (x, y) where ``node`` hides nothing and is not hidden."""
+    width, height = size_of(node)
+    taken = sorted(
+        (box_of(other, size_of) for other in state.nodes.values() if other.kind != "frame"),
+        key=lambda box: box.y,
+    )
+    for box in taken:
+        if box.overlaps(Box(x, y, width, height), GAP / 2):
+            y = box.bottom + GAP
+    return x, y

@@ -1,0 +1,77 @@
+"""The graph as a few rectangles, for the map in the corner of the canvas."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from studio.session.document.families import Family, family_of
+from studio.session.document.geometry import Box, SizeOf, bounds, box_of, node_size
+from studio.session.document.report import NodeCondition, Report
+from studio.session.document.state import DocumentState, NodeKind
+
+MARGIN = 80.0
+
+
+class MapMark(NamedTuple):
+    """One thing on the map."""
+
+    id: str
+    box: Box
+    kind: NodeKind
+    family: Family
+    condition: NodeCondition
+
+
+class GraphMap(NamedTuple):
+    """The area the map covers, and what is on it; frames first, since they lie behind."""
+
+    area: Box
+    marks: tuple[MapMark, ...]
+
+    def scale(self, width: float, height: float) -> float:
+        """Pixels of the map for one of the canvas, so that the area fits."""
+        return min(width / self.area.width, height / self.area.height)
+
+    def to_map(self, box: Box, width: float, height: float) -> Box:
+        """Where a rectangle of the canvas lies on a map of a size, centred."""
+        scale = self.scale(width, height)
+        left = (width - self.area.width * scale) / 2
+        top = (height - self.area.height * scale) / 2
+        return Box(
+            left + (box.x - self.area.x) * scale,
+            top + (box.y - self.area.y) * scale,
+            box.width * scale,
+            box.height * scale,
+        )
+
+    def to_canvas(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
+        """The place on the canvas of a point on a map of a size."""
+        scale = self.scale(width, height)
+        left = (width - self.area.width * scale) / 2
+        top = (height - self.area.height * scale) / 2
+        return self.area.x + (x - left) / scale, self.area.y + (y - top) / scale
+
+    def fits(self, seen: Box) -> bool:
+        """Whether all of the graph is in sight, so that no map is needed."""
+        return seen.contains(self.area.grown(-MARGIN))
+
+
+def graph_map(
+    state: DocumentState, report: Report, *, size_of: SizeOf = node_size
+) -> GraphMap | None:
+    """The map of a graph; None of an empty one."""
+    area = bounds(state.nodes.values(), size_of)
+    if area is None:
+        return None
+    marks = [
+        MapMark(
+            node.id,
+            box_of(node, size_of),
+            node.kind,
+            family_of(node.type_name),
+            report.status(node.id).state if node.flows else "ok",
+        )
+        for node in state.nodes.values()
+    ]
+    marks.sort(key=lambda mark: mark.kind != "frame")
+    return GraphMap(area.grown(MARGIN), tuple(marks))

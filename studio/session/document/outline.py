@@ -1,0 +1,140 @@
+"""The layers as a list in running order, for the outline and for finding them by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from studio.engine.core.tensor import Shape
+from studio.session.document.cards import wire_card
+from studio.session.document.families import Family, family_of
+from studio.session.document.fuzzy import best_score
+from studio.session.document.layer_names import words_for
+from studio.session.document.report import NodeCondition, NodeStatus, Report
+from studio.session.document.state import DocumentState, Wire
+
+
+class OutlineRow(NamedTuple):
+    """One layer in the outline.
+
+    Attributes:
+        id: its node.
+        name: its name.
+        type_name: its type.
+        family: what it is coloured by.
+        shape: of its output, where known.
+        parameters: numbers it owns, where known.
+        condition: how it is.
+        message: what to say about that.
+        inputs: names of what feeds it.
+        is_output: whether it is one of the network's outputs.
+    """
+
+    id: str
+    name: str
+    type_name: str
+    family: Family
+    shape: Shape | None
+    parameters: int | None
+    condition: NodeCondition
+    message: str
+    inputs: tuple[str, ...]
+    is_output: bool
+
+
+class Outline(NamedTuple):
+    """Layers that take part, in running order, and those that do not."""
+
+    running: tuple[OutlineRow, ...]
+    aside: tuple[OutlineRow, ...]
+
+
+def outline(state: DocumentState, report: Report) -> Outline:
+    """The layers in running order; those that are left out behind them."""
+    running: list[OutlineRow] = []
+    aside: list[OutlineRow] = []
+    for node_id in report.nodes:
+        if node_id not in state.nodes or not state.nodes[node_id].is_layer:
+            continue
+        row = _row(state, report, node_id)
+        (aside if row.condition == "unreached" else running).append(row)
+    return Outline(tuple(running), tuple(aside))
+
+
+def find_layers(state: DocumentState, query: str) -> tuple[str, ...]:
+    """Ids of things whose name, type or text fits a query, best first."""
+    found = []
+    for index, node in enumerate(state.nodes.values()):
+        words = (node.name, *words_for(node.type_name)) if node.is_layer else (node.text,)
+        score = best_score(query, words) if query.strip() else None
+        if score is not None and node.kind != "dot":
+            found.append((-round(score, 2), index, node.id))
+    return tuple(node_id for _, _, node_id in sorted(found))
+
+
+def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
+    """A layer in one sentence, for those who hear the canvas."""
+    node = state.node(node_id)
+    if not node.is_layer:
+        said = f"{node.kind} {node.text}".strip()
+        return said[0].upper() + said[1:]
+    status = report.status(node_id)
+    parts = [f"{node.type_name} {node.name}"]
+    parts += [f"{key.replace('_', ' ')} {_said(value)}" for key, value in node.config.items()
+              if key not in ("name", "trainable")]  # fmt: skip
+    sources = [state.nodes[s].name for s in node.inputs if s in state.nodes]
+    parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
+    if status.shape is not None:
+        parts.append(f"output {' by '.join(map(str, status.shape)) or 'single numbers'}")
+    parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
+    parts += ["pinned in place"] * node.pinned
+    parts.append(_condition(status))
+    return ", ".join(parts)
+
+
+def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> str:
+    """A wire in one sentence, for those who hear the canvas."""
+    source, target = state.node(wire.source), state.node(wire.target)
+    ends = [node.name if node.is_layer else "a bend" for node in (source, target)]
+    parts = [f"Wire from {ends[0]} to {ends[1]}"]
+    if len(target.inputs) > 1:
+        parts[0] += f", input {wire.slot + 1} of {len(target.inputs)}"
+    card = wire_card(report, wire)
+    shape = report.status(wire.source).shape
+    if shape is not None:
+        parts.append(f"carries {' by '.join(map(str, shape)) or 'single numbers'}")
+    parts += ["does not fit"] * (card.condition == "error")
+    return ", ".join(parts)
+
+
+def _row(state: DocumentState, report: Report, node_id: str) -> OutlineRow:
+    node, status = state.nodes[node_id], report.status(node_id)
+    return OutlineRow(
+        node_id,
+        node.name,
+        node.type_name,
+        family_of(node.type_name),
+        status.shape,
+        status.parameters,
+        status.state,
+        status.message,
+        tuple(state.nodes[s].name for s in node.inputs if s in state.nodes),
+        node_id in report.outputs,
+    )
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list):
+        return " by ".join(_said(each) for each in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _condition(status: NodeStatus) -> str:
+    if status.state == "ok":
+        return "no errors"
+    return (
+        f"{status.state}: {status.message}"
+        if status.state in ("error", "warning")
+        else (status.message)
+    )

@@ -1,0 +1,104 @@
+"""The palette: all layers by family, a search, favourites and those used last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from studio.engine.core.signal import Signal
+from studio.session.document.families import FAMILY_NAMES, Family
+from studio.session.document.fuzzy import best_score
+from studio.session.document.layer_types import is_known
+from studio.session.document.quick_add import Entry, entries
+
+MOST_RECENT = 6
+
+
+class Group(NamedTuple):
+    """Entries under one heading.
+
+    Attributes:
+        key: ``favourites``, ``recent``, ``found``, or the family.
+        title: the heading.
+        entries: what stands under it.
+    """
+
+    key: str
+    title: str
+    entries: tuple[Entry, ...]
+
+
+class Palette:
+    """What the palette shows.
+
+    Args:
+        favourites: types marked by the user.
+        recent: types used last, the latest first.
+    """
+
+    def __init__(self, favourites: Iterable[str] = (), recent: Iterable[str] = ()) -> None:
+        self.changed: Signal[[]] = Signal()
+        self._favourites = [name for name in dict.fromkeys(favourites) if is_known(name)]
+        self._recent = [name for name in dict.fromkeys(recent) if is_known(name)][:MOST_RECENT]
+        self._query = ""
+
+    @property
+    def query(self) -> str:
+        """What is searched for."""
+        return self._query
+
+    @property
+    def favourites(self) -> tuple[str, ...]:
+        """Types marked by the user, in the order they were marked."""
+        return tuple(self._favourites)
+
+    @property
+    def recent(self) -> tuple[str, ...]:
+        """Types used last, the latest first."""
+        return tuple(self._recent)
+
+    def search(self, query: str) -> None:
+        """Show what fits a query only; an empty one shows everything."""
+        if query != self._query:
+            self._query = query
+            self.changed.emit()
+
+    def set_favourite(self, type_name: str, marked: bool) -> None:
+        """Mark a type, or not any more."""
+        if marked != (type_name in self._favourites):
+            if marked:
+                self._favourites.append(type_name)
+            else:
+                self._favourites.remove(type_name)
+            self.changed.emit()
+
+    def used(self, type_name: str) -> None:
+        """A layer of that type was added."""
+        if is_known(type_name) and self._recent[:1] != [type_name]:
+            others = [name for name in self._recent if name != type_name]
+            self._recent = [type_name, *others][:MOST_RECENT]
+            self.changed.emit()
+
+    def groups(self) -> tuple[Group, ...]:
+        """What to show: what was found, or favourites, recent ones and families."""
+        if self._query.strip():
+            return (Group("found", "Found", self._found()),)
+        layers = {entry.type_name: entry for entry in entries() if not entry.config}
+        made = [
+            Group("favourites", "Favourites", tuple(layers[n] for n in self._favourites)),
+            Group("recent", "Recent", tuple(layers[n] for n in self._recent)),
+        ]
+        family: Family
+        for family, title in FAMILY_NAMES.items():
+            own = tuple(entry for entry in layers.values() if entry.family == family)
+            made.append(Group(family, title, own))
+        return tuple(group for group in made if group.entries)
+
+    def _found(self) -> tuple[Entry, ...]:
+        scored = [
+            (score, entry)
+            for entry in entries()
+            if (score := best_score(self._query.strip(), entry.words)) is not None
+        ]
+        scored.sort(key=lambda item: (-item[0], item[1].title))
+        return tuple(entry for _, entry in scored)

@@ -1,0 +1,56 @@
+"""Where wires meet layers: one output on the right, inputs below each other on the left."""
+
+from __future__ import annotations
+
+from studio.session.document.geometry import (
+    COLLAPSED_HEIGHT,
+    TITLE_HEIGHT,
+    SizeOf,
+    box_of,
+    node_size,
+)
+from studio.session.document.layer_types import absent_plugin, arity, is_known
+from studio.session.document.state import CanvasNode
+
+PORT_STEP = 18.0
+"""Distance between the inputs of one layer."""
+
+
+def output_place(node: CanvasNode, size_of: SizeOf = node_size) -> tuple[float, float]:
+    """Where wires leave a layer or dot."""
+    box = box_of(node, size_of)
+    if node.kind == "dot":
+        return node.x, node.y
+    return box.right, node.y + port_offset(node)
+
+
+def input_place(
+    node: CanvasNode, slot: int = 0, size_of: SizeOf = node_size
+) -> tuple[float, float]:
+    """Where the wire of an input ends."""
+    if node.kind == "dot":
+        return node.x, node.y
+    if node.collapsed:
+        return node.x, node.y + port_offset(node)
+    lowest = max(port_offset(node), size_of(node)[1] - PORT_STEP / 2)
+    return node.x, min(node.y + port_offset(node) + slot * PORT_STEP, node.y + lowest)
+
+
+def input_count(node: CanvasNode) -> int:
+    """How many inputs are drawn: those with a wire, and a free one where another may come."""
+    unknown = node.is_layer and not is_known(node.type_name)
+    if not node.flows or (unknown and not absent_plugin(node.type_name)):
+        return len(node.inputs)
+    low, high = arity(node)
+    wanted = max(low, len(node.inputs) + (high is None))
+    return wanted if high is None else min(wanted, high)
+
+
+def has_output(node: CanvasNode) -> bool:
+    """Whether wires may leave it."""
+    return node.flows
+
+
+def port_offset(node: CanvasNode) -> float:
+    """Height of the output, and of the first input, below the upper edge."""
+    return (COLLAPSED_HEIGHT if node.collapsed else TITLE_HEIGHT) / 2

@@ -1,0 +1,96 @@
+"""Why an edit would do nothing to what is selected, in a few words; empty when it would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from studio.session.document.layer_types import is_input
+from studio.session.document.report import Report
+from studio.session.document.state import CanvasNode, DocumentState
+
+NOTHING = "nothing is selected"
+NO_LAYER = "no layer is selected"
+ONE_THING = "only one thing is selected"
+FEW_THINGS = "fewer than three things are selected"
+
+
+def why_not_bypass(state: DocumentState, chosen: Sequence[str]) -> str:
+    """Data passes a layer only where it has come to one."""
+    layers = _layers(state, chosen)
+    if not layers:
+        return NO_LAYER
+    entered = next((node for node in layers if is_input(node) and not node.bypassed), None)
+    return "" if entered is None else f"data enters at {entered.name}"
+
+
+def why_not_freeze(state: DocumentState, chosen: Sequence[str], report: Report) -> str:
+    """A layer without parameters has none to keep; one that is frozen can be thawed all the same.
+
+    Where the number is not known, as where shapes do not fit, it may have some.
+    """
+    layers = _layers(state, chosen)
+    if not layers:
+        return NO_LAYER
+    may = any(
+        node.frozen or node.shares or node.bypassed or report.status(node.id).parameters != 0
+        for node in layers
+    )
+    return "" if may else "the selection has no parameters"
+
+
+def why_not_straighten(state: DocumentState, chosen: Sequence[str]) -> str:
+    """It needs a wire between two of them; one alone moves to the height of what feeds it."""
+    flowing = [state.nodes[i] for i in chosen if i in state.nodes and state.nodes[i].flows]
+    if not flowing:
+        return NO_LAYER if chosen else NOTHING
+    if len(flowing) == 1:
+        return "" if flowing[0].inputs else "no wire leads to the selection"
+    inside = {node.id for node in flowing}
+    wired = any(source in inside for node in flowing for source in node.inputs)
+    return "" if wired else "no wire leads from one to another"
+
+
+def why_not_align(chosen: Sequence[str]) -> str:
+    """One thing is in line with itself."""
+    if not chosen:
+        return NOTHING
+    return "" if len(chosen) > 1 else ONE_THING
+
+
+def why_not_distribute(chosen: Sequence[str]) -> str:
+    """Between two there is one space only."""
+    if not chosen:
+        return NOTHING
+    return "" if len(chosen) > 2 else FEW_THINGS
+
+
+def why_not_own_layer(state: DocumentState, chosen: Sequence[str]) -> str:
+    """The layer chosen last has to share its parameters with another use."""
+    layers = _layers(state, chosen)
+    if not layers:
+        return NO_LAYER
+    last = layers[-1]
+    shares = last.shares or any(each.shares == last.id for each in state.layers())
+    return "" if shares else "it shares its parameters with no other"
+
+
+def why_not_drop_wires(state: DocumentState, chosen: Sequence[str], wires: int) -> str:
+    """There has to be a wire.
+
+    Args:
+        state: of the document.
+        chosen: ids of what is selected.
+        wires: how many are selected themselves.
+    """
+    if wires:
+        return ""
+    if not chosen:
+        return NOTHING
+    ends = set(chosen)
+    wired = any(wire.source in ends or wire.target in ends for wire in state.wires())
+    return "" if wired else "no wire leads to the selection or from it"
+
+
+def _layers(state: DocumentState, chosen: Sequence[str]) -> list[CanvasNode]:
+    nodes = (state.nodes[i] for i in chosen if i in state.nodes)
+    return [node for node in nodes if node.is_layer]

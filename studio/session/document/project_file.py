@@ -1,0 +1,125 @@
+"""A document from a project and back: what runs, and the drawing where it says more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph_json import graph_to_json
+from studio.engine.layers.layer import Layer
+from studio.engine.train.project import Project
+from studio.session.document.arrange.layered import place_missing
+from studio.session.document.drawing import (
+    VERSION,
+    drawing_to_json,
+    ids_from_json,
+    nodes_from_json,
+    tidy,
+)
+from studio.session.document.edits.annotations import annotations_of
+from studio.session.document.edits.sections import data_of, training_of
+from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.invariants import broken_rules
+from studio.session.document.resolve import layer_graph, resolve
+from studio.session.document.state import CanvasNode, DocumentState
+
+
+class Opened(NamedTuple):
+    """A state read from a project, and what was found on the way, one sentence each."""
+
+    state: DocumentState
+    warnings: tuple[str, ...] = ()
+
+
+def state_of_project(project: Project) -> Opened:
+    """The document a project describes: as it was drawn, if the drawing shows what runs.
+
+    Raises:
+        FormatError: links of the graph lead nowhere or close a loop, or names occur twice.
+    """
+    plain = _plain_state(project)
+    _check(plain)
+    if project.canvas is None:
+        return Opened(plain)
+    try:
+        return Opened(_drawn_state(project, plain))
+    except StudioError as error:
+        return Opened(plain, (f"the drawing was left out: {error.message}",))
+
+
+def project_of_state(state: DocumentState) -> Project:
+    """The project that is saved and compiled."""
+    project = Project(
+        state.name,
+        layer_graph(state),
+        data_of(state),
+        training_of(state),
+        {node.id: (tidy(node.x), tidy(node.y)) for node in state.layers()},
+        state.notes,
+        annotations=annotations_of(state),
+    )
+    known = _plain_state(project)
+    if (dict(known.nodes), known.outputs) != (dict(state.nodes), state.outputs):
+        project.layout = {i: project.layout[i] for i in project.graph.nodes}
+        project.canvas = drawing_to_json(state.nodes.values(), state.outputs)
+    return project
+
+
+def _plain_state(project: Project) -> DocumentState:
+    """The document without a drawing: layers where the layout puts them."""
+    state = DocumentState(
+        name=project.name,
+        data=None if project.data is None else FrozenConfig(project.data.to_json()),
+        training=FrozenConfig(project.training.plain()),
+        notes=project.notes,
+        graph_name=project.graph.name,
+        annotations=FrozenConfig(project.annotations.to_json()),
+    )
+    state = state.with_nodes(_canvas_nodes(project.graph, project))
+    missing = [i for i in state.nodes if i not in project.layout]
+    state = place_missing(state, missing) if missing else state
+    marked = tuple(port.node for port in project.graph.outputs)
+    return state if marked == resolve(state).outputs else state.replaced(outputs=marked)
+
+
+def _drawn_state(project: Project, plain: DocumentState) -> DocumentState:
+    """The document as drawn; a StudioError when the drawing shows another network."""
+    canvas: Mapping[str, object] = project.canvas or {}
+    if canvas.get("version") != VERSION:
+        raise FormatError("it is of another version", who="canvas")
+    nodes = nodes_from_json(canvas.get("nodes"))
+    outputs = ids_from_json(canvas.get("outputs", ()), "outputs")
+    state = plain.with_nodes(nodes, plain.nodes).replaced(outputs=outputs)
+    _check(state)
+    if graph_to_json(layer_graph(state)) != graph_to_json(project.graph):
+        raise FormatError("it shows another network than the file holds", who="canvas")
+    return state
+
+
+def _check(state: DocumentState) -> None:
+    broken = broken_rules(state)
+    if broken:
+        raise FormatError(broken[0], who=state.name)
+
+
+def _canvas_nodes(graph: LayerGraph, project: Project) -> list[CanvasNode]:
+    owners: dict[Layer, str] = {}
+    made = []
+    for node in graph.nodes.values():
+        owner = owners.setdefault(node.layer, node.id)
+        x, y = project.layout.get(node.id, (0.0, 0.0))
+        made.append(
+            CanvasNode(
+                node.id,
+                "layer",
+                type(node.layer).__name__,
+                FrozenConfig(node.layer.config()),
+                tuple(port.node for port in node.inputs),
+                float(x),
+                float(y),
+                shares="" if owner == node.id else owner,
+            )
+        )
+    return made

@@ -1,0 +1,309 @@
+"""The search for a layer to add: what can be connected here, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import NamedTuple
+
+from studio.engine.core.options import Plain
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.activations import FUNCTIONS
+from studio.engine.layers.catalog import all_layers, layer_class
+from studio.session.document.connection_history import ConnectionHistory
+from studio.session.document.edits.chains import Chained, NewLayer, add_chain
+from studio.session.document.families import Family, family_of
+from studio.session.document.flow import flow_of, outcome, refusal
+from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.fuzzy import best_score
+from studio.session.document.layer_names import successor_place, words_for
+from studio.session.document.layer_types import arity, checked_config, starting_config
+from studio.session.document.link_offers import link_offer, linked
+from studio.session.document.net_text import is_net, parse_net
+from studio.session.document.state import DocumentState, Wire
+
+
+class Entry(NamedTuple):
+    """One thing that can be added.
+
+    Attributes:
+        type_name: the layer's class.
+        title: what to call it.
+        doc: what it does, in one sentence.
+        family: what it is coloured by.
+        config: options that make it what the title says.
+        words: everything it is found by.
+    """
+
+    type_name: str
+    title: str
+    doc: str
+    family: Family
+    config: FrozenConfig
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the new layer goes.
+
+    Attributes:
+        source: what feeds it, or empty.
+        target: what it feeds, or empty.
+        slot: the input of ``target`` it feeds.
+        wire: the wire it goes on, instead.
+    """
+
+    source: str = ""
+    target: str = ""
+    slot: int | None = None
+    wire: Wire | None = None
+
+    @property
+    def before(self) -> str:
+        """The id of what feeds it, or empty."""
+        return self.source if self.wire is None else self.wire.source
+
+
+class Offer(NamedTuple):
+    """An entry that can be added here.
+
+    Attributes:
+        entry: what.
+        port: how it would be connected: ``in 1`` or ``out``; empty for not at all.
+        shape: of what would leave it, where known.
+    """
+
+    entry: Entry
+    port: str
+    shape: Shape | None
+
+
+NOWHERE = Place()
+
+
+class QuickAdd:
+    """Searches the layers for one to add.
+
+    Args:
+        history: what the user connects to what.
+    """
+
+    def __init__(self, history: ConnectionHistory | None = None) -> None:
+        self.history = history or ConnectionHistory()
+
+    def offers(
+        self, state: DocumentState, query: str = "", place: Place = NOWHERE
+    ) -> tuple[Offer, ...]:
+        """What fits the query and the place, best first.
+
+        By how well it fits the query, then by what the user put here before, then by what usually
+        stands here, then by name.
+        """
+        before = _type_at(state, place.before)
+        found: list[tuple[tuple[float, bool, float, int, str], Offer]] = []
+        for entry in entries():
+            score = best_score(query, entry.words)
+            if score is None or (not query and entry.config):
+                continue
+            offer = _offer(state, entry, place)
+            if offer is not None:
+                weight = self._weight(state, entry, place, before)
+                rank = _usual(state, entry, place, before)
+                key = (-round(score), bool(entry.config), -weight, rank, entry.title)
+                found.append((key, offer))
+        found.sort(key=lambda item: item[0])
+        return tuple(offer for _, offer in found)
+
+    def why_none(self, state: DocumentState, query: str, place: Place = NOWHERE) -> str:
+        """What to say when a search has no offers: what was meant may only not fit here."""
+        meant = meant_by(query)
+        if not query:
+            return "Nothing can be connected here."
+        if meant is None:
+            return no_match_text(query)
+        return f"{meant.title} cannot stand here: {_refusal(state, meant, place)}."
+
+    def typed(self, query: str) -> tuple[NewLayer, ...]:
+        """The layers of a query that is a net; none when it is a word to search for.
+
+        Raises:
+            NetError: it is meant as a net and cannot be read.
+        """
+        if not is_net(query):
+            return ()
+        return tuple(NewLayer(layer.type_name, layer.config) for layer in parse_net(query))
+
+    def took(self, state: DocumentState, type_name: str, place: Place = NOWHERE) -> None:
+        """An offer was taken: it counts for the next search."""
+        target = place.wire.target if place.wire is not None else place.target
+        self.history.note(_type_at(state, place.before), type_name)
+        if target:
+            self.history.note(type_name, _type_at(state, target))
+
+    def _weight(self, state: DocumentState, entry: Entry, place: Place, before: str) -> float:
+        weight = 0.0
+        if place.before or not place.target:
+            weight += self.history.weight(before, entry.type_name)
+        target = place.wire.target if place.wire is not None else place.target
+        if target:
+            weight += self.history.weight(entry.type_name, _type_at(state, target))
+        return weight
+
+
+def meant_by(query: str) -> Entry | None:
+    """The layer a query finds before all others, wherever it could stand; None for none."""
+    scored = [(best_score(query, entry.words), entry) for entry in entries()]
+    found = [(score, entry) for score, entry in scored if score is not None]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def no_match_text(query: str) -> str:
+    """What to say when nothing is found."""
+    words = sorted({word.casefold() for entry in entries() for word in entry.words})
+    near = get_close_matches(query.casefold(), words, 1, 0.4)
+    text = f"No layer called {query}."
+    return f"{text} Did you mean {near[0]}?" if near else text
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Everything that can be added: all layers, then activations by the names of functions."""
+    return (*_layer_entries(), *_function_entries())
+
+
+def first_sentence(type_name: str) -> str:
+    """What a layer says it does."""
+    return (layer_class(type_name).__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
+
+
+def _layer_entries() -> Iterator[Entry]:
+    for cls in all_layers():
+        name = cls.__name__
+        yield Entry(
+            name, name, first_sentence(name), family_of(name), FrozenConfig(), words_for(name)
+        )
+
+
+def _function_entries() -> Iterator[Entry]:
+    for name, function in FUNCTIONS.items():
+        if name != "linear":
+            config: dict[str, Plain] = {"activation": name}
+            yield Entry(
+                "Activation", f"Activation {name}", function.doc, family_of("Activation"),
+                FrozenConfig(config), (name, name.replace("_", " ")),
+            )  # fmt: skip
+
+
+def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
+    """The entry as it would be connected; None when it cannot be."""
+    low, high = layer_class(entry.type_name).arity
+    if place.before:
+        if high == 0 or (place.wire is not None and low > 1):
+            return None
+        shape = flow_of(state).shape(place.before)
+        if shape is None:
+            return Offer(entry, "in 1", None)
+        made = _shape_of(entry, shape)
+        if made is None or (place.wire is not None and not _fits_behind(state, made, place.wire)):
+            return None
+        # What is joined to one thing may be joined to others of any shape.
+        return Offer(entry, "in 1", made if low <= 1 else None)
+    if place.target:
+        return _offer_in_front(state, entry, place)
+    return Offer(entry, "", _shape_of(entry, None))
+
+
+def _offer_in_front(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
+    """The entry as what feeds an input; its own inputs are not known yet."""
+    made = _shape_of(entry, None)
+    if made is None:
+        return Offer(entry, "out", None)
+    wire = Wire("", place.target, place.slot if place.slot is not None else 0)
+    return Offer(entry, "out", made) if _fits_behind(state, made, wire) else None
+
+
+def _shape_of(entry: Entry, shape: Shape | None) -> Shape | None:
+    """What an entry makes of an input of a shape; None if it refuses, or needs one and has none."""
+    low = layer_class(entry.type_name).arity[0]
+    if shape is None and low:
+        return None
+    given = (shape,) * low if shape is not None else ()
+    return outcome(entry.type_name, _starting(entry), given).shape
+
+
+def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
+    """Why an entry is not offered at a place."""
+    low, high = layer_class(entry.type_name).arity
+    if place.before and high == 0:
+        return "it takes no input"
+    if place.wire is not None and low > 1:
+        return "it takes several inputs, a wire brings one"
+    shape = flow_of(state).shape(place.before) if place.before else None
+    if shape is not None:
+        refused = outcome(entry.type_name, _starting(entry), (shape,) * low).error
+        if refused is not None:
+            return refused.message
+    return "what is behind would not take its output"
+
+
+def _fits_behind(state: DocumentState, shape: Shape, wire: Wire) -> bool:
+    """Whether what a wire leads to takes a shape in place of what it gets now."""
+    node = state.nodes[wire.target]
+    if node.kind == "dot":
+        return True
+    flow = flow_of(state)
+    sources = list(node.inputs)
+    sources[wire.slot : wire.slot + 1] = [""]
+    shapes = [shape if not s else flow.shape(s) for s in sources]
+    known = tuple(s for s in shapes if s is not None)
+    if len(known) < max(len(shapes), arity(node)[0]):
+        return True
+    return refusal(node, known) is None
+
+
+@cache
+def _starting(entry: Entry) -> FrozenConfig:
+    return checked_config(entry.type_name, starting_config(entry.type_name, entry.config))
+
+
+def _usual(state: DocumentState, entry: Entry, place: Place, before: str) -> int:
+    """Place among what usually stands here."""
+    if place.target and not place.before:
+        return successor_place(entry.type_name, _type_at(state, place.target))
+    return successor_place(before, entry.type_name)
+
+
+def _type_at(state: DocumentState, node_id: str) -> str:
+    """The type of a layer, through dots; empty for none."""
+    node = state.nodes.get(node_id)
+    while node is not None and node.kind == "dot" and node.inputs:
+        node = state.nodes.get(node.inputs[0])
+    return "" if node is None else node.type_name
+
+
+def add_at_place(
+    state: DocumentState,
+    layers: Sequence[NewLayer],
+    place: Place,
+    at: tuple[float, float] | None = None,
+) -> Chained:
+    """Add layers behind, in front of or between what a place names.
+
+    Args:
+        state: what to change.
+        layers: what to add, in order.
+        place: what they are connected to.
+        at: where the first one stands; beside what it is connected to by default.
+
+    Raises:
+        ParameterError: an unknown type or a wrong option.
+        GraphError: they cannot be connected there.
+    """
+    if not place.target:
+        return add_chain(state, layers, after=place.source, wire=place.wire, at=at)
+    made = add_chain(state, layers, at=at)
+    offer = link_offer(made.state, made.ids[-1], place.target, place.slot)
+    return Chained(linked(made.state, made.ids[-1], place.target, offer), made.ids)

@@ -1,0 +1,130 @@
+"""Checks of one layer: its wires and its own rule, with a stable id for what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from studio.engine.core.errors import InternalError, StudioError
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.activations import absent_activation
+from studio.engine.layers.inputs import MAX_ELEMENTS
+from studio.engine.layers.layer import Layer
+from studio.engine.train.plugin_use import activations_in
+from studio.session.document.flow import Flow
+from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known, layer_at
+from studio.session.document.report import Problem
+from studio.session.document.state import CanvasNode, DocumentState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HINTS = {
+    "shape.rank": "put Reshape in front",
+    "shape.size": "make it narrower, or its input smaller",
+}
+"""What to do where the rule itself does not say."""
+
+
+def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem | None:
+    """What is wrong at a layer or dot whose inputs are all known; None when its rule holds."""
+    if node.is_layer and not is_known(node.type_name):
+        plugin = absent_plugin(node.type_name)
+        if plugin:
+            return Problem(
+                "layer.plugin", "error", node.id,
+                f"{plugin} is not loaded; {node.type_name} is part of it",
+                "switch the plugin on in the preferences, or install it and start again",
+            )  # fmt: skip
+        return Problem(
+            "layer.unknown", "error", node.id, f"there is no layer {node.type_name!r} here",
+            "open the project with the version that has it",
+        )  # fmt: skip
+    found = flow.outcomes.get(node.id)
+    if found is None:
+        return _missing(state, node)
+    if found.error is None:
+        return _absent_activation(node)
+    shapes = input_shapes(node, flow)
+    rule = rule_id(layer_at(node), shapes, found.error)
+    hint = found.error.hint or _HINTS.get(rule, "")
+    if rule == "shape.size" and is_input(node):
+        hint = "make its shape smaller"
+    return Problem(rule, "error", node.id, found.error.message, hint, offending_input(shapes))
+
+
+def _absent_activation(node: CanvasNode) -> Problem | None:
+    """The layer's function, where it is of a plugin that is not loaded."""
+    if not node.is_layer:
+        return None
+    for name in activations_in(type(layer_at(node)), node.config):
+        home = absent_activation(name)
+        if home is not None:
+            return Problem(
+                "layer.plugin", "error", node.id,
+                f"{home} is not loaded; the activation {name} is part of it",
+                "switch the plugin on in the preferences, or choose another activation",
+            )  # fmt: skip
+    return None
+
+
+def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:
+    """Further uses of a layer whose inputs ask for parameters of another size."""
+    for node in state.layers():
+        owner = state.nodes.get(node.shares)
+        if owner is None or node.bypassed or owner.bypassed or not is_known(node.type_name):
+            continue
+        here, there = input_shapes(node, flow), input_shapes(owner, flow)
+        ready = [flow.outcomes.get(each.id) for each in (node, owner)]
+        if any(found is None or found.error is not None for found in ready):
+            continue
+        layer = layer_at(node)
+        if layer.parameters(*here) != layer.parameters(*there):
+            yield Problem(
+                "layer.shared_sizes",
+                "error",
+                node.id,
+                f"a shared layer needs inputs of one size, got {shapes_text(there)} and "
+                f"{shapes_text(here)}",
+                "give one of them a layer of its own",
+                0,
+            )
+
+
+def input_shapes(node: CanvasNode, flow: Flow) -> tuple[Shape, ...]:
+    """The known shapes that come into a layer, by slot."""
+    return tuple(shape for s in node.inputs if (shape := flow.shape(s)) is not None)
+
+
+def rule_id(layer: Layer, shapes: Sequence[Shape], error: StudioError) -> str:
+    """Which rule of a layer inputs of these shapes break."""
+    if isinstance(error, InternalError):
+        return "layer.failed"
+    if "elements" in error.message and str(MAX_ELEMENTS) in error.message:
+        return "shape.size"
+    return f"shape.{layer.broken_rule(*shapes)}"
+
+
+def offending_input(shapes: Sequence[Shape]) -> int | None:
+    """The first input that differs from the first; of a single one, that."""
+    if not shapes:
+        return None
+    return next((i for i, shape in enumerate(shapes) if shape != shapes[0]), 0)
+
+
+def shapes_text(shapes: Sequence[Shape]) -> str:
+    """Shapes without the batch, as ``[8,8,1] and [4]``."""
+    return " and ".join("[" + ",".join(map(str, shape)) + "]" for shape in shapes)
+
+
+def _missing(state: DocumentState, node: CanvasNode) -> Problem:
+    low = arity(node)[0]
+    connected = len([s for s in node.inputs if s in state.nodes])
+    return Problem(
+        "link.missing",
+        "error",
+        node.id,
+        f"expected {low} connected input{'' if low == 1 else 's'}, got {connected}",
+        "connect the output of another layer to it",
+        connected,
+    )

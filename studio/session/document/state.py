@@ -1,0 +1,190 @@
+"""The document as drawn: layers, dots and comments, and its sections, as values that never change.
+
+A state is made from another by replacing what differs; everything else is the same object in both.
+Undo is therefore a list of states, and what changed between two is found by comparing identities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from studio.engine.core.errors import GraphError
+from studio.engine.core.options import Plain
+from studio.session.document.frozen_config import EMPTY, FrozenConfig
+
+NodeKind: TypeAlias = Literal["layer", "dot", "note", "frame"]
+PreviewMode: TypeAlias = Literal["off", "shape", "thumbnail", "full"]
+
+NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
+PREVIEW_MODES: tuple[PreviewMode, ...] = get_args(PreviewMode)
+FLOWING: frozenset[str] = frozenset({"layer", "dot"})
+"""Kinds that wires lead through; the others are comments."""
+UNTITLED = "untitled"
+"""The name of a project that was given none."""
+
+
+class Wire(NamedTuple):
+    """One wire: from the output of ``source`` into input ``slot`` of ``target``."""
+
+    source: str
+    target: str
+    slot: int
+
+
+@dataclass(frozen=True)
+class CanvasNode:
+    """One thing on the canvas.
+
+    Attributes:
+        id: stable, unique in the document; renaming a layer does not change it.
+        kind: a layer, a dot a wire is bent at, a note, or a frame behind other things.
+        type_name: class of the layer; empty for anything else.
+        config: the layer's name and those options that are not default, checked.
+        inputs: ids of the layers and dots that feed it; the slot of a wire is its position here.
+        x: left edge (of a dot: its middle).
+        y: upper edge (of a dot: its middle).
+        bypassed: data passes it unchanged.
+        collapsed: only its title is drawn.
+        preview: what of its output is drawn in it.
+        shares: id of the node whose layer this is another use of, or empty.
+        text: what a note or frame says.
+        width: width of a note or frame.
+        height: height of a note or frame.
+        pinned: automatic layout leaves it where it is.
+    """
+
+    id: str
+    kind: NodeKind = "layer"
+    type_name: str = ""
+    config: FrozenConfig = EMPTY
+    inputs: tuple[str, ...] = ()
+    x: float = 0.0
+    y: float = 0.0
+    bypassed: bool = False
+    collapsed: bool = False
+    preview: PreviewMode = "shape"
+    shares: str = ""
+    text: str = ""
+    width: float = 0.0
+    height: float = 0.0
+    pinned: bool = False
+
+    @property
+    def name(self) -> str:
+        """What to call it: the layer's name, for anything else the id."""
+        found = self.config.get("name")
+        return found if isinstance(found, str) else self.id
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether it is a layer."""
+        return self.kind == "layer"
+
+    @property
+    def flows(self) -> bool:
+        """Whether wires lead through it."""
+        return self.kind in FLOWING
+
+    @property
+    def frozen(self) -> bool:
+        """Whether its parameters are kept as they are in training."""
+        return self.config.get("trainable") is False
+
+    @cached_property
+    def content_text(self) -> str:
+        """Everything about it in one line, the same in every process."""
+        fields = (
+            self.id, self.kind, self.type_name, self.config.text, self.inputs, float(self.x),
+            float(self.y), self.bypassed, self.collapsed, self.preview, self.shares, self.text,
+            float(self.width), float(self.height), self.pinned,
+        )  # fmt: skip
+        return repr(fields)
+
+
+@dataclass(frozen=True)
+class DocumentState:
+    """The whole document at one moment.
+
+    Attributes:
+        name: the project's name.
+        nodes: everything on the canvas by id, in the order it was added.
+        outputs: layers marked as the network's outputs; empty for the automatic choice.
+        data: the data section as a project file holds it, or None.
+        training: the training section as a project file holds it.
+        notes: the user's own text.
+        graph_name: the network's name, which listings show.
+        annotations: names and comments given to the listing, as a project file holds them.
+    """
+
+    name: str = UNTITLED
+    nodes: Mapping[str, CanvasNode] = field(default_factory=lambda: MappingProxyType({}))
+    outputs: tuple[str, ...] = ()
+    data: FrozenConfig | None = None
+    training: FrozenConfig = EMPTY
+    notes: str = ""
+    graph_name: str = "model"
+    annotations: FrozenConfig = EMPTY
+
+    def node(self, node_id: str) -> CanvasNode:
+        """What has that id; GraphError when there is nothing."""
+        found = self.nodes.get(node_id)
+        if found is None:
+            raise GraphError(f"there is no layer {node_id[:60]!r} any more", who="canvas")
+        return found
+
+    def layers(self) -> Iterator[CanvasNode]:
+        """All layers, in the order they were added."""
+        return (node for node in self.nodes.values() if node.is_layer)
+
+    def wires(self) -> Iterator[Wire]:
+        """All wires, by target and slot."""
+        for node in self.nodes.values():
+            for slot, source in enumerate(node.inputs):
+                yield Wire(source, node.id, slot)
+
+    @cached_property
+    def outgoing(self) -> Mapping[str, tuple[Wire, ...]]:
+        """Wires that leave each node; nodes without any are missing."""
+        found: dict[str, list[Wire]] = {}
+        for wire in self.wires():
+            found.setdefault(wire.source, []).append(wire)
+        return {source: tuple(wires) for source, wires in found.items()}
+
+    def wires_from(self, node_id: str) -> tuple[Wire, ...]:
+        """The wires that leave a node."""
+        return self.outgoing.get(node_id, ())
+
+    def with_nodes(
+        self, changed: Iterable[CanvasNode], removed: Iterable[str] = ()
+    ) -> DocumentState:
+        """A state with some nodes added or replaced, and others gone."""
+        nodes = dict(self.nodes)
+        for node_id in removed:
+            nodes.pop(node_id, None)
+        nodes.update((node.id, node) for node in changed)
+        return replace(self, nodes=MappingProxyType(nodes))
+
+    def replaced(self, **changes: object) -> DocumentState:
+        """A state with other sections."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of everything in it, the same in every process."""
+        return _digest(self, [node.content_text for node in self.nodes.values()])
+
+
+def _digest(state: DocumentState, nodes: list[str]) -> str:
+    data: Plain = None if state.data is None else state.data.text
+    texts = state.training.text, state.annotations.text
+    head = repr((state.name, state.graph_name, state.outputs, data, *texts))
+    digest = sha256(head.encode())
+    digest.update(state.notes.encode())
+    for text in nodes:
+        digest.update(text.encode())
+    return digest.hexdigest()

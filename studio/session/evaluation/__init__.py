@@ -1,0 +1,1 @@
+"""Testing a trained network: answers, measures, and evidence for each."""

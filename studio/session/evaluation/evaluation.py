@@ -1,0 +1,413 @@
+"""Testing a trained network: on parts of its data, and on rows, files and drawings of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import StudioError
+from studio.engine.core.options import AnyOption
+from studio.engine.core.signal import Signal
+from studio.engine.train.data.image_input import RawInputs, read_inputs
+from studio.engine.train.task import Task
+from studio.engine.train.trained import Trained
+from studio.session.compile.compilation_result import OpenData, open_data
+from studio.session.core.held_out import SHARED_NAME, is_shared_in
+from studio.session.core.preferences import Preferences
+from studio.session.core.tasks import TaskHandle, TaskList
+from studio.session.evaluation.answers import Answer, answer
+from studio.session.evaluation.drawing import Sheet, sheet_of
+from studio.session.evaluation.evidence import Choice, Indices
+from studio.session.evaluation.form import form_of, row_of
+from studio.session.evaluation.measures import Array
+from studio.session.evaluation.networks import Network, RecordedNetwork
+from studio.session.evaluation.plane import Plane, ask_plane, is_plane
+from studio.session.evaluation.results import PartName, Results, measure, parts_of
+from studio.session.runs.runs import RunList
+from studio.session.training.network import SharedNetwork
+from studio.session.training.state import Ending, State
+from studio.session.training.training import TrainingModel
+
+Status: TypeAlias = Literal["nothing", "waiting", "measuring", "ready", "failed"]
+
+LATEST = ""
+"""Stands for the network of the training under way or of the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is known of the network that is tested.
+
+    Attributes:
+        parts: parts of the data it can be measured on.
+        classes: its classes; empty where it predicts numbers.
+        form: fields for typing a row; none where rows are no tables.
+        sheet: what can be drawn on; None where samples are no pictures.
+        is_plane: whether a sample is two numbers.
+        plane: what it says all over the plane, where that was asked.
+        task: its data.
+    """
+
+    parts: tuple[PartName, ...]
+    classes: tuple[str, ...]
+    form: tuple[AnyOption, ...]
+    sheet: Sheet | None
+    is_plane: bool
+    task: Task
+    plane: Plane | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its test part is what each epoch of the training was measured on."""
+        return is_shared_in(self.task)
+
+    def part_title(self, part: PartName) -> str:
+        """What a part is called where they are listed."""
+        return SHARED_NAME if part == "test" and self.is_shared else part
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    subject: Subject
+    results: Results
+
+
+class EvaluationModel:
+    """Measures a network in the background and answers questions; used on the window's thread.
+
+    Args:
+        training: whose last network is tested unless a run is chosen.
+        runs: recorded runs.
+        tasks: does the work.
+        preferences: ``backend`` says where recorded runs are opened.
+        dataset: opens data sets, or has them open.
+    """
+
+    def __init__(
+        self,
+        training: TrainingModel,
+        runs: RunList,
+        tasks: TaskList,
+        preferences: Preferences,
+        dataset: OpenData = open_data,
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.chosen_changed: Signal[[]] = Signal()
+        self.answered: Signal[[]] = Signal()
+        self.status: Status = "nothing"
+        self.error: StudioError | None = None
+        self.results: Results | None = None
+        self.subject: Subject | None = None
+        self.part: PartName = "test"
+        self.choice = Choice()
+        self.answer: Answer | None = None
+        self.answer_error: StudioError | None = None
+        self._training = training
+        self._runs = runs
+        self._tasks = tasks
+        self._preferences = preferences
+        self._dataset = dataset
+        self._run = LATEST
+        self._recorded: RecordedNetwork | None = None
+        self._measuring: TaskHandle | None = None
+        self._asking: TaskHandle | None = None
+        self._next: Callable[[Trained], Answer] | None = None
+        self._unkept: tuple[str, Results] | None = None
+        runs.changed.connect(self._runs_changed)
+        training.ended.connect(self._ended)
+        training.state_changed.connect(self._state_changed)
+
+    # -- what is tested -------------------------------------------------------------------------
+
+    @property
+    def run(self) -> str:
+        """Name of the run that is tested, `LATEST` for the last training."""
+        return self._run
+
+    @property
+    def label(self) -> str:
+        """What is tested, in a few words; empty where there is nothing."""
+        name = self._run or self._runs.active
+        record = self._runs.run(name)
+        if not name:
+            return ""
+        return record.title if record is not None else name
+
+    @property
+    def tested(self) -> str:
+        """Name of the run whose network is tested, the last training's included."""
+        return self._run or self._runs.active
+
+    @property
+    def testable(self) -> tuple[tuple[str, str], ...]:
+        """Runs that can be tested, the newest first: name and title."""
+        return tuple(
+            (run.name, run.title)
+            for run in self._runs.runs
+            if (run.has_weights and not run.notes.archived) or run.name == self.tested
+        )
+
+    @property
+    def newest(self) -> tuple[str, str] | None:
+        """Name and title of the newest run that has weights to test."""
+        found = (run for run in self._runs.runs if run.has_weights and not run.notes.archived)
+        run = next(found, None)
+        return None if run is None else (run.name, run.title)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the network has been trained on since it was measured."""
+        results = self.results
+        if results is None or self._run != LATEST or not self._training.is_busy:
+            return False
+        return self._training.standing.steps != results.steps
+
+    def why_not(self) -> str:
+        """Why nothing can be tested, in a few words; empty when something can."""
+        if self._network() is not None:
+            return ""
+        if self._training.is_busy:
+            return "the training is being prepared"
+        if self._training.state == "failed":
+            return "the training failed"
+        return "nothing was trained yet"
+
+    def test_run(self, name: str) -> None:
+        """Test a recorded run, or `LATEST`."""
+        if name == self._runs.active and self._training.has_weights:
+            name = LATEST
+        if name == self._run and self.results is not None:
+            return
+        self._run = name
+        self._forget()
+        self.measure()
+
+    def choose_part(self, part: PartName) -> None:
+        """Measure on another part of the data."""
+        if part != self.part:
+            self.part = part
+            self.choice = replace(self.choice, truth=-1, predicted=-1)
+            self.measure()
+
+    def measure(self) -> None:
+        """Measure the network anew, in the background."""
+        network = self._network()
+        if network is None:
+            self._set_status("waiting" if self._training.is_busy else "nothing")
+            return
+        if self._measuring is not None:
+            self._measuring.cancel()
+        part, beside = self.part, self._training.is_busy and self._run == LATEST
+        before = self.subject
+
+        def work(handle: TaskHandle) -> _Measured:
+            def told(done: int, total: int) -> None:
+                handle.progress(done / max(1, total), "asking the network")
+
+            def ask(trained: Trained) -> _Measured:
+                subject = before or _subject_of(trained.task)
+                chosen = part if part in subject.parts else subject.parts[0]
+                results = measure(trained, chosen, told, beside_training=beside)
+                if subject.is_plane:
+                    subject = replace(subject, plane=ask_plane(trained))
+                return _Measured(subject, results)
+
+            return network.use(ask)
+
+        self.error = None
+        self._measuring = self._tasks.start(
+            f"Test {self.label}", work, self._measured, self._not_measured
+        )
+        self._set_status("measuring")
+
+    # -- the samples ----------------------------------------------------------------------------
+
+    def choose(self, choice: Choice) -> None:
+        """Look at other samples, or in another order."""
+        if choice != self.choice:
+            self.choice = choice
+            self.chosen_changed.emit()
+
+    @property
+    def samples(self) -> Indices | None:
+        """The samples looked at, in order; None before there is a measurement."""
+        return None if self.results is None else self.choice.indices(self.results.outcome)
+
+    # -- questions ------------------------------------------------------------------------------
+
+    def ask_rows(self, names: tuple[str, ...], rows: Array) -> None:
+        """Ask about raw rows [rows, …]; only the latest question is answered."""
+
+        def ask(trained: Trained) -> Answer:
+            return answer(trained, names, rows)
+
+        self._ask(ask)
+
+    def ask_values(self, values: list[float]) -> None:
+        """Ask about one row typed by hand.
+
+        Raises:
+            DataError: a number the network cannot take.
+        """
+        if self.subject is not None:
+            self.ask_rows(("your row",), row_of(self.subject.task, values))
+
+    def ask_files(self, paths: list[Path]) -> None:
+        """Ask about files: images, tables, arrays."""
+
+        def ask(trained: Trained) -> Answer:
+            read: RawInputs = read_inputs(paths, trained.input_spec())
+            return answer(trained, read.names, read.values)
+
+        self._ask(ask)
+
+    def ask_sample(self, index: int) -> None:
+        """Ask about a sample of the part that was measured."""
+        if self.results is not None:
+            name = f"{self.results.part} sample {index}"
+            self.ask_rows((name,), self.results.inputs[index : index + 1])
+
+    def forget_answer(self) -> None:
+        """Nothing is asked any more."""
+        self._next = None
+        self.answer, self.answer_error = None, None
+        self.answered.emit()
+
+    def follow(self) -> None:
+        """Another document is open: nothing of it was tested yet."""
+        self._run, self._unkept = LATEST, None
+        self._forget()
+        self._set_status("nothing")
+
+    def close(self) -> None:
+        """Give back what was opened; waits for what is being asked."""
+        self._cancel()
+        if self._recorded is not None:
+            self._recorded.close()
+            self._recorded = None
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _network(self) -> Network | None:
+        if self._run == LATEST:
+            network: SharedNetwork | None = self._training.network
+            return network if self._training.has_weights else None
+        record = self._runs.run(self._run)
+        if record is None or not record.has_weights:
+            return None
+        if self._recorded is None:
+            choice = self._preferences.text("backend")
+            self._recorded = RecordedNetwork(record.folder, choice, self._dataset)
+        return self._recorded
+
+    def _measured(self, made: _Measured) -> None:
+        self._measuring = None
+        self.subject, self.results = made.subject, made.results
+        self.part = made.results.part
+        if self.part == "test" and not self._training.is_busy:
+            self._keep(self._run or self._runs.active, made.results)
+        self._set_status("ready")
+        self.chosen_changed.emit()
+
+    def _runs_changed(self) -> None:
+        if self._unkept is not None and self._runs.run(self._unkept[0]) is not None:
+            self._keep(*self._unkept)
+
+    def _keep(self, name: str, results: Results) -> None:
+        """Let the run remember what it reached."""
+        record = self._runs.run(name)
+        self._unkept = (name, results) if record is None else None
+        if record is None:
+            # The list of runs has not been read since the training ended.
+            return
+        if dict(record.test) != dict(results.metrics):
+            try:
+                self._runs.set_test(name, dict(results.metrics))
+            except StudioError as error:
+                self.error = error
+
+    def _not_measured(self, error: StudioError) -> None:
+        self._measuring = None
+        self.error = error
+        self._set_status("failed")
+
+    def _ask(self, ask: Callable[[Trained], Answer]) -> None:
+        self._next = ask
+        if self._asking is None:
+            self._ask_next()
+
+    def _ask_next(self) -> None:
+        ask, network = self._next, self._network()
+        self._next = None
+        if ask is None or network is None:
+            return
+        self._asking = self._tasks.start(
+            "Ask the network", lambda _: network.use(ask), self._answered, self._not_answered,
+            quiet=True,
+        )  # fmt: skip
+
+    def _answered(self, found: Answer) -> None:
+        self._asking = None
+        self.answer, self.answer_error = found, None
+        self.answered.emit()
+        self._ask_next()
+
+    def _not_answered(self, error: StudioError) -> None:
+        self._asking = None
+        self.answer, self.answer_error = None, error
+        self.answered.emit()
+        self._ask_next()
+
+    def _ended(self, ending: Ending) -> None:
+        if ending.state == "failed":
+            if self._run == LATEST:
+                self._forget()
+                self._set_status("nothing")
+            return
+        if self._run != LATEST:
+            self._run = LATEST
+        self._forget()
+        self.measure()
+
+    def _state_changed(self, state: State) -> None:
+        if state not in ("preparing", "idle") or self._run != LATEST:
+            return
+        # The network that was asked is about to be closed.
+        self._cancel()
+        self._forget()
+        self._set_status("waiting" if state == "preparing" else "nothing")
+
+    def _cancel(self) -> None:
+        for handle in (self._measuring, self._asking):
+            if handle is not None:
+                handle.cancel()
+        self._measuring = self._asking = None
+        self._next = None
+
+    def _forget(self) -> None:
+        self._cancel()
+        self.results, self.subject, self.error = None, None, None
+        self.answer, self.answer_error = None, None
+        self.choice = Choice()
+        recorded, self._recorded = self._recorded, None
+        if recorded is not None:
+            self._tasks.start(
+                "Close the run", lambda _: recorded.close(), lambda _: None, quiet=True,
+                if_left="finish",
+            )  # fmt: skip
+        self.answered.emit()
+
+    def _set_status(self, status: Status) -> None:
+        self.status = status
+        self.changed.emit()
+
+
+def _subject_of(task: Task) -> Subject:
+    sheet = None
+    if task.input_facts.kind == "images" and task.training is not None:
+        source = task.spec.inputs[0]
+        sheet = sheet_of(task.training.inputs[0], task.input_facts.value_range, DType(source.dtype))
+    return Subject(parts_of(task), task.class_names, form_of(task), sheet, is_plane(task), task)

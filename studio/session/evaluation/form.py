@@ -1,0 +1,70 @@
+"""Rows typed by hand: one option for each number the network takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import DataError
+from studio.engine.core.options import AnyOption, integer, number
+from studio.engine.train.task import Task
+from studio.session.evaluation.measures import Array
+
+MOST_FIELDS = 64
+_BOUNDS = {DType.bool: (0, 1), DType.uint8: (0, 255), DType.int32: (-(1 << 31), (1 << 31) - 1)}
+
+
+def form_of(task: Task) -> tuple[AnyOption, ...]:
+    """The numbers of a task whose samples are rows of some; none for others.
+
+    Each begins with the middle one of the training part, and says the range it has there.
+    """
+    if task.training is None or task.input_facts.kind == "images":
+        return ()
+    samples = task.training.inputs[0]
+    if samples.ndim != 2 or not 0 < samples.shape[1] <= MOST_FIELDS:
+        return ()
+    names = task.input_facts.feature_names or default_names(samples.shape[1])
+    wide = samples.astype(np.float64)
+    low, high, start = wide.min(axis=0), wide.max(axis=0), np.median(wide, axis=0)
+    limits = _BOUNDS.get(DType.of(samples.dtype))
+    return tuple(
+        _option(name, float(low[i]), float(high[i]), float(start[i]), limits)
+        for i, name in enumerate(names)
+    )
+
+
+def _option(
+    name: str, least: float, most: float, start: float, limits: tuple[int, int] | None
+) -> AnyOption:
+    doc = f"From {least:g} to {most:g} in the data"
+    if limits is not None:
+        low, high = limits
+        return integer(doc, round(start), low=low, high=high, label=name).named(name)
+    return number(doc, start, label=name, step=_step(most - least)).named(name)
+
+
+def _step(span: float) -> float:
+    """About a fiftieth of the range, a round number."""
+    return float(f"{span / 50:.0e}") if span > 0 else 0.1
+
+
+def default_names(count: int) -> tuple[str, ...]:
+    """Names for numbers that have none."""
+    return ("x", "y") if count == 2 else tuple(f"x{index}" for index in range(count))
+
+
+def row_of(task: Task, values: list[float]) -> Array:
+    """Typed numbers as one raw row; DataError for one that the network's input cannot hold."""
+    source = task.spec.inputs[0]
+    wide = np.array([values], np.float64)
+    kind = DType(source.dtype)
+    if not np.isfinite(wide).all():
+        raise DataError("every field needs a number", who="input")
+    if kind in (DType.float32, DType.float16):
+        return wide.astype(kind.np)
+    low, high = _BOUNDS[kind]
+    whole = np.rint(wide)
+    if (whole < low).any() or (whole > high).any():
+        raise DataError(f"expected whole numbers from {low} to {high}", who="input")
+    return whole.astype(kind.np)

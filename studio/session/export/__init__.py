@@ -1,0 +1,1 @@
+"""Exporting the trained network and checking what was written."""

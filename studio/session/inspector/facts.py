@@ -1,0 +1,207 @@
+"""Numbers about layers and the whole network, from the checks and from the compiled program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.catalog import layer_class
+from studio.session.compile.compilation import Compilation
+from studio.session.compile.compilation_result import CompiledProgram
+from studio.session.document.document import Document
+from studio.session.document.layer_types import absent_plugin, is_known, layer_at
+from studio.session.document.report import NodeCondition, Problem
+from studio.session.document.state import CanvasNode
+
+Pass: TypeAlias = Literal["forward", "backward", "update"]
+
+PASSES: tuple[Pass, ...] = ("forward", "backward", "update")
+_PASS_OF: Mapping[str, Pass] = {
+    "data": "forward", "forward": "forward", "loss": "forward", "metrics": "forward",
+    "backward": "backward", "update": "update",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PassCost:
+    """What one pass of a step does, by the declaration of its instructions.
+
+    Attributes:
+        instructions: how many there are, those shared with other layers counted whole.
+        flops: arithmetic operations; of shared instructions an even part.
+        nbytes: bytes read and written, likewise.
+    """
+
+    instructions: int = 0
+    flops: float = 0.0
+    nbytes: float = 0.0
+
+    def __add__(self, other: PassCost) -> PassCost:
+        return PassCost(
+            self.instructions + other.instructions,
+            self.flops + other.flops,
+            self.nbytes + other.nbytes,
+        )
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """What is known of one layer.
+
+    Attributes:
+        node: the layer as drawn.
+        about: what it does, one sentence.
+        condition: how it is.
+        message: what to say about that; empty when it is ok.
+        problem: what is wrong with it, if anything.
+        inputs: name of each layer that feeds it, and the shape it gives, where known.
+        shape: of its output without the batch, where known.
+        parameters: numbers it owns, where known.
+        trained: those of them that training changes.
+        shared_with: other uses of the same layer.
+        costs: what each pass does; empty without a program.
+        batch: samples those costs are for.
+        is_stale: whether the program is older than the graph.
+    """
+
+    node: CanvasNode
+    about: str
+    condition: NodeCondition
+    message: str
+    problem: Problem | None
+    inputs: tuple[tuple[str, Shape | None], ...]
+    shape: Shape | None
+    parameters: int | None
+    trained: int | None
+    shared_with: tuple[str, ...]
+    costs: Mapping[Pass, PassCost]
+    batch: int
+    is_stale: bool
+
+
+@dataclass(frozen=True)
+class GraphFacts:
+    """What is known of the whole network.
+
+    Attributes:
+        layers: layers that take part.
+        unused: layers that do not.
+        parameters: numbers it saves; None while an error stands.
+        trained: those of them that training changes.
+        problems: errors and warnings.
+        instructions: of the program shown; None without one.
+        flops: operations of one step.
+        peak_bytes: most memory a step takes beside data and parameters.
+        batch: samples of that step.
+        took_ms: time the compile took.
+        is_stale: whether the program is older than the graph.
+    """
+
+    layers: int
+    unused: int
+    parameters: int | None
+    trained: int | None
+    problems: tuple[Problem, ...]
+    instructions: int | None
+    flops: float
+    peak_bytes: int
+    batch: int
+    took_ms: float
+    is_stale: bool
+
+
+def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -> NodeFacts:
+    """What is known of a layer now."""
+    state, report = document.state, document.report
+    status = report.status(node.id)
+    inputs = tuple((state.nodes[i].name, report.status(i).shape) for i in node.inputs)
+    shapes = [shape for _, shape in inputs]
+    problems = report.problems_of(node.id)
+    result = compilation.result
+    program = None if result is None else result.main
+    owner = node.shares or node.id
+    shared = tuple(
+        each.name for each in state.layers()
+        if each.id != node.id and owner in (each.id, each.shares)
+    )  # fmt: skip
+    return NodeFacts(
+        node,
+        about(node),
+        status.state,
+        status.message,
+        problems[0] if problems else None,
+        inputs,
+        status.shape,
+        status.parameters,
+        _trained(node, shapes, status.parameters),
+        shared,
+        {} if program is None else costs_of(program, node.id),
+        0 if program is None else program.batch,
+        compilation.is_stale,
+    )
+
+
+def graph_facts(document: Document, compilation: Compilation) -> GraphFacts:
+    """What is known of the whole network now."""
+    report, result = document.report, compilation.result
+    layers = [node.id for node in document.state.layers()]
+    used = sum(1 for i in layers if report.status(i).state != "unreached")
+    program = None if result is None else result.main
+    total = PassCost()
+    if program is not None:
+        for index in program.rows.entries:
+            cost = program.rows.cost(index)
+            total += PassCost(0, cost.flops, cost.nbytes)
+    return GraphFacts(
+        used,
+        len(layers) - used,
+        report.parameters,
+        report.trained_parameters,
+        report.problems,
+        None if program is None else len(program.program),
+        total.flops,
+        0 if program is None else program.plan.peak_bytes,
+        0 if program is None else program.batch,
+        0.0 if result is None else result.took_ms,
+        compilation.is_stale,
+    )
+
+
+def costs_of(program: CompiledProgram, node_id: str) -> dict[Pass, PassCost]:
+    """What the instructions of a layer do; those of several layers are split evenly."""
+    found: dict[Pass, PassCost] = {}
+    rows = program.rows
+    for index in rows.rows_of(node_id):
+        span = rows.group(index)
+        if index not in (span.first,):
+            # The first line of a fused group stands for the whole group.
+            continue
+        owners = rows.listed_owners(index)
+        share = 1 / len(owners) if node_id in owners else 0.0
+        cost = rows.cost(index)
+        name = _PASS_OF.get(rows.section(index), "forward")
+        part = PassCost(1, cost.flops * share, cost.nbytes * share)
+        found[name] = found.get(name, PassCost()) + part
+    return found
+
+
+def about(node: CanvasNode) -> str:
+    """What a layer does, in its own words."""
+    plugin = absent_plugin(node.type_name)
+    if plugin:
+        return f"Comes from {plugin}, which is not loaded. It is saved as it is."
+    if not is_known(node.type_name):
+        return ""
+    text = (layer_class(node.type_name).__doc__ or "").split("\n\n")[0].replace("``", "")
+    return " ".join(text.split())
+
+
+def _trained(node: CanvasNode, shapes: list[Shape | None], parameters: int | None) -> int | None:
+    if parameters is None or any(shape is None for shape in shapes):
+        return None
+    if node.frozen or parameters == 0:
+        return 0
+    known = [shape for shape in shapes if shape is not None]
+    return sum(p.size for p in layer_at(node).parameters(*known) if not p.state)

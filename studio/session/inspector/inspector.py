@@ -1,0 +1,218 @@
+"""What the inspector shows and changes: options of the selected layers, or settings of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from studio.engine.core.options import Plain
+from studio.engine.core.signal import Signal
+from studio.engine.layers.catalog import layer_class
+from studio.engine.train.settings import TrainingSettings
+from studio.session.compile.compilation import Compilation
+from studio.session.compile.selection import Selection, SelectionBus
+from studio.session.core.entities import Entity
+from studio.session.core.option_rows import Row, joined_rows, row_of
+from studio.session.document.card_lines import CardLine, kept_lines
+from studio.session.document.document import Document
+from studio.session.document.edits.bypassing import bypass
+from studio.session.document.edits.layers import freeze, rename, set_option, set_preview
+from studio.session.document.edits.sections import (
+    set_name,
+    set_notes,
+    set_training,
+    training_of,
+)
+from studio.session.document.layer_types import is_known, layer_at
+from studio.session.document.report import Fix
+from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
+from studio.session.inspector.facts import GraphFacts, NodeFacts, graph_facts, node_facts
+
+
+class InspectorModel:
+    """Follows the selection and the document.
+
+    Args:
+        document: gives the document.
+        bus: says what is selected.
+        compilation: gives costs, and the layer behind an instruction or tensor.
+    """
+
+    def __init__(
+        self, document: Callable[[], Document], bus: SelectionBus, compilation: Compilation
+    ) -> None:
+        self.selection_changed: Signal[[]] = Signal()
+        self._document = document
+        self._bus = bus
+        self._compilation = compilation
+        self._pinned = False
+        self._ids: tuple[str, ...] = ()
+        bus.selected.connect(self._selected)
+        # The pane may be opened when something is selected already.
+        self._selected(bus.selection, "")
+
+    @property
+    def document(self) -> Document:
+        """The document."""
+        return self._document()
+
+    @property
+    def nodes(self) -> tuple[CanvasNode, ...]:
+        """The layers whose options are shown; none for the settings of all."""
+        found = (self.document.state.nodes.get(i) for i in self._ids)
+        return tuple(node for node in found if node is not None and node.is_layer)
+
+    def set_pinned(self, on: bool) -> None:
+        """Keep the layers shown now, or follow the selection again."""
+        self._pinned = on
+        if not on:
+            self._selected(self._bus.selection, "")
+
+    def show(self, ids: Iterable[str]) -> None:
+        """Show these layers."""
+        found = tuple(ids)
+        if found != self._ids:
+            self._ids = found
+            self.selection_changed.emit()
+
+    def _selected(self, selection: Selection, _source: str) -> None:
+        if not self._pinned:
+            self.show(self._nodes_of(selection.entities))
+
+    def _nodes_of(self, entities: tuple[Entity, ...]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for entity in entities:
+            if entity.kind == "node":
+                found[entity.key] = None
+            elif entity.kind != "wire":
+                related = self._compilation.provenance.related(entity, "node")
+                found.update((each.key, None) for each in related)
+        return tuple(found)
+
+    # -- layers ---------------------------------------------------------------------------------
+
+    def rows(self) -> tuple[Row, ...]:
+        """The options of the layers shown, or those they have in common."""
+        known = [node for node in self.nodes if is_known(node.type_name)]
+        return joined_rows([_rows_of(node) for node in known])
+
+    def kept(self) -> tuple[CardLine, ...]:
+        """The options of the only layer shown, where it is of a plugin that is not loaded."""
+        nodes = self.nodes
+        if len(nodes) != 1 or is_known(nodes[0].type_name):
+            return ()
+        return kept_lines(nodes[0])
+
+    def facts(self) -> NodeFacts | None:
+        """What is known of the only layer shown."""
+        nodes = self.nodes
+        if len(nodes) != 1:
+            return None
+        return node_facts(self.document, self._compilation, nodes[0])
+
+    def set_value(self, name: str, value: Plain, merge_key: str = "") -> None:
+        """Set an option of all layers shown; one undo step.
+
+        ``None`` sets an optional option to none, and takes the default of any other. Raises
+        StudioError, the layer's own sentence, where one of them refuses; nothing changes then.
+        """
+        self._each(
+            f"Change {self._label(name)}",
+            lambda state, node: set_option(state, node.id, name, value),
+            merge_key,
+        )
+
+    def _label(self, name: str) -> str:
+        return layer_class(self.nodes[0].type_name).option(name).label.lower()
+
+    def reset(self, name: str) -> None:
+        """Take the default of an option again."""
+        self._each(f"Reset {self._label(name)}", lambda state, node: _without(state, node, name))
+
+    def rename(self, name: str) -> None:
+        """Give the only layer shown another name; StudioError where it is wrong or taken."""
+        nodes = self.nodes
+        if len(nodes) == 1 and name != nodes[0].name:
+            self._apply("Rename", rename(self.document.state, nodes[0].id, name))
+
+    def set_frozen(self, on: bool) -> None:
+        """Keep the parameters of the layers as they are in training, or train them."""
+        ids = [node.id for node in self.nodes]
+        self._apply("Freeze" if on else "Unfreeze", freeze(self.document.state, ids, on))
+
+    def set_bypassed(self, on: bool) -> None:
+        """Let data pass the layers unchanged, or not; StudioError where that does not fit."""
+        ids = [node.id for node in self.nodes]
+        self._apply("Bypass" if on else "Do not bypass", bypass(self.document.state, ids, on))
+
+    def set_preview(self, mode: PreviewMode) -> None:
+        """Choose what the layers show of their output."""
+        ids = [node.id for node in self.nodes]
+        self._apply("Change preview", set_preview(self.document.state, ids, mode))
+
+    def take_fix(self, fix: Fix) -> None:
+        """Carry out a repair; one undo step."""
+        self._apply(fix.text, fix.apply(self.document.state))
+
+    def _each(
+        self,
+        text: str,
+        edit: Callable[[DocumentState, CanvasNode], DocumentState],
+        merge_key: str = "",
+    ) -> None:
+        state = self.document.state
+        for node in self.nodes:
+            if not node.shares or node.shares not in self._ids:
+                state = edit(state, node)
+        self._apply(text, state, merge_key)
+
+    # -- settings of all ------------------------------------------------------------------------
+
+    def graph_facts(self) -> GraphFacts:
+        """Totals of the network."""
+        return graph_facts(self.document, self._compilation)
+
+    def training_rows(self) -> tuple[Row, ...]:
+        """The training settings."""
+        settings = training_of(self.document.state)
+        return tuple(
+            row_of(option, option.plain(settings.option_values[option.name]))
+            for option in TrainingSettings.form_options()
+        )
+
+    def set_training(self, name: str, value: Plain, merge_key: str = "") -> None:
+        """Change a training setting; one undo step. StudioError where it is refused."""
+        option = TrainingSettings.option(name)
+        chosen = option.plain_default if value is None and not option.optional else value
+        state = set_training(self.document.state, {name: chosen})
+        self._apply(f"Change {option.label.lower()}", state, merge_key)
+
+    def reset_training(self, name: str) -> None:
+        """Take the default of a training setting again."""
+        option = TrainingSettings.option(name)
+        state = set_training(self.document.state, {name: option.plain_default})
+        self._apply(f"Reset {option.label.lower()}", state)
+
+    def set_notes(self, text: str) -> None:
+        """Change the notes of the project; what is typed without a pause is one step."""
+        self._apply("Edit notes", set_notes(self.document.state, text), "notes")
+
+    def set_project_name(self, name: str) -> None:
+        """Give the project another name."""
+        self._apply("Rename project", set_name(self.document.state, name))
+
+    def _apply(self, text: str, state: DocumentState, merge_key: str = "") -> None:
+        self.document.apply(text, state, merge_key)
+
+
+def _rows_of(node: CanvasNode) -> tuple[Row, ...]:
+    layer = layer_at(node)
+    return tuple(
+        row_of(option, option.plain(layer.option_values[option.name]))
+        for option in layer.form_options()
+    )
+
+
+def _without(state: DocumentState, node: CanvasNode, name: str) -> DocumentState:
+    """The layer with the default of an option; one without a default keeps what it has."""
+    option = layer_class(node.type_name).option(name)
+    return state if option.required else set_option(state, node.id, name, option.plain_default)

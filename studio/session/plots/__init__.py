@@ -1,0 +1,1 @@
+"""Curves of a training: series, axes, smoothing, thinning."""

@@ -1,0 +1,1 @@
+"""A small forward pass of the open document, kept up to date."""

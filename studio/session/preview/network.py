@@ -1,0 +1,218 @@
+"""The part of a drawing that works, run once on a few samples: what previews are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.lower import lower
+from studio.engine.compiler.lower_data import DataSpec, Source
+from studio.engine.compiler.pipeline import compile_program
+from studio.engine.compiler.target import CPU
+from studio.engine.core.tensor import Role
+from studio.engine.cpu.backend import CpuBackend
+from studio.engine.cpu.run.executable import CpuExecutable
+from studio.engine.isa.program import Program
+from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.initializers import initial_values
+from studio.engine.layers.layer import Layer
+from studio.engine.runtime.live import StepClock, Tap
+from studio.engine.train.task import Task
+from studio.session.document.flow import running_order
+from studio.session.document.layer_types import is_input, new_layer
+from studio.session.document.report import Report
+from studio.session.document.resolve import Resolved, resolve
+from studio.session.document.state import CanvasNode, DocumentState
+
+Array: TypeAlias = npt.NDArray[Any]
+Weights: TypeAlias = "Callable[[Iterable[str]], Mapping[str, Array]]"
+"""Gives those of the tensors named that there are, as stored."""
+
+ROWS = 8
+"""Samples that are run together."""
+
+_WORKS = ("ok", "warning")
+_FREE = ("name", "trainable")
+"""Options that change nothing about what a layer makes of its input."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The batch that previews show.
+
+    Attributes:
+        key: changes with the data set and with how it is prepared.
+        source: how the network's input is made of it.
+        rows: raw samples.
+    """
+
+    key: str
+    source: Source
+    rows: Array
+
+
+def samples_of(task: Task) -> Samples | None:
+    """The first samples a task trains on; None where it has none, or several inputs."""
+    if task.training is None or len(task.training.inputs) != 1 or len(task.spec.inputs) != 1:
+        return None
+    source = task.spec.inputs[0]
+    key = sha256(f"{task.data_hash}|{source!r}".encode()).hexdigest()
+    return Samples(key, source, np.array(task.training.inputs[0][:ROWS]))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The layers whose output can be worked out.
+
+    Attributes:
+        graph: those layers; their outputs are the ends.
+        inputs: what feeds each, dots and bypassed layers left out.
+    """
+
+    graph: LayerGraph
+    inputs: Mapping[str, tuple[str, ...]]
+
+
+def working_part(state: DocumentState, report: Report) -> Part | None:
+    """The layers of a drawing that are fed and in order; None where there are none."""
+    resolved = resolve(state)
+    inputs: dict[str, tuple[str, ...]] = {}
+    for node_id in _in_order(state, resolved):
+        node, sources = state.nodes[node_id], resolved.inputs[node_id]
+        fine = report.nodes[node_id].state in _WORKS if node_id in report.nodes else False
+        reached = node_id in resolved.fed and (is_input(node) or bool(sources))
+        if reached and (fine or _unreached(report, node_id)) and set(sources) <= inputs.keys():
+            inputs[node_id] = sources
+    if all(is_input(state.nodes[node_id]) for node_id in inputs):
+        return None
+    graph = LayerGraph(state.graph_name)
+    layers: dict[str, Layer] = {}
+    for node_id, sources in inputs.items():
+        node = state.nodes[node_id]
+        owner = node.shares or node.id
+        if owner not in layers:
+            layers[owner] = new_layer(node.type_name, node.config)
+        graph.add(layers[owner], *sources, node_id=node_id)
+    followed = {source for sources in inputs.values() for source in sources}
+    ends = [node_id for node_id in inputs if node_id not in followed]
+    graph.outputs = tuple(Port(node_id) for node_id in ends)
+    return Part(graph, inputs)
+
+
+def _unreached(report: Report, node_id: str) -> bool:
+    """Whether a layer is only not reached by an output, which its own output does not mind."""
+    status = report.nodes.get(node_id)
+    return status is not None and status.state == "unreached" and status.shape is not None
+
+
+def _in_order(state: DocumentState, resolved: Resolved) -> list[str]:
+    """Layers so that each stands behind those that feed it."""
+    return [node_id for node_id in running_order(state.nodes) if node_id in resolved.inputs]
+
+
+def content_hashes(state: DocumentState, seed: int, data: str) -> dict[str, str]:
+    """For every layer a hash of all that its output depends on but weights somebody trained."""
+    resolved = resolve(state)
+    found: dict[str, str] = {}
+    for node_id in _in_order(state, resolved):
+        node = state.nodes[node_id]
+        sources = [found.get(source, "") for source in resolved.inputs[node_id]]
+        text = json.dumps([seed, data, *_content(state, node), sources])
+        found[node_id] = sha256(text.encode()).hexdigest()
+    return found
+
+
+def stands_for(state: DocumentState, node_id: str) -> str:
+    """The layer whose output leaves a dot or a bypassed layer; itself for any other."""
+    resolved = resolve(state)
+    seen: set[str] = set()
+    while node_id in state.nodes and node_id not in resolved.inputs and node_id not in seen:
+        seen.add(node_id)
+        inputs = state.nodes[node_id].inputs
+        if not inputs:
+            return ""
+        node_id = inputs[0]
+    return node_id if node_id in resolved.inputs else ""
+
+
+def _content(state: DocumentState, node: CanvasNode) -> list[object]:
+    owner = state.nodes.get(node.shares) if node.shares else None
+    config = {**(owner or node).config}
+    options = {key: value for key, value in config.items() if key not in _FREE}
+    return [node.id, node.shares, (owner or node).type_name, json.dumps(options, sort_keys=True,
+                                                                        default=str)]  # fmt: skip
+
+
+def run_part(
+    part: Part, samples: Samples, seed: int, wanted: Iterable[str], weights: Weights | None = None
+) -> tuple[dict[str, Array], bool]:
+    """Run the layers unfused on the CPU, and look at the outputs of some.
+
+    Args:
+        part: the layers.
+        samples: what they are fed with.
+        seed: of the initial weights.
+        wanted: layers whose output is asked for.
+        weights: weights to use instead of initial ones, where they fit.
+
+    Returns:
+        The outputs by node, and whether all weights were those given.
+
+    Raises:
+        StudioError: what compiler or backend refuse.
+    """
+    program = compile_program(
+        lower(part.graph, "infer", data=DataSpec((samples.source,))), CPU, level=0
+    )
+    backend = CpuBackend()
+    try:
+        session = backend.open_session()
+        executable = backend.compile(program, session, len(samples.rows))
+        held = program.of_role(Role.PARAM, Role.STATE)
+        given = {} if weights is None else weights([tensor.name for tensor in held])
+        all_given = weights is not None
+        for tensor in held:
+            found = given.get(tensor.name)
+            if found is None or found.shape != tensor.shape or found.dtype != tensor.dtype.np:
+                found, all_given = initial_values(tensor, seed), False
+            session.write(tensor.name, found)
+        taps = _watched(program, executable, session.tap, part, wanted)
+        executable.feed(program.inputs[0], samples.rows)
+        executable.run()
+        return {node_id: _taken(tap) for node_id, tap in taps.items()}, all_given
+    finally:
+        backend.close()
+
+
+def _watched(
+    program: Program, executable: CpuExecutable, make: Callable[[str], Tap], part: Part,
+    wanted: Iterable[str],
+) -> dict[str, Tap]:  # fmt: skip
+    """A tap on the output of every layer asked for."""
+    own = {t.layer: t.name for t in program.tensors.values() if t.layer and t.port == "output"}
+    taps: dict[str, Tap] = {}
+    for node_id in wanted:
+        at = node_id
+        # A layer that does nothing in inference has no tensor of its own: its input's is meant.
+        while at not in own and part.inputs.get(at):
+            at = part.inputs[at][0]
+        if at not in own:
+            continue
+        tap = make(own[at])
+        executable.attach(tap, StepClock())
+        tap.request()
+        taps[node_id] = tap
+    return taps
+
+
+def _taken(tap: Tap) -> Array:
+    snapshot = tap.take()
+    if snapshot is None:
+        raise RuntimeError(f"{tap.name} was not seen although it ran")
+    return snapshot.array()

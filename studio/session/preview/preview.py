@@ -1,0 +1,383 @@
+"""Pictures of what every layer makes of a few samples, before, while and after a training.
+
+They are kept by what they depend on, not by layer, so that an undo has them back at once. While a
+new one is made, the last stays and is marked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
+from studio.engine.train.task import Task
+from studio.engine.train.trainer import Trainer
+from studio.session.compile.compilation import Compilation
+from studio.session.core.scheduling import Debounce, Scheduler
+from studio.session.core.tasks import TaskHandle, TaskList
+from studio.session.document.change import Change
+from studio.session.document.document import Document
+from studio.session.document.report import Report
+from studio.session.document.state import DocumentState
+from studio.session.preview.network import (
+    Part,
+    Samples,
+    Weights,
+    content_hashes,
+    run_part,
+    samples_of,
+    stands_for,
+    working_part,
+)
+from studio.session.preview.picture import Thumbnail, thumbnail
+from studio.session.tensor_view.live import LiveTensors
+from studio.session.tensor_view.live_resting import Resting, is_replaced, read_between_steps
+from studio.session.tensor_view.live_scheduler import Repeated
+
+Array: TypeAlias = npt.NDArray[Any]
+Pixels: TypeAlias = npt.NDArray[np.uint8]
+Key: TypeAlias = tuple[str, str]
+
+EDIT_SECONDS = 0.15
+"""How long the drawing must have been left alone."""
+TRAINING_SECONDS = 2.0
+"""Seconds between two looks at the weights of a training, at least."""
+MOST = 1024
+"""Pictures kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where weights come from.
+
+    Attributes:
+        key: previews of origins with equal keys are interchangeable.
+        label: whose they are; empty for initial ones.
+        moves: a running training changes them.
+        read: gives them, in the background; None for initial ones.
+    """
+
+    key: str
+    label: str = ""
+    moves: bool = False
+    read: Weights | None = None
+
+
+INITIAL = Origin("initial")
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What a layer's body shows.
+
+    Attributes:
+        rgba: [rows, columns, 4].
+        stale: the layer, or one that feeds it, has been changed since.
+        text: the range of its values, and whose weights made them.
+    """
+
+    rgba: Pixels
+    stale: bool
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """One look at a part of the network."""
+
+    part: Part
+    samples: Samples
+    seed: int
+    origin: Origin
+    wanted: dict[str, Key]
+
+
+class NodePreviews:
+    """The previews of one document after another; used on the window's thread.
+
+    Args:
+        scheduler: the window's thread.
+        tasks: runs networks in the background.
+        compilation: opens the data.
+        live: knows whose weights are current.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tasks: TaskList,
+        compilation: Compilation,
+        live: LiveTensors,
+    ) -> None:
+        self.changed: Signal[[tuple[str, ...]]] = Signal()
+        self._tasks = tasks
+        self._compilation = compilation
+        self._live = live
+        self._document: Document | None = None
+        self._wanted: frozenset[str] = frozenset()
+        self._hashes: dict[str, str] = {}
+        self._state: DocumentState | None = None
+        self._pictures: OrderedDict[Key, tuple[Thumbnail, str]] = OrderedDict()
+        self._last: dict[str, Key] = {}
+        self._samples: tuple[Task, Samples | None] | None = None
+        self._origin = INITIAL
+        self._running: TaskHandle | None = None
+        self._again = Repeated(live.scheduler, TRAINING_SECONDS)
+        self._again.due.connect(self._look_again)
+        self._soon = Debounce(scheduler, EDIT_SECONDS, self._look)
+        compilation.changed.connect(self._compiled)
+        live.changed.connect(self._weights_changed)
+
+    # -- for views ------------------------------------------------------------------------------
+
+    def want(self, node_ids: Iterable[str]) -> None:
+        """Make and refresh the pictures of these layers; those in sight."""
+        wanted = frozenset(node_ids)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            if self._missing():
+                self._soon.ask()
+            self._follow_training()
+
+    def picture(self, node_id: str) -> Preview | None:
+        """The preview of a layer, or of what feeds a dot; None before there is one."""
+        state = self._state
+        own = "" if state is None else stands_for(state, node_id)
+        if not own:
+            return None
+        key = self._key(own)
+        found = None if key is None else self._pictures.get(key)
+        if found is not None and key is not None:
+            self._last[own] = key
+            return Preview(found[0].rgba, False, found[1])
+        last = self._last.get(own)
+        kept = None if last is None else self._pictures.get(last)
+        return None if kept is None else Preview(kept[0].rgba, True, kept[1])
+
+    def follow(self, document: Document | None) -> None:
+        """Preview this document from now on."""
+        if self._document is not None:
+            self._document.changed.disconnect(self._edited)
+            self._document.report_changed.disconnect(self._checked)
+        self._forget_running()
+        self._soon.cancel()
+        self._document = document
+        self._last.clear()
+        self._wanted = frozenset()
+        if document is not None:
+            document.changed.connect(self._edited)
+            document.report_changed.connect(self._checked)
+        self._take_state()
+
+    def close(self) -> None:
+        """Look no more."""
+        self.follow(None)
+        self._again.set_on(False)
+
+    # -- following ------------------------------------------------------------------------------
+
+    def _edited(self, change: Change) -> None:
+        if change.only_places:
+            self._state = change.after
+            return
+        before = self._hashes
+        self._take_state()
+        self._soon.ask()
+        differ = {n for n in self._hashes if self._hashes[n] != before.get(n)}
+        differ |= set(change.modified) | set(change.added)
+        self.changed.emit(tuple(differ))
+
+    def _checked(self) -> None:
+        self._soon.ask()
+
+    def _compiled(self) -> None:
+        samples = self._batch()
+        before = self._hashes
+        self._take_state()
+        if samples is not None and self._hashes != before:
+            self.changed.emit(tuple(self._hashes))
+        if self._missing():
+            self._soon.ask()
+
+    def _weights_changed(self) -> None:
+        origin = origin_of(self._live)
+        if origin.key != self._origin.key:
+            self._origin = origin
+            self.changed.emit(tuple(self._wanted))
+            self._soon.ask()
+        self._follow_training()
+
+    def _follow_training(self) -> None:
+        """Look again now and then while weights change."""
+        self._again.set_on(self._origin.moves and bool(self._wanted))
+
+    def _look_again(self) -> None:
+        self._look(refresh=True)
+
+    def _take_state(self) -> None:
+        document, samples = self._document, self._batch()
+        self._state = None if document is None else document.state
+        if self._state is None or samples is None:
+            self._hashes = {}
+            return
+        try:
+            self._hashes = content_hashes(self._state, self._seed(), samples.key)
+        except StudioError:
+            # Wires close a loop while one is being drawn; what is shown stays.
+            return
+
+    def _seed(self) -> int:
+        state = self._state
+        seed = None if state is None else state.training.get("seed")
+        return seed if isinstance(seed, int) else 0
+
+    def _batch(self) -> Samples | None:
+        """The samples of the last compile, taken once for each."""
+        result = self._compilation.result
+        task = None if result is None else result.task
+        if task is None:
+            return None
+        if self._samples is None or self._samples[0] is not task:
+            self._samples = (task, samples_of(task))
+        return self._samples[1]
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def _key(self, node_id: str) -> Key | None:
+        found = self._hashes.get(node_id)
+        return None if found is None else (found, self._origin.key)
+
+    def _own(self) -> frozenset[str]:
+        state = self._state
+        if state is None:
+            return frozenset()
+        return frozenset(found for each in self._wanted if (found := stands_for(state, each)))
+
+    def _missing(self) -> dict[str, Key]:
+        """Layers wanted without a picture."""
+        keys = {node_id: self._key(node_id) for node_id in self._own()}
+        return {n: key for n, key in keys.items() if key is not None and key not in self._pictures}
+
+    def _look(self, refresh: bool = False) -> None:
+        """Make what is missing; or everything anew, because the weights have changed."""
+        document, samples, state = self._document, self._batch(), self._state
+        if document is None or samples is None or state is None or self._running is not None:
+            return
+        wanted = self._missing()
+        if refresh:
+            keys = {node_id: self._key(node_id) for node_id in self._own()}
+            wanted = {node_id: key for node_id, key in keys.items() if key is not None}
+        part = _part(state, document.report) if wanted else None
+        if part is None:
+            return
+        wanted = {node_id: key for node_id, key in wanted.items() if node_id in part.inputs}
+        if wanted:
+            self._start(_Order(part, samples, self._seed(), self._origin, wanted))
+
+    def _start(self, order: _Order) -> None:
+        images = _image_nodes(order)
+
+        def work(handle: TaskHandle) -> tuple[dict[str, tuple[Thumbnail, str]], float]:
+            began = time.thread_time()
+            arrays, all_given = run_part(
+                order.part, order.samples, order.seed, order.wanted, order.origin.read
+            )
+            handle.check()
+            label = order.origin.label if all_given and order.origin.label else "initial weights"
+            made = {}
+            for node_id, array in arrays.items():
+                picture = thumbnail(array, image=node_id in images)
+                made[node_id] = (picture, f"{picture.text} · {label}")
+            return made, time.thread_time() - began
+
+        def done(answer: tuple[dict[str, tuple[Thumbnail, str]], float]) -> None:
+            self._running = None
+            made, seconds = answer
+            for node_id, picture in made.items():
+                self._put(order.wanted[node_id], picture)
+            self.changed.emit(tuple(made))
+            self._went_on(seconds)
+
+        def failed(_error: StudioError) -> None:
+            # The compile of the document says what is wrong; here the last pictures stay.
+            self._running = None
+
+        self._running = self._tasks.start("Preview layers", work, done, failed, quiet=True)
+
+    def _went_on(self, seconds: float) -> None:
+        if self._missing():
+            self._soon.ask()
+        if self._again.is_on:
+            self._again.took(seconds)
+
+    def _put(self, key: Key, picture: tuple[Thumbnail, str]) -> None:
+        self._pictures[key] = picture
+        self._pictures.move_to_end(key)
+        while len(self._pictures) > MOST:
+            self._pictures.popitem(last=False)
+
+    def _forget_running(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            self._running = None
+
+
+def _part(state: DocumentState, report: Report) -> Part | None:
+    try:
+        return working_part(state, report)
+    except StudioError:
+        return None
+
+
+def _image_nodes(order: _Order) -> frozenset[str]:
+    """Layers that hand the input's own picture on: three channels of it are colours."""
+    shape = order.samples.source.shape
+    if len(shape) != 3 or shape[-1] != 3:
+        return frozenset()
+    return frozenset(node_id for node_id, sources in order.part.inputs.items() if not sources)
+
+
+def origin_of(live: LiveTensors) -> Origin:
+    """Whose weights are current."""
+    trainer, resting = live.trainer, live.resting
+    if trainer is not None:
+        return Origin(f"training {id(trainer)}", "training", True, _of_trainer(trainer))
+    if resting is not None and resting.step > 0:
+        key = " ".join((resting.label, str(resting.step), *sorted(resting.replaced)))
+        return Origin(key, resting.label, False, _of_rest(resting))
+    return INITIAL
+
+
+def _of_trainer(trainer: Trainer) -> Weights:
+    def read(names: Iterable[str]) -> Mapping[str, Array]:
+        session = trainer.network.session
+        try:
+            return read_between_steps(trainer, [name for name in names if session.has(name)])[1]
+        except (StudioError, TimeoutError):
+            return {}
+
+    return read
+
+
+def _of_rest(resting: Resting) -> Weights:
+    def read(names: Iterable[str]) -> Mapping[str, Array]:
+        found: dict[str, Array] = {}
+        for name in names:
+            if is_replaced(resting, name):
+                continue
+            try:
+                array = resting.read(name)
+            except StudioError:
+                continue
+            if array is not None:
+                found[name] = array
+        return found
+
+    return read

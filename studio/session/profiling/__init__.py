@@ -1,0 +1,1 @@
+"""Times of kernels: measurements, dry runs, peaks, the table."""

@@ -1,0 +1,1 @@
+"""Recorded runs: their table, history, differences, overlays, the bin."""

@@ -1,0 +1,211 @@
+"""Columns of the table of runs: what each shows, how it sorts, and which are there at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from studio.engine.optim.metrics import metric_logged_as
+from studio.session.core.held_out import SHARED_PART
+from studio.session.runs.record_order import in_order, sortable
+from studio.session.runs.records import RunRecord
+
+Kind: TypeAlias = Literal["text", "number", "share", "count", "duration", "date", "star"]
+Cell: TypeAlias = "str | float | int | bool | None"
+
+RATE = "learning_rate"
+
+
+def _nothing(_run: RunRecord) -> str:
+    return ""
+
+
+def _shared(run: RunRecord) -> str:
+    return SHARED_PART if run.is_validated_on_test else ""
+
+
+@dataclass(frozen=True)
+class RunColumn:
+    """One column.
+
+    Attributes:
+        id: stable name.
+        title: heading.
+        kind: how its values are written.
+        value: what a run has there; None for nothing.
+        tip: one sentence about it.
+        shown: whether it is there at first.
+        note: what to know of a run's value, a few words or nothing.
+    """
+
+    id: str
+    title: str
+    kind: Kind
+    value: Callable[[RunRecord], Cell]
+    tip: str
+    shown: bool = True
+    note: Callable[[RunRecord], str] = _nothing
+
+
+def _setting(name: str) -> Callable[[RunRecord], Cell]:
+    def value(run: RunRecord) -> Cell:
+        if run.project is None:
+            return None
+        found = getattr(run.project.training, name)
+        return found if isinstance(found, int | float | str) else str(found)
+
+    return value
+
+
+def _optimizer(run: RunRecord) -> Cell:
+    return None if run.project is None else type(run.project.training.optimizer).__name__
+
+
+def _rate(run: RunRecord) -> Cell:
+    return None if run.project is None else run.project.training.optimizer.rate(0)
+
+
+def _data(run: RunRecord) -> Cell:
+    if run.project is None or run.project.data is None:
+        return None
+    reference = run.project.data.reference
+    return str(reference.get("path") or reference.get("source"))
+
+
+def _started(run: RunRecord) -> Cell:
+    return None if run.started is None else run.started.timestamp()
+
+
+_BEFORE = (
+    RunColumn("star", "", "star", lambda run: run.notes.star, "Runs you marked."),
+    RunColumn("title", "Run", "text", lambda run: run.title, "Name, or when it began."),
+)
+_AFTER = (
+    RunColumn("state", "State", "text", lambda run: run.word, "How it ended."),
+    RunColumn("started", "Started", "date", _started, "When it began.", False),
+    RunColumn("epochs", "Epochs", "count", lambda run: run.epochs, "Epochs that are done."),
+    RunColumn("seconds", "Time", "duration", lambda run: run.seconds, "How long it trained."),
+    RunColumn("optimizer", "Optimiser", "text", _optimizer, "What changed the weights."),
+    RunColumn("rate", "Learning rate", "number", _rate, "Learning rate of the first step."),
+    RunColumn("batch_size", "Batch", "count", _setting("batch_size"), "Samples of a step."),
+    RunColumn("parameters", "Parameters", "count", lambda run: run.parameters,
+              "Numbers the network saves."),
+    RunColumn("seed", "Seed", "count", _setting("seed"), "Seed of weights and order.", False),
+    RunColumn("data", "Data", "text", _data, "Where the samples came from.", False),
+    RunColumn("device", "Device", "text", lambda run: run.device or None,
+              "Where it was trained."),
+    RunColumn("data_hash", "Data hash", "text", lambda run: run.data_hash[:12] or None,
+              "Fingerprint of the samples: the same data has the same.", False),
+    RunColumn("version", "Version", "text", lambda run: run.version or None,
+              "Version of Glassbox that trained it.", False),
+    RunColumn("steps", "Steps", "count", lambda run: run.steps or None, "Steps done.", False),
+    RunColumn("tags", "Tags", "text", lambda run: ", ".join(run.notes.tags) or None,
+              "Words to find it by.", False),
+    RunColumn("notes", "Notes", "text", lambda run: run.notes.text.partition("\n")[0] or None,
+              "The first line of your notes.", False),
+)  # fmt: skip
+
+
+def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
+    """All columns there can be for some runs; those of metrics follow what the runs have.
+
+    A column means the same whatever runs there are.
+    """
+    trained: dict[str, None] = {}
+    tested: dict[str, None] = {}
+    for run in runs:
+        trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
+        tested.update(dict.fromkeys(run.test))
+    # Validation first: a run that trains has it too.
+    columns = [(*_metric_order(name), 0, _metric(name)) for name in trained]
+    columns += [(*_metric_order(f"val_{name}"), 1, _test_metric(name)) for name in tested]
+    measured = [column for *_, column in sorted(columns, key=lambda each: each[:-1])]
+    return (*_BEFORE, *measured, *_AFTER)
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a part of the whole, read in per cent."""
+    found = metric_logged_as(metric)
+    if found is not None:
+        return found.is_share
+    return any(mark in metric for mark in ("accuracy", "precision", "recall"))
+
+
+def _metric_order(name: str) -> tuple[bool, bool, str]:
+    """What is measured on other data tells most, and the loss least."""
+    plain = name.removeprefix("val_")
+    return (name == plain, plain == "loss", plain)
+
+
+def _short(words: str) -> str:
+    """A heading no wider than the numbers under it."""
+    return words.replace("accuracy", "acc.")
+
+
+def _metric(name: str) -> RunColumn:
+    plain = name.removeprefix("val_").replace("_", " ")
+    short = _short(plain)
+    kind: Kind = "share" if is_share(name) else "number"
+    shown = name in ("loss", "val_loss", "val_accuracy")
+    tip = f"{plain.capitalize()} of the last epoch"
+    if not name.startswith("val_"):
+        return RunColumn(
+            f"metric.{name}", short.capitalize(), kind, lambda run: run.metrics.get(name),
+            f"{tip}, training part.", shown,
+        )  # fmt: skip
+    return RunColumn(
+        f"metric.{name}", f"Val. {short}", kind, lambda run: run.metrics.get(name),
+        f"{tip}, validation part.", shown, _shared,
+    )  # fmt: skip
+
+
+def _test_metric(name: str) -> RunColumn:
+    plain = name.replace("_", " ")
+    return RunColumn(
+        f"test.{name}", f"Test {_short(plain)}", "share" if is_share(name) else "number",
+        lambda run: run.test.get(name), f"{plain.capitalize()} on the test part.",
+        shown=name != "loss", note=_shared,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunArrangement:
+    """Which runs are listed, in which order.
+
+    Attributes:
+        text: words all of which a run must have somewhere.
+        starred: only those marked.
+        archived: those put away too.
+        column: id of the column they are sorted by.
+        descending: largest first.
+    """
+
+    text: str = ""
+    starred: bool = False
+    archived: bool = False
+    column: str = "started"
+    descending: bool = True
+
+    def arrange(
+        self, runs: Sequence[RunRecord], columns: Sequence[RunColumn]
+    ) -> tuple[RunRecord, ...]:
+        """The runs to list; those without a value in the column come last."""
+        words = self.text.casefold().split()
+        kept = [
+            run
+            for run in runs
+            if (self.archived or not run.notes.archived)
+            and (run.notes.star or not self.starred)
+            and all(word in _haystack(run, columns) for word in words)
+        ]
+        by = next((column for column in columns if column.id == self.column), None)
+        if by is None:
+            return tuple(kept)
+        return in_order(kept, lambda run: sortable(by.value(run)), descending=self.descending)
+
+
+def _haystack(run: RunRecord, columns: Sequence[RunColumn]) -> str:
+    texts = [run.name, run.notes.text, *run.notes.tags]
+    texts += [str(c.value(run)) for c in columns if c.kind == "text" and c.value(run)]
+    return "\n".join(texts).casefold()

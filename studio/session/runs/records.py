@@ -1,0 +1,343 @@
+"""One recorded run as the studio lists it: what was trained, how it went, what was noted."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from studio.engine.core.errors import ParameterError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
+from studio.engine.train.marks import MARKS, Mark, read_marks
+from studio.engine.train.project import Project
+from studio.engine.train.run_lock import holder_of
+from studio.engine.train.runs import RunFolder
+from studio.session.core.held_out import is_shared_by
+from studio.session.plots.curves import RunCurves
+from studio.session.training.state import Standing
+
+_LOG = logging.getLogger(__name__)
+
+NOTES = "studio.json"
+MAX_TITLE = 200
+MAX_TEXT = 1 << 16
+MAX_TAGS = 32
+_MOST_WORD, _MOST_VERDICT = 30, 600
+_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB)
+
+RunState: TypeAlias = Literal[
+    "running", "finished", "early", "stopped", "failed", "imported", "unfinished"
+]
+
+RUN_WORDS: Mapping[RunState, str] = {
+    "running": "Training",
+    "finished": "Finished",
+    "early": "Stopped early",
+    "stopped": "Stopped",
+    "failed": "Failed",
+    "imported": "Imported",
+    "unfinished": "Not ended",
+}
+
+
+@dataclass(frozen=True)
+class RunNotes:
+    """What the studio and its user wrote about a run.
+
+    Attributes:
+        title: what the user calls it, empty for its time.
+        star: whether it is marked.
+        archived: whether it is hidden from the list.
+        tags: words to find it by.
+        text: the user's own text.
+        test: what it reached on the test part, when that was measured.
+    """
+
+    title: str = ""
+    star: bool = False
+    archived: bool = False
+    tags: tuple[str, ...] = ()
+    text: str = ""
+    test: Mapping[str, float] = field(default_factory=dict)
+
+    def checked(self) -> RunNotes:
+        """The same, made fit to be written; ParameterError for a text that is too long."""
+        title = " ".join(self.title.split())
+        if len(title) > MAX_TITLE:
+            raise ParameterError(f"a name has at most {MAX_TITLE} characters", who="run")
+        if len(self.text) > MAX_TEXT:
+            raise ParameterError(f"notes have at most {MAX_TEXT} characters", who="run")
+        tags = tuple(dict.fromkeys(tag.strip()[:60] for tag in self.tags if tag.strip()))
+        if len(tags) > MAX_TAGS:
+            raise ParameterError(f"a run has at most {MAX_TAGS} tags", who="run")
+        return replace(self, title=title, tags=tags)
+
+    def to_json(self) -> dict[str, Plain]:
+        """Plain data for the file."""
+        return {
+            "title": self.title,
+            "star": self.star,
+            "archived": self.archived,
+            "tags": list(self.tags),
+            "text": self.text,
+            "test": {name: v for name, v in self.test.items() if math.isfinite(v)},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """A run.
+
+    Attributes:
+        folder: where it lies.
+        project: what was trained; None where that cannot be read.
+        problem: why it cannot, or empty.
+        state: how it ended.
+        reason: one sentence about that, or empty.
+        verdict: what to call its end where it has not learned, and what says so; or empty.
+        error: code of the error it failed with, empty where it did not.
+        device: where it was trained.
+        data_hash: fingerprint of the data, empty where it was not recorded.
+        version: of Glassbox that trained it, empty where it was not recorded.
+        epochs: epochs done.
+        steps: steps done.
+        seconds: how long it took.
+        metrics: the numbers of its last epoch.
+        parameters: numbers the network saves, where known.
+        has_weights: whether there is a checkpoint to use.
+        test: what it reached on the test part, when that was measured with its last weights.
+        marks: when it began, was continued and ended, and changes of its rate, in order.
+        notes: what the user wrote about it.
+        stamp: changes when its files do.
+    """
+
+    folder: RunFolder
+    project: Project | None = None
+    problem: str = ""
+    state: RunState = "unfinished"
+    reason: str = ""
+    verdict: tuple[str, str] = ("", "")
+    error: str = ""
+    device: str = ""
+    data_hash: str = ""
+    version: str = ""
+    epochs: int = 0
+    steps: int = 0
+    seconds: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    parameters: int | None = None
+    has_weights: bool = False
+    test: Mapping[str, float] = field(default_factory=dict)
+    marks: tuple[Mark, ...] = ()
+    notes: RunNotes = field(default_factory=RunNotes)
+    stamp: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its identity: the name of its folder."""
+        return self.folder.name
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it has a place to go on from: imported weights have none."""
+        return self.has_weights and self.state != "imported"
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return title_of(self.name, self.notes)
+
+    @property
+    def started(self) -> datetime | None:
+        """When it began."""
+        return _started(self.name)
+
+    @property
+    def is_validated_on_test(self) -> bool:
+        """Whether its epochs were measured on the samples it is tested on."""
+        return self.project is not None and is_shared_by(self.project.training)
+
+    @property
+    def word(self) -> str:
+        """How it ended, as users read it."""
+        return self.verdict[0] or RUN_WORDS[self.state]
+
+    def living(self, standing: Standing, curves: RunCurves) -> RunRecord:
+        """The same as it stands while it trains.
+
+        Args:
+            standing: how far it is.
+            curves: what it has given so far.
+        """
+        return replace(
+            self, state="running", reason="", verdict=("", ""), epochs=standing.done,
+            steps=standing.steps, seconds=standing.elapsed,
+            metrics={**curves.last_epoch, **standing.metrics}, test={}, marks=tuple(curves.marks),
+            notes=replace(self.notes, test={}),
+        )  # fmt: skip
+
+
+def title_of(name: str, notes: RunNotes) -> str:
+    """What to call a run: what its user calls it, or when it began."""
+    started = _started(name)
+    if notes.title or started is None:
+        return notes.title or name
+    return started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+
+
+def _started(name: str) -> datetime | None:
+    try:
+        return datetime.strptime(name[:19], "%Y-%m-%d_%H-%M-%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def stamp_of(folder: RunFolder) -> tuple[int, ...]:
+    """Times of the files a record is made of."""
+    files = ("settings.json", "summary.json", "metrics.jsonl", MARKS, NOTES, "checkpoints")
+    found = []
+    for name in files:
+        try:
+            found.append((folder.path / name).stat().st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return tuple(found)
+
+
+def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
+    """What a run's folder says; damage is said in ``problem``, never raised.
+
+    Args:
+        folder: of the run.
+        active: whether this window is training it.
+    """
+    active = active or holder_of(folder.path) is not None
+    stamp, summary = stamp_of(folder), folder.summary()
+    project, parameters, problem = None, None, ""
+    try:
+        project = folder.project()
+        parameters = project.graph.parameter_count()
+    except StudioError as error:
+        problem = str(error)
+    metrics, notes = _numbers(summary.get("metrics")), read_notes(folder)
+    test = _numbers(summary.get("test"))
+    epochs = summary.get("epochs")
+    state = _state(summary.get("state"), active)
+    is_over = state not in ("running", "unfinished")
+    if not is_over or not metrics or not isinstance(epochs, int):
+        # While it goes on, the summary tells of the part before.
+        metrics, epochs = _last_epoch(folder)
+    if not is_over and "test" in summary:
+        # What was measured before it went on was measured with other weights.
+        notes, test = replace(notes, test={}), {}
+    steps, seconds = summary.get("steps"), summary.get("seconds")
+    return RunRecord(
+        folder,
+        project,
+        problem,
+        state,
+        _text(summary.get("reason")),
+        ("", "") if active else _verdict(summary.get("verdict")),
+        _text(summary.get("error")) if summary.get("state") == "failed" else "",
+        _text(summary.get("device")),
+        _text(summary.get("data_hash")),
+        _text(summary.get("version")),
+        epochs,
+        steps if isinstance(steps, int) else 0,
+        float(seconds) if isinstance(seconds, int | float) else None,
+        metrics,
+        parameters,
+        folder.has_result,
+        test or notes.test,
+        tuple(read_marks(folder.path)),
+        notes,
+        stamp,
+    )
+
+
+def read_notes(folder: RunFolder) -> RunNotes:
+    """What was noted about a run; a damaged file counts as none and is logged."""
+    path = folder.path / NOTES
+    if not path.is_file():
+        return RunNotes()
+    try:
+        found = load_json(path, _LIMITS)
+        if not isinstance(found, Mapping):
+            raise ParameterError("expected an object", who=str(path))
+        tags = found.get("tags")
+        return RunNotes(
+            _text(found.get("title")),
+            found.get("star") is True,
+            found.get("archived") is True,
+            tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+            _text(found.get("text")),
+            _numbers(found.get("test")),
+        ).checked()
+    except StudioError as error:
+        _LOG.warning("the notes of a run are left out: %s", error)
+        return RunNotes()
+
+
+def write_notes(folder: RunFolder, notes: RunNotes) -> None:
+    """Keep notes with a run.
+
+    Raises:
+        ParameterError: a text is too long.
+        FormatError: the file cannot be written.
+    """
+    folder.write_json(NOTES, notes.checked().to_json())
+
+
+def forget_test(folder: RunFolder) -> None:
+    """A run goes on: what it reached on the test part was reached with other weights."""
+    notes = read_notes(folder)
+    if notes.test:
+        write_notes(folder, replace(notes, test={}))
+
+
+def _last_epoch(folder: RunFolder) -> tuple[dict[str, float], int]:
+    try:
+        records = folder.metrics()
+    except (StudioError, OSError) as error:
+        _LOG.warning("the metrics of a run are left out: %s", error)
+        return {}, 0
+    if not records:
+        return {}, 0
+    last = records[-1]
+    return {name: value for name, value in last.items() if name != "epoch"}, int(last["epoch"]) + 1
+
+
+def _state(value: object, active: bool) -> RunState:
+    if active:
+        return "running"
+    found: dict[object, RunState] = {
+        "finished": "finished", "early": "early", "stopped": "stopped", "failed": "failed",
+        "imported": "imported",
+    }  # fmt: skip
+    return found.get(value, "unfinished") if isinstance(value, str) else "unfinished"
+
+
+def _verdict(value: object) -> tuple[str, str]:
+    if not isinstance(value, Mapping):
+        return "", ""
+    word, text = (" ".join(_text(value.get(key)).split()) for key in ("word", "text"))
+    return (word[:_MOST_WORD], text[:_MOST_VERDICT]) if word and text else ("", "")
+
+
+def _numbers(value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {
+        str(name): float(number)
+        for name, number in value.items()
+        if isinstance(number, int | float) and not isinstance(number, bool)
+    }
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""What is kept when something fails: autosaves, locks, recovery, logs."""

@@ -1,0 +1,350 @@
+"""Keeps unsaved work safe: a journal per document, autosaves, and copies where saving failed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.process_identity import own_identity
+from studio.engine.core.signal import Signal
+from studio.session.core.scheduling import Handle, Scheduler, Throttle
+from studio.session.core.tasks import TaskList
+from studio.session.document.document import Change, Document
+from studio.session.document.state import DocumentState
+from studio.session.safety.autosaves import copies_of, sweep_copies, write_copy
+from studio.session.safety.document_locks import DocumentLocks, Holder
+from studio.session.safety.journal import SUFFIX, Journal, JournalOwner
+from studio.session.safety.recovery_sessions import (
+    RecoverableSession,
+    find_sessions,
+    sweep_journals,
+)
+
+FLUSH_SECONDS = 0.8
+"""Longest time until what was written is on the disk itself."""
+
+MERGED_SECONDS = 0.1
+"""Shortest time between two records of one step that goes on, such as a number being dragged."""
+
+AUTOSAVE_SECONDS = 300.0
+JOURNAL_BYTES = 8 << 20
+"""Length at which a journal begins anew with a whole state."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class Recovery:
+    """Follows the document that is open and writes down what would be lost.
+
+    Args:
+        folder: the user's folder for state; everything is kept below it.
+        scheduler: the window's thread.
+        tasks: writes autosaves.
+        told: hears, once, that the journal cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        scheduler: Scheduler,
+        tasks: TaskList,
+        told: Callable[[StudioError], object] | None = None,
+    ) -> None:
+        self.sessions: tuple[RecoverableSession, ...] = ()
+        self.changed: Signal[[]] = Signal()
+        self.holders: tuple[Holder, ...] = ()
+        self._journals = folder / "journals"
+        self._copies = folder / "autosaves"
+        self._locks = DocumentLocks(folder / "open")
+        self._scheduler = scheduler
+        self._tasks = tasks
+        self._told = told or (lambda error: _LOG.error("%s", error))
+        self._document: Document | None = None
+        self._locked: tuple[Path, str] | None = None
+        self._journal: Journal | None = None
+        self._begun: list[Path] = []
+        self._written: tuple[int, int] = (-1, -1)
+        self._has_failed = False
+        self._autosaved: DocumentState | None = None
+        self._flusher = _Flusher()
+        self._later = Throttle(scheduler, MERGED_SECONDS, self._write)
+        self._autosave: Handle | None = None
+        self._restored: tuple[Document, RecoverableSession] | None = None
+
+    # -- sessions of windows that crashed -------------------------------------------------------
+
+    def look(self) -> None:
+        """Find what crashed windows left, in the background; `changed` tells when it was found."""
+        own, copies = own_identity(), self._copies
+
+        def work(_: object) -> tuple[RecoverableSession, ...]:
+            found = tuple(find_sessions(self._journals, own))
+            sweep_journals(self._journals, own)
+            sweep_copies(copies)
+            return found
+
+        self._tasks.start("Look for unsaved work", work, self._found, self._told, quiet=True,
+                          if_left="answer")  # fmt: skip
+
+    def _found(self, sessions: tuple[RecoverableSession, ...]) -> None:
+        self.sessions = sessions
+        self.changed.emit()
+
+    def restore(self, session: RecoverableSession) -> Document:
+        """A document with the work of a session.
+
+        The session's journal stays until the document that has its work is followed, or the
+        session is discarded.
+        """
+        document = session.document()
+        self._restored = (document, session)
+        return document
+
+    def discard(self, session: RecoverableSession) -> None:
+        """Delete what a session left."""
+        session.discard()
+        self._drop(session)
+
+    def _drop(self, session: RecoverableSession) -> None:
+        self.sessions = tuple(each for each in self.sessions if each is not session)
+        self.changed.emit()
+
+    # -- following the document -----------------------------------------------------------------
+
+    def follow(self, document: Document | None) -> tuple[Holder, ...]:
+        """Write down another document from now on; other windows that have its file open.
+
+        What was followed before is closed: it was saved, or its user gave it up, and then a copy
+        is kept among the autosaves.
+        """
+        self._leave()
+        self._document = document
+        self._autosaved = None
+        if document is None:
+            return ()
+        document.changed.connect(self._document_changed)
+        document.saved.connect(self._document_saved)
+        document.history.changed.connect(self._history_changed)
+        self.holders = self._lock(document)
+        if document.dirty:
+            self._write()
+        taken, self._restored = self._restored, None
+        if taken is not None and taken[0] is document and self._journal is not None:
+            taken[1].discard()
+            self._drop(taken[1])
+        return self.holders
+
+    def close(self) -> None:
+        """End following, the document having been saved or given up."""
+        self.follow(None)
+        self._flusher.close()
+
+    def _leave(self) -> None:
+        before = self._document
+        if before is not None:
+            if before.dirty:
+                # Given up on purpose or not: what was not saved can still be found.
+                with suppress(StudioError):
+                    self.keep_copy(before)
+            before.changed.disconnect(self._document_changed)
+            before.saved.disconnect(self._document_saved)
+            before.history.changed.disconnect(self._history_changed)
+        self._later.cancel()
+        if self._autosave is not None:
+            self._autosave.cancel()
+            self._autosave = None
+        self._remove_journals()
+        self._written = (-1, -1)
+        if self._locked is not None:
+            self._locks.release(*self._locked)
+            self._locked = None
+        self.holders = ()
+
+    def _lock(self, document: Document) -> tuple[Holder, ...]:
+        if document.path is None:
+            return ()
+        self._locked = (document.path, document.uuid)
+        return self._locks.take(document.path, document.uuid)
+
+    def _document_changed(self, change: Change) -> None:
+        self._note()
+
+    def _history_changed(self) -> None:
+        # The end of a gesture changes the history and not the state.
+        if self._document is not None and not self._document.history.is_gesture_open:
+            self._note()
+
+    def _note(self) -> None:
+        document = self._document
+        if document is None:
+            return
+        place = (document.history.position, len(document.history.steps))
+        if place != self._written and not document.history.is_gesture_open:
+            # Every step of its own is written at once: at most the last one can be lost.
+            self._write()
+        else:
+            self._later.ask()
+        if self._autosave is None:
+            self._autosave = self._scheduler.call_later(AUTOSAVE_SECONDS, self._autosave_now)
+
+    def _write(self) -> None:
+        document = self._document
+        if document is None:
+            return
+        history = document.history
+        try:
+            if self._journal is None or self._journal.nbytes > JOURNAL_BYTES:
+                self._begin_journal(document)
+            if self._journal is not None:
+                self._journal.append(document.state, history.undo_text)
+                self._flusher.ask(self._journal)
+        except OSError as error:
+            self._failed(error)
+            return
+        self._has_failed = False
+        self._written = (history.position, len(history.steps))
+
+    def _begin_journal(self, document: Document) -> None:
+        """A new file; the one before goes when the new one holds the state."""
+        old = self._journal
+        owner = JournalOwner(document.uuid, document.path, own_identity())
+        self._begun.append(self._free_place(document.uuid))
+        self._journal = made = Journal(self._begun[-1], owner)
+        if old is not None:
+            made.append(document.state, document.history.undo_text)
+            self._flusher.forget(old)
+            old.remove()
+
+    def _free_place(self, uuid: str) -> Path:
+        """Behind the journals there are of the document, of a window that crashed too."""
+        ends = [path.stem[len(uuid) + 1 :] for path in self._journals.glob(f"{uuid}-*{SUFFIX}")]
+        last = max((int(end) for end in ends if end.isdecimal()), default=0)
+        return self._journals / f"{uuid}-{last + 1:04d}{SUFFIX}"
+
+    def _remove_journals(self) -> None:
+        """Delete what was written of the document, older files that could not go on too."""
+        if self._journal is not None:
+            self._flusher.forget(self._journal)
+            self._journal.remove()
+            self._journal = None
+        for path in self._begun:
+            with suppress(OSError):
+                path.unlink()
+        self._begun.clear()
+
+    def _failed(self, error: OSError) -> None:
+        if self._journal is not None:
+            self._flusher.forget(self._journal)
+            self._journal.close()
+            self._journal = None
+        if not self._has_failed:
+            self._has_failed = True
+            reason = error.strerror or str(error)
+            self._told(
+                StudioError(
+                    f"unsaved work cannot be written down: {reason}",
+                    who="recovery",
+                    hint=f"save the project; journals are kept in {self._journals}",
+                )
+            )
+
+    def _document_saved(self) -> None:
+        """Nothing is unsaved any more; the journal begins anew with the next change."""
+        document = self._document
+        self._later.cancel()
+        self._remove_journals()
+        if document is not None:
+            history = document.history
+            self._written = (history.position, len(history.steps))
+            if self._locked is not None and self._locked[0] != document.path:
+                self._locks.release(*self._locked)
+                self._locked = None
+            if self._locked is None:
+                self.holders = self._lock(document)
+
+    # -- copies ---------------------------------------------------------------------------------
+
+    def keep_copy(self, document: Document) -> Path:
+        """Write the document aside at once, because saving it failed; where it is.
+
+        Raises:
+            StudioError: this cannot be written either.
+        """
+        return write_copy(self._copies, document.path, document.uuid, document.state)
+
+    def copies(self, document: Document) -> tuple[Path, ...]:
+        """Autosaves of a document, the newest first."""
+        return copies_of(self._copies, document.path, document.uuid)
+
+    def _autosave_now(self) -> None:
+        self._autosave = None
+        document = self._document
+        if document is None or not document.dirty or document.state is self._autosaved:
+            return
+        state, path, uuid = document.state, document.path, document.uuid
+        self._autosaved = state
+        self._tasks.start(
+            "Autosave",
+            lambda _: write_copy(self._copies, path, uuid, state),
+            lambda _: None,
+            self._told,
+            quiet=True,
+            if_left="finish",
+        )
+
+
+class _Flusher:
+    """A thread that brings journals to the disk, so that the window never waits for it."""
+
+    def __init__(self) -> None:
+        self._wake = threading.Condition()
+        self._waiting: Journal | None = None
+        self._busy: Journal | None = None
+        self._thread: threading.Thread | None = None
+        self._ends = False
+
+    def ask(self, journal: Journal) -> None:
+        """Flush a journal soon."""
+        with self._wake:
+            self._waiting = journal
+            if self._thread is None and not self._ends:
+                self._thread = threading.Thread(
+                    target=self._run, name="glassbox-journal", daemon=True
+                )
+                self._thread.start()
+            self._wake.notify_all()
+
+    def forget(self, journal: Journal) -> None:
+        """Touch a journal no more; returns when it is not being flushed."""
+        with self._wake:
+            if self._waiting is journal:
+                self._waiting = None
+            self._wake.wait_for(lambda: self._busy is not journal)
+
+    def close(self) -> None:
+        """End the thread."""
+        with self._wake:
+            self._ends = True
+            self._wake.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._waiting is not None or self._ends)
+                if self._ends:
+                    return
+                # Several records that come shortly after one another share one flush.
+                self._wake.wait_for(lambda: self._ends, timeout=FLUSH_SECONDS / 2)
+                journal, self._waiting = self._waiting, None
+                self._busy = journal
+            if journal is not None:
+                journal.flush()
+            with self._wake:
+                self._busy = None
+                self._wake.notify_all()

@@ -1,0 +1,362 @@
+"""One training from the wish to its end: prepared in the background, run on its own thread."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from threading import Event, Lock
+
+from studio.engine.core.errors import InternalError, StudioError
+from studio.engine.core.interruption import interrupted_by
+from studio.engine.core.signal import Signal
+from studio.engine.train.marks import Mark
+from studio.engine.train.progress import Progress
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.step_log import StepChunk
+from studio.engine.train.trainer import Trainer, TrainingResult
+from studio.session.compile.compilation_result import OpenData
+from studio.session.core.scheduling import Scheduler
+from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
+from studio.session.plots.curves import RunCurves
+from studio.session.training.device import Device, LentContext
+from studio.session.training.network import SharedNetwork
+from studio.session.training.news import Begun, EpochEnded, News, Relay, Said
+from studio.session.training.preparation import Plan, Prepared, prepare
+from studio.session.training.state import BUSY, Compiling, Ending, Standing, State
+
+_LOG = logging.getLogger(__name__)
+
+NEWS_SECONDS = 1 / 10
+"""How often the window hears of a training under way at most; it reports about as often."""
+
+FLYING_SECONDS = 0.2
+"""Epochs shorter than this end between two reports, which would find batch 0 most of the time."""
+
+
+class TrainingSession:
+    """A training and where it stands; used on the window's thread.
+
+    Args:
+        plan: what is wanted.
+        scheduler: the window's thread.
+        tasks: prepares in the background.
+        device: opens the backend.
+        dataset: opens data.
+        said: hears sentences for the user, and whether they are warnings.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        scheduler: Scheduler,
+        tasks: TaskList,
+        device: Device,
+        dataset: OpenData,
+        said: Callable[[str, bool], object],
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.state_changed: Signal[[State]] = Signal()
+        self.launched: Signal[[Trainer]] = Signal()
+        self.ended: Signal[[Ending]] = Signal()
+        self.state: State = "preparing"
+        self.standing = Standing(epochs=plan.epochs or plan.project.training.epochs)
+        self.compiling = Compiling()
+        self.doing = ""
+        self.ending: Ending | None = None
+        self.prepared: Prepared | None = None
+        self.network: SharedNetwork | None = None
+        self._plan = plan
+        self._scheduler = scheduler
+        self._tasks = tasks
+        self._device = device
+        self._dataset = dataset
+        self._said = said
+        self._relay = Relay(scheduler, NEWS_SECONDS, self._take_news)
+        self._lock = Lock()
+        self._entered = False
+        self._abandoned = False
+        self._made: Prepared | None = None
+        self._ready = Event()
+        self._pause_wanted = False
+        self._stop_wanted = False
+        self._first: Callable[[], object] | None = None
+        self._before: Callable[[], object] = _nothing
+
+    # -- what is wanted -------------------------------------------------------------------------
+
+    def set_news_seconds(self, seconds: float) -> None:
+        """Tell the window how the training stands no more often than this."""
+        self._relay.set_seconds(seconds)
+
+    def begin(self, context: LentContext | None, before: Callable[[], object]) -> None:
+        """Prepare, then train.
+
+        Args:
+            context: provider of the OpenGL context, if the window has one to share.
+            before: closes what the training before has left; called in the background.
+        """
+        plan, self._before = replace(self._plan, context=context), before
+
+        def step(text: str) -> None:
+            self._scheduler.post(lambda: self._tell_doing(text))
+
+        def check() -> None:
+            if self._stop_wanted or self._abandoned:
+                raise CancelledError("the training was stopped", who="training")
+
+        def work(_: TaskHandle) -> None:
+            with self._lock:
+                if self._abandoned:
+                    return
+                self._entered = True
+            try:
+                before()
+                self._before = _nothing
+                with interrupted_by(check):
+                    self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
+            except StudioError:
+                # The failure of a training that was left is not reported.
+                if not self._abandoned:
+                    raise
+            finally:
+                self._ready.set()
+
+        self._tasks.start(
+            f"Prepare the training of {plan.project.name}", work, self._launch, self._failed,
+            quiet=True, if_left="finish",
+        )  # fmt: skip
+
+    def pause(self) -> None:
+        """Stand still after the step that runs now, or before the first."""
+        if self.state not in ("preparing", "running"):
+            return
+        self._pause_wanted = True
+        if self.prepared is not None:
+            self.prepared.trainer.control.pause()
+        if self.state == "running":
+            self._enter("pausing")
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._pause_wanted, self._first = False, None
+        if self.prepared is not None and self.state in ("pausing", "paused"):
+            self.prepared.trainer.control.resume()
+
+    def stop(self) -> None:
+        """End after the step that runs now."""
+        if self.state not in BUSY:
+            return
+        self._stop_wanted = True
+        if self.prepared is not None:
+            self.prepared.trainer.control.stop()
+        self._enter("stopping")
+
+    def step_batch(self) -> None:
+        """Run one step and stand still."""
+        if self.network is None or self.prepared is None:
+            self._pause_wanted, self._first = True, self.step_batch
+        else:
+            self._pause_wanted = True
+            self.prepared.trainer.control.step(1)
+
+    def step_epoch(self) -> None:
+        """Run to the end of the epoch and stand still."""
+        if self.network is None or self.prepared is None:
+            self._pause_wanted, self._first = True, self.step_epoch
+            return
+        self._pause_wanted = True
+        trainer = self.prepared.trainer
+
+        def to_the_end() -> None:
+            # On the training thread, which alone knows how many steps are left.
+            loop = trainer.loop
+            trainer.control.step(loop.feed.steps - loop.step or loop.feed.steps)
+
+        trainer.control.call(to_the_end)
+
+    def run_moved(self, run: RunFolder) -> None:
+        """The run's folder lies elsewhere now; not while it trains."""
+        if self.prepared is not None and self.state not in BUSY:
+            self.prepared = replace(self.prepared, run=run)
+
+    def saved(self) -> None:
+        """The weights are in the run's folder after all."""
+        if self.ending is not None:
+            self.ending = replace(self.ending, unsaved=None)
+            self.changed.emit()
+
+    # -- closing --------------------------------------------------------------------------------
+
+    def leave(self) -> Callable[[], None]:
+        """Hear nothing of it any more; what is returned closes it, and waits for that."""
+        self._relay.close()
+        with self._lock:
+            self._abandoned = True
+        return self._close
+
+    def _close(self) -> None:
+        if not self._entered:
+            # It was left before its preparation began, which would have closed the last training.
+            self._before()
+            return
+        self._ready.wait()
+        prepared = self._made
+        if prepared is not None:
+            if self.ending is not None and self.ending.unsaved is not None:
+                # The last chance: there may be room again, or the folder be back.
+                prepared.trainer.save_again()
+            (self.network or SharedNetwork(prepared.trainer)).close()
+
+    # -- beginning ------------------------------------------------------------------------------
+
+    @property
+    def curves(self) -> RunCurves | None:
+        """What was recorded, once it is prepared."""
+        return None if self.prepared is None else self.prepared.curves
+
+    def _launch(self, _: None) -> None:
+        """Everything is there: run."""
+        # Not before: what the window shows must not change while it is being shown.
+        made = self.prepared = self._made
+        if made is None or self._abandoned:
+            return
+        self.network = SharedNetwork(made.trainer)
+        control = made.trainer.control
+        if self._stop_wanted:
+            control.stop()
+        if self._pause_wanted:
+            control.pause()
+        control.changed.connect(self._control_changed)
+        future = made.trainer.start()
+        future.add_done_callback(self._done)
+        self.launched.emit(made.trainer)
+        if self._first is not None:
+            self._first()
+        self.changed.emit()
+
+    def _tell_doing(self, text: str) -> None:
+        if self.state == "preparing" and not self._abandoned:
+            self.doing = text
+            self.changed.emit()
+
+    # -- hearing, on the training thread --------------------------------------------------------
+
+    def _control_changed(self, _state: str) -> None:
+        # Not through the relay, which may be resting: a pause is to be seen at once.
+        self._scheduler.post(self._take_news)
+
+    def _done(self, future: Future[TrainingResult]) -> None:
+        self._scheduler.post(lambda: self._end(future))
+
+    # -- hearing, on the window's thread --------------------------------------------------------
+
+    def _take_news(self) -> None:
+        made = self.prepared
+        if made is None or self._abandoned:
+            return
+        while made.news.queue:
+            self._take(made, made.news.queue.popleft())
+        self._follow_control(made)
+        self.changed.emit()
+
+    def _take(self, made: Prepared, news: News) -> None:
+        curves = made.curves
+        if isinstance(news, StepChunk):
+            curves.add(news)
+        elif isinstance(news, Progress):
+            self._take_progress(news)
+        elif isinstance(news, EpochEnded):
+            curves.add_epoch(news.step, news.numbers)
+        elif isinstance(news, Begun):
+            header = news.header
+            curves.begin_part(header.size, header.metrics, news.step, header.began)
+            if self.state == "preparing":
+                self._enter("running")
+        elif isinstance(news, Mark):
+            curves.mark(news)
+            if news.kind == "learning_rate":
+                # A training that stands still reports nothing else of it.
+                rate = made.trainer.learning_rate if math.isnan(news.value) else news.value
+                self.standing = replace(self.standing, learning_rate=rate)
+        elif isinstance(news, Compiling):
+            self.compiling = news
+            self._tell_doing("compiling kernels")
+        elif isinstance(news, Said):
+            self._said(news.text, news.is_warning)
+
+    def _take_progress(self, news: Progress) -> None:
+        pace = news.rows_per_second
+        # A batch counts where it is still the one under way when it is read; with some inertia.
+        least = FLYING_SECONDS if self.standing.counts_batches else 2.0 * FLYING_SECONDS
+        counts = not pace or news.rows / pace >= least
+        self.standing = Standing.of(news, counts_batches=counts)
+
+    def _follow_control(self, made: Prepared) -> None:
+        """Show the state the training thread is in."""
+        if self.state not in BUSY or self.state in ("preparing", "stopping"):
+            return
+        state = made.trainer.control.state
+        if state in ("paused", "stopping"):
+            self._enter("paused" if state == "paused" else "stopping")
+        elif state == "running" and not (self.state == "pausing" and self._pause_wanted):
+            self._enter("running")
+
+    def _end(self, future: Future[TrainingResult]) -> None:
+        made = self.prepared
+        if made is None or self._abandoned:
+            return
+        self._take_news()
+        error = future.exception()
+        if error is not None:
+            self._failed(_as_studio_error(error))
+            return
+        result = future.result()
+        state: State = "stopped" if result.outcome == "stopped" else "finished"
+        self._finish(
+            Ending(
+                state,
+                result.reason,
+                None,
+                result.last,
+                result.total_seconds,
+                result.unsaved,
+                result.verdict,
+            )
+        )
+
+    def _failed(self, error: StudioError) -> None:
+        if self._abandoned:
+            return
+        if isinstance(error, CancelledError):
+            self._finish(Ending("stopped"))
+            return
+        standing = self.standing
+        self._finish(Ending("failed", "", error, standing.metrics, standing.elapsed))
+
+    def _finish(self, ending: Ending) -> None:
+        self.ending = ending
+        self._enter(ending.state)
+        self.ended.emit(ending)
+        self.changed.emit()
+
+    def _enter(self, state: State) -> None:
+        if state != self.state:
+            self.state = state
+            if state != "preparing":
+                self.doing = ""
+            self.state_changed.emit(state)
+
+
+def _nothing() -> None:
+    """Nothing was left to close."""
+
+
+def _as_studio_error(error: BaseException) -> StudioError:
+    if isinstance(error, StudioError):
+        return error
+    found = InternalError("the training failed", error, who="training")
+    _LOG.error("%s", found.message, exc_info=error)
+    return found

@@ -1,0 +1,494 @@
+"""The training of the document: start, pause, step, stop, go on, and where it stands."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from studio.engine.core.errors import ParameterError, StudioError
+from studio.engine.core.signal import Signal
+from studio.engine.train.project import Project
+from studio.engine.train.run_lock import require_free
+from studio.engine.train.runs import RunFolder
+from studio.engine.train.trainer import Trainer
+from studio.engine.train.verdict import Verdict
+from studio.session.compile.compilation_result import OpenData, open_data
+from studio.session.core.preferences import Preferences
+from studio.session.core.scheduling import Debounce, Scheduler
+from studio.session.core.tasks import TaskHandle, TaskList
+from studio.session.document.change import Change
+from studio.session.document.state import DocumentState
+from studio.session.plots.curves import RunCurves
+from studio.session.training.device import ContextFactory, Device
+from studio.session.training.network import SharedNetwork
+from studio.session.training.preparation import Plan, Prepared, runs_folder
+from studio.session.training.session import NEWS_SECONDS, TrainingSession
+from studio.session.training.staleness import GraphDifference, Lineage, graph_difference
+from studio.session.training.state import BUSY, WORDS, Compiling, Ending, Standing, State
+
+_LOG = logging.getLogger(__name__)
+
+NO_DATA = "no data is chosen"
+_COMPARE_SECONDS = 0.15
+
+
+class _Report(Protocol):
+    @property
+    def is_valid(self) -> bool: ...
+
+    @property
+    def errors(self) -> tuple[object, ...]: ...
+
+
+class TrainingDocument(Protocol):
+    """What a training needs to know of the document."""
+
+    @property
+    def uuid(self) -> str:
+        """Names a document that has no file."""
+        ...
+
+    @property
+    def path(self) -> Path | None:
+        """Its file, if it has one."""
+        ...
+
+    @property
+    def state(self) -> DocumentState:
+        """The document as it is now."""
+        ...
+
+    @property
+    def report(self) -> _Report:
+        """What checks say of it."""
+        ...
+
+    def project(self) -> Project:
+        """What runs, as a project of its own."""
+        ...
+
+
+def _no_context() -> None:
+    return None
+
+
+class TrainingModel:
+    """Trains the network of the document and tells the views; used on the window's thread.
+
+    ``changed`` comes at most ten times a second. ``started`` comes with the trainer before its
+    first step, ``ended`` after its last; the network stays open for whoever uses it until
+    ``closing``.
+
+    Args:
+        document: gives the document that is open.
+        scheduler: the window's thread.
+        tasks: prepares trainings in the background.
+        preferences: ``backend`` says where to train.
+        data: folder of the user's data, for runs of projects without a file.
+        contexts: makes the provider of an OpenGL context that the window shares.
+        dataset: opens data sets, or has them open.
+        said: hears sentences for the user, and whether they are warnings.
+    """
+
+    def __init__(
+        self,
+        document: Callable[[], TrainingDocument],
+        scheduler: Scheduler,
+        tasks: TaskList,
+        preferences: Preferences,
+        data: Path,
+        *,
+        contexts: ContextFactory = _no_context,
+        dataset: OpenData = open_data,
+        said: Callable[[str, bool], object] | None = None,
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.state_changed: Signal[[State]] = Signal()
+        self.started: Signal[[Trainer]] = Signal()
+        self.ended: Signal[[Ending]] = Signal()
+        self.closing: Signal[[Trainer]] = Signal()
+        self.staleness_changed: Signal[[]] = Signal()
+        self._document = document
+        self._scheduler = scheduler
+        self._tasks = tasks
+        self._preferences = preferences
+        self._data = data
+        self._contexts = contexts
+        self._dataset = dataset
+        self._said = said or _log_sentence
+        self._device = Device(scheduler)
+        self._session: TrainingSession | None = None
+        self._news_seconds = NEWS_SECONDS
+        self._staleness = ""
+        self._difference_found: GraphDifference | None = None
+        self.lineage = Lineage()
+        self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
+
+    # -- where it stands ------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """Where the training stands."""
+        return "idle" if self._session is None else self._session.state
+
+    @property
+    def word(self) -> str:
+        """The state as users read it."""
+        return WORDS[self.state] if self.ending is None else self.ending.word
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a training is under way, standing still or not."""
+        return self.state in BUSY
+
+    @property
+    def standing(self) -> Standing:
+        """How far it is."""
+        return Standing() if self._session is None else self._session.standing
+
+    @property
+    def compiling(self) -> Compiling:
+        """How far the compilation of its kernels is."""
+        return Compiling() if self._session is None else self._session.compiling
+
+    @property
+    def doing(self) -> str:
+        """What its preparation is at."""
+        return "" if self._session is None else self._session.doing
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the last training ended."""
+        return None if self._session is None else self._session.ending
+
+    @property
+    def error(self) -> StudioError | None:
+        """What the last training failed with."""
+        return None if self.ending is None else self.ending.error
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why the last training has not learned, None where nothing says so."""
+        return None if self.ending is None else self.ending.verdict
+
+    @property
+    def curves(self) -> RunCurves | None:
+        """What the training under way, or the last, has given."""
+        return None if self._session is None else self._session.curves
+
+    @property
+    def device(self) -> str:
+        """One sentence about where it trains and why there."""
+        return "" if self._prepared is None else self._prepared.why
+
+    @property
+    def trainer(self) -> Trainer | None:
+        """What trains, or trained last; None before the first training and after a reset."""
+        return None if self._prepared is None else self._prepared.trainer
+
+    @property
+    def network(self) -> SharedNetwork | None:
+        """The network of the training under way or of the last; None before its first step."""
+        return None if self._session is None or self.state == "preparing" else self._session.network
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there is a network whose weights can be used."""
+        return self.network is not None and self.state != "failed"
+
+    @property
+    def run(self) -> RunFolder | None:
+        """Where the training is recorded."""
+        return None if self._prepared is None else self._prepared.run
+
+    @property
+    def trained_project(self) -> Project | None:
+        """What is trained, as it was when the training began."""
+        return None if self._prepared is None else self._prepared.project
+
+    @property
+    def runs_path(self) -> Path:
+        """The folder of the document's runs."""
+        document = self._document()
+        return runs_folder(document.path, self._data, document.uuid)
+
+    # -- the weights and the canvas -------------------------------------------------------------
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the network on the canvas is another than the one that was trained."""
+        return bool(self._staleness)
+
+    @property
+    def staleness(self) -> str:
+        """What differs, in one sentence; empty where nothing does."""
+        return self._staleness
+
+    @property
+    def difference(self) -> GraphDifference | None:
+        """What differs, layer by layer; None where nothing does, or nothing can be said."""
+        return self._difference_found if self._staleness else None
+
+    def document_changed(self, change: Change) -> None:
+        """The network on the canvas may be another: compare them once it rests."""
+        self.lineage.follow(change)
+        if self.trained_project is not None and not change.only_places:
+            self._compare.ask()
+
+    def check_staleness(self) -> None:
+        """Compare what was trained with the document."""
+        found, trained = "", self.trained_project
+        if trained is not None:
+            now, replaced, busy = self._document(), self.lineage.replaced, self.is_busy
+            self._difference_found, found = _difference(trained, now, replaced, is_busy=busy)
+        if found != self._staleness:
+            self._staleness = found
+            self.staleness_changed.emit()
+
+    # -- starting -------------------------------------------------------------------------------
+
+    def why_not_start(self) -> str:
+        """Why no training can begin now, in a few words; empty when one can."""
+        if self.is_busy:
+            return "a training is under way"
+        report = self._document().report
+        if not report.is_valid:
+            count = len(report.errors)
+            return "the graph has a problem" if count == 1 else f"the graph has {count} problems"
+        return "" if self._document().project().data is not None else NO_DATA
+
+    def start(self) -> None:
+        """Train the document from fresh weights, or go on after a pause."""
+        if self._session is not None and self.is_busy:
+            self._session.resume()
+        else:
+            self._begin()
+
+    def step_batch(self) -> None:
+        """Run one step and stand still; begins a training where there is none."""
+        if self.is_busy or self._begin():
+            self._with_session(lambda session: session.step_batch())
+
+    def step_epoch(self) -> None:
+        """Run to the end of the epoch and stand still; begins a training where there is none."""
+        if self.is_busy or self._begin():
+            self._with_session(lambda session: session.step_epoch())
+
+    def go_on(self, epochs: int | None = None) -> None:
+        """Go on with the last training, after it was stopped or has finished.
+
+        Args:
+            epochs: epochs in all; as many more as before where they are all done.
+
+        Raises:
+            StudioError: the run cannot be read.
+        """
+        if self.run is not None:
+            self.resume_run(self.run, epochs)
+
+    def resume_run(self, run: RunFolder, epochs: int | None = None) -> None:
+        """Go on with a recorded run from its last checkpoint, with the network it had.
+
+        Args:
+            run: which one.
+            epochs: epochs in all; as many more as before where they are all done.
+
+        Raises:
+            StudioError: its settings cannot be read, nothing is left to train, or another process
+                trains it.
+        """
+        if self.is_busy:
+            return
+        require_free(run.path)
+        project = run.project()
+        head, planned = run.last_head(), project.training.epochs
+        # Not what was recorded: a full disk may have kept the weights of later epochs away.
+        done = 0 if head is None else head.position.epoch
+        wanted = epochs or (planned if done < planned else done + planned)
+        if wanted <= done:
+            raise ParameterError(
+                f"all {done} epochs are done: ask for more than that, got {wanted}", who=run.name
+            )
+        if self.run is None or self.run.path != run.path:
+            self.lineage.begin(self._document().state)
+        plan = Plan(project, run.path.parent, self._preferences.text("backend"), None, run, wanted)
+        self._open(plan)
+
+    # -- while it runs --------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Stand still after the step that runs now."""
+        self._with_session(lambda session: session.pause())
+
+    def toggle_pause(self) -> None:
+        """Pause, or go on."""
+        if self.state in ("pausing", "paused"):
+            self._with_session(lambda session: session.resume())
+        else:
+            self.pause()
+
+    def stop(self) -> None:
+        """End after the step that runs now; what was trained is kept."""
+        self._with_session(lambda session: session.stop())
+
+    def set_news_seconds(self, seconds: float) -> None:
+        """Tell how a training stands no more often than this, so that the window rests."""
+        self._news_seconds = seconds
+        self._with_session(lambda session: session.set_news_seconds(seconds))
+
+    def run_moved(self, run: RunFolder) -> None:
+        """The folder of the last training lies elsewhere now."""
+        self._with_session(lambda session: session.run_moved(run))
+
+    def save_again(
+        self, done: Callable[[], object], failed: Callable[[StudioError], object]
+    ) -> None:
+        """Write what of the last training could not be written into its run's folder.
+
+        Args:
+            done: hears that everything is there.
+            failed: hears why it is not.
+        """
+        network = self.network
+        if network is None:
+            return
+
+        def work(_: TaskHandle) -> None:
+            error = network.use(lambda _: network.trainer.save_again())
+            if error is not None:
+                raise error
+
+        def written(_: None) -> None:
+            if self._session is not None and self._session.network is network:
+                self._session.saved()
+            done()
+
+        self._tasks.start("Write the trained weights", work, written, failed, if_left="finish")
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Use another learning rate from the next step on.
+
+        Raises:
+            ParameterError: it is below 0, or larger than single precision knows.
+        """
+        if self.trainer is not None and self.is_busy:
+            self.trainer.control.set_learning_rate(rate)
+
+    def reset(self) -> None:
+        """Forget the weights trained last; the run stays where it is recorded."""
+        if not self.is_busy:
+            self.follow()
+
+    def follow(self) -> None:
+        """Another document is open: end what trains and forget its weights."""
+        if self._session is None:
+            return
+        close = self._leave()
+        self._close_later("Close the network", close)
+        self.state_changed.emit("idle")
+        self.check_staleness()
+        self.changed.emit()
+
+    def close(self) -> None:
+        """End everything and close the device; waits for that."""
+        self._compare.cancel()
+        self._leave()()
+        self._device.close_for_good()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    @property
+    def _prepared(self) -> Prepared | None:
+        return None if self._session is None else self._session.prepared
+
+    def _with_session(self, work: Callable[[TrainingSession], object]) -> None:
+        if self._session is not None:
+            work(self._session)
+
+    def _begin(self) -> bool:
+        if self.why_not_start():
+            return False
+        document = self._document()
+        self.lineage.begin(document.state)
+        self._open(Plan(document.project(), self.runs_path, self._preferences.text("backend")))
+        return True
+
+    def _open(self, plan: Plan) -> None:
+        close = self._leave()
+        session = self._session = TrainingSession(
+            plan, self._scheduler, self._tasks, self._device, self._dataset, self._said
+        )
+        session.set_news_seconds(self._news_seconds)
+        session.changed.connect(self.changed.emit)
+        session.state_changed.connect(self.state_changed.emit)
+        session.launched.connect(self._launched)
+        session.ended.connect(self._ended)
+        wants_context = plan.choice != "cpu" and not self._device.is_open(plan.choice)
+        session.begin(self._contexts() if wants_context else None, close)
+        self.state_changed.emit("preparing")
+        self.check_staleness()
+        self.changed.emit()
+
+    def _leave(self) -> Callable[[], None]:
+        """Take leave of the last training; what is returned closes it, and waits for that."""
+        session, self._session = self._session, None
+        if session is None:
+            return lambda: None
+        session.stop()
+        if session.prepared is not None:
+            self.closing.emit(session.prepared.trainer)
+        return session.leave()
+
+    def _launched(self, trainer: Trainer) -> None:
+        self.check_staleness()
+        self.started.emit(trainer)
+
+    def _ended(self, ending: Ending) -> None:
+        if ending.error is not None and ending.error.code == "backend":
+            # The device may be lost: nothing on it is of use any more.
+            close = self._leave_network()
+            self._close_later("Close the device", close)
+        self.check_staleness()
+        self.ended.emit(ending)
+
+    def _close_later(self, title: str, close: Callable[[], None]) -> None:
+        self._tasks.start(title, lambda _: close(), _nothing, quiet=True, if_left="finish")
+
+    def _leave_network(self) -> Callable[[], None]:
+        session = self._session
+        network = None if session is None else session.network
+        if session is not None and session.prepared is not None:
+            self.closing.emit(session.prepared.trainer)
+
+        def close() -> None:
+            if network is not None:
+                network.close()
+            self._device.close()
+
+        return close
+
+
+def _difference(
+    trained: Project, document: TrainingDocument, replaced: frozenset[str], *, is_busy: bool
+) -> tuple[GraphDifference | None, str]:
+    """What differs between what was trained and the document, and the same as a sentence."""
+    whose = "weights belong to an older graph"
+    if is_busy:
+        whose = "the graph being trained is not the one on the canvas"
+    try:
+        found = graph_difference(trained.graph, document.project().graph)
+        found = replace(found, replaced=tuple(sorted(replaced)))
+    except StudioError:
+        return None, f"{whose}: the one on the canvas has problems"
+    return found, "" if found.is_empty else f"{whose}: {found.text}"
+
+
+def _nothing(_: None) -> None:
+    """There is nothing to report."""
+
+
+def _log_sentence(text: str, is_warning: bool) -> None:
+    _LOG.log(logging.WARNING if is_warning else logging.INFO, "%s", text)

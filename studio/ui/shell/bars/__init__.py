@@ -1,0 +1,1 @@
+"""The toolbar, the path row and the status bar."""

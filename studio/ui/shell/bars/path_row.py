@@ -1,0 +1,135 @@
+"""The row under the toolbar: the path of the selection, the latest notice, what keeps a project."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QVBoxLayout, QWidget
+
+from studio.session.core.notices import Notices
+from studio.widgets import binding, icons, theme
+from studio.widgets.notice_line import HEIGHT, LEAST, NoticeLine
+
+_AROUND = 4
+_SHARE = 0.55
+"""How much of the row a notice may have."""
+
+
+class PathRow(QToolBar):
+    """Holds what always has a place there, so that no notice moves or covers anything.
+
+    Args:
+        notices: what there is to say.
+        parent: the window.
+    """
+
+    def __init__(self, notices: Notices, parent: QWidget) -> None:
+        super().__init__("Path", parent)
+        self.setObjectName("path_bar_row")
+        self.setMovable(False)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.notice_line = NoticeLine(notices, self)
+        self.read_only = ReadOnlyBand(self)
+        self._path: QWidget | None = None
+        self._alone = False
+        self._top = QWidget(self)
+        self._top.setFixedHeight(HEIGHT)
+        self._row = QHBoxLayout(self._top)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(8)
+        self._row.addStretch(1)
+        self._row.addWidget(self.notice_line)
+        holder = QWidget(self)
+        holder.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(_AROUND, 0, _AROUND, 0)
+        column.setSpacing(2)
+        column.addWidget(self._top)
+        column.addWidget(self.read_only)
+        self.addWidget(holder)
+        self._take_margins()
+        binding.connect(self, self.notice_line.shown_or_hidden, self._fit)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._take_margins()
+
+    def _take_margins(self) -> None:
+        """As high as the row of the path alone: a notice that comes must move nothing."""
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(_AROUND, _AROUND, _AROUND, _AROUND)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # The path gives way to a notice, and is still to be read.
+        self.notice_line.setMaximumWidth(max(LEAST, round(_SHARE * event.size().width())))
+
+    def set_path_bar(self, path: QWidget) -> None:
+        """Put the path at the left."""
+        self._path = path
+        self._row.insertWidget(0, path)
+        path.setVisible(not self._alone)
+
+    def set_read_only(self, why: str) -> None:
+        """Say for as long as it is so that the project cannot be changed, and why."""
+        self.read_only.say(why)
+        self._fit()
+
+    def set_focus_mode(self, on: bool) -> None:
+        """Show the row only while it says something that must not be missed."""
+        self._alone = on
+        if self._path is not None:
+            self._path.setVisible(not on)
+        self._fit()
+
+    def _fit(self) -> None:
+        is_told = self.notice_line.notice is not None
+        self._top.setVisible(is_told or not self._alone)
+        if self._alone:
+            self.setVisible(is_told or not self.read_only.isHidden())
+
+
+class ReadOnlyBand(QWidget):
+    """Says why the open project can only be looked at.
+
+    Args:
+        parent: what it stands in.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("read_only_band")
+        self._sign = QLabel(self)
+        self._sign.setFixedSize(16, 16)
+        self.text = QLabel(self)
+        self.text.setObjectName("read_only_text")
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setWordWrap(True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 6, 12, 6)
+        row.setSpacing(8)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.text, 1)
+        binding.connect(self, theme.changed, self._recolour)
+        self._recolour()
+        self.hide()
+
+    def say(self, why: str) -> None:
+        """Say why; an empty text takes the band away."""
+        self.text.setText(f"Read-only: {why}." if why else "")
+        self.setAccessibleName(self.text.text())
+        self.setVisible(bool(why))
+
+    def _recolour(self) -> None:
+        self._sign.setPixmap(icons.icon("warning", "warning").pixmap(QSize(16, 16)))
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.mixed("warning", "dock", 0.5), 1))
+        painter.setBrush(theme.mixed("warning", "dock", 0.12))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -2.5), 4, 4)
+        painter.end()

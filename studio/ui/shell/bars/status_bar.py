@@ -1,0 +1,293 @@
+"""The bar at the bottom: facts that are never hidden, each a button to where there is more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QStatusBar,
+    QToolButton,
+    QWidget,
+)
+
+from studio.session.studio import Studio
+from studio.ui.shell.bars import status_facts
+from studio.ui.shell.bars.sparkline import Sparkline
+from studio.ui.shell.bars.status_facts import Fact
+from studio.widgets import binding, icons, numbers, theme
+from studio.widgets.training_tick import tick_of
+
+_AGE_MS = 10_000
+_HINT_MS = 4_000
+_OF_DOCUMENT = ("state", "validity", "compile", "step", "progress", "loss", "zoom")
+
+HEIGHT = 28
+_SLACK = 12
+"""Pixels that a fact keeps though it has become so much shorter."""
+
+_WIDE = 1100
+"""From this width on there is room for everything."""
+
+
+class FactButton(QToolButton):
+    """One fact; a press goes where there is more of it."""
+
+    def __init__(self, name: str, label: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName(f"fact.{name}")
+        self._label = label
+        self.setAutoRaise(True)
+        self.setIconSize(QSize(14, 14))
+        self.setFixedHeight(24)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._shown: Fact | None = None
+        self._room = 0
+        self._icon = ("", "")
+        self._allowed = True
+
+    def allow(self, on: bool) -> None:
+        """Whether there is anything the fact could be about."""
+        self._allowed = on
+        self._show_or_hide()
+
+    def show_fact(self, fact: Fact) -> None:
+        """Say this from now on."""
+        if fact == self._shown:
+            return
+        self._shown = fact
+        # The style leaves no room between picture and text.
+        self.setText(f" {fact.text}" if fact.icon and fact.text else fact.text)
+        only_icon = bool(fact.icon) and not fact.text
+        style = Qt.ToolButtonStyle
+        self.setToolButtonStyle(
+            style.ToolButtonIconOnly if only_icon else style.ToolButtonTextBesideIcon
+        )
+        if fact.icon and self._icon != (fact.icon, fact.role):
+            self._icon = (fact.icon, fact.role)
+            icons.keep(self, fact.icon, fact.role)
+        self.setToolTip(fact.tip)
+        self.setAccessibleName(f"{self._label}: {fact.text or fact.tip}")
+        self._show_or_hide()
+
+    def sizeHint(self) -> QSize:
+        """Room for the longest of late: a fact that loses a digit moves none of the others."""
+        hint = super().sizeHint()
+        if not 0 <= self._room - hint.width() <= _SLACK:
+            self._room = hint.width()
+        return QSize(self._room, hint.height())
+
+    def _show_or_hide(self) -> None:
+        fact = self._shown
+        said = fact is not None and bool(fact.text or fact.icon)
+        self.setVisible(self._allowed and said)
+
+
+class BottomBar(QStatusBar):
+    """Where the status stands: apart from the window's layout.
+
+    A fact that becomes a digit longer would otherwise have the whole window laid out anew.
+
+    Args:
+        status: what stands in it.
+        window: the window.
+    """
+
+    def __init__(self, status: QWidget, window: QWidget) -> None:
+        super().__init__(window)
+        self.setSizeGripEnabled(False)
+        self.setFixedHeight(HEIGHT)
+        status.setParent(self)
+        self._status = status
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # A widget of fixed size does not tell its parent that what is in it wants another.
+        self._status.setFixedSize(event.size().width(), HEIGHT)
+
+
+class StatusBar(QWidget):
+    """The facts of a studio.
+
+    Args:
+        studio: where the facts are.
+        go: shows a pane, or triggers an action, by its id.
+        parent: the window.
+    """
+
+    def __init__(self, studio: Studio, go: Callable[[str], object], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("status_bar")
+        self.setAccessibleName("Status")
+        self.setFixedHeight(HEIGHT)
+        self._studio = studio
+        self._zoom: Callable[[], float] | None = None
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(0)
+        self._facts: dict[str, FactButton] = {}
+        for name, label, target in (
+            ("state", "Training", "plots"), ("validity", "Graph", "problems"),
+            ("compile", "Program", "listing"), ("device", "Device", "profiler"),
+            ("step", "Step", "profiler"), ("progress", "Progress", "plots"),
+        ):  # fmt: skip
+            row.addWidget(self._fact(name, label, go, target))
+        row.addWidget(self._loss(go))
+        self._hint = QLabel(self)
+        self._hint.setObjectName("hint")
+        self._hint.setProperty("role", "soft")
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row.addWidget(self._hint, 1)
+        for name, label, target in (
+            ("tasks", "Tasks", "window.tasks"), ("zoom", "Zoom", "canvas.zoom_100"),
+            ("bell", "Notices", "window.notices"),
+        ):  # fmt: skip
+            row.addWidget(self._fact(name, label, go, target))
+        self._hint_timer = QTimer(self)
+        self._hint_timer.setSingleShot(True)
+        self._hint_timer.setInterval(_HINT_MS)
+        self._hint_timer.timeout.connect(self._hint.clear)
+        self._ageing = QTimer(self)
+        self._ageing.setInterval(_AGE_MS)
+        self._ageing.timeout.connect(self._show_compile)
+        self._ageing.start()
+        self._follow()
+
+    def follow_zoom(self, zoom: Callable[[], float]) -> None:
+        """Show the canvas's zoom; call `show_zoom` when it changed."""
+        self._zoom = zoom
+        self.show_zoom()
+
+    def show_zoom(self) -> None:
+        """The zoom has changed."""
+        if self._zoom is not None:
+            text = f"{round(self._zoom() * 100)}{numbers.THIN}%"
+            self._facts["zoom"].show_fact(Fact(text, "Zoom of the canvas; press for 100 %"))
+
+    def show_document(self, on: bool) -> None:
+        """Show the facts of the document, or leave them out while none is open."""
+        for name in _OF_DOCUMENT:
+            self._facts[name].allow(on)
+
+    def hint(self, text: str) -> None:
+        """Say something that is forgotten after a moment."""
+        self._hint.setText(text)
+        self._hint_timer.start()
+
+    def button(self, name: str) -> FactButton:
+        """The button of a fact."""
+        return self._facts[name]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # Where there is little room the curve goes first; its number stays. The epoch stands in
+        # the toolbar, which in turn has no room for the time that is left.
+        self._spark.setVisible(event.size().width() >= _WIDE and self._has_loss)
+        self._show_progress()
+
+    def _fact(self, name: str, label: str, go: Callable[[str], object], target: str) -> FactButton:
+        button = FactButton(name, label, self)
+        button.clicked.connect(lambda: go(target))
+        button.hide()
+        self._facts[name] = button
+        return button
+
+    def _loss(self, go: Callable[[str], object]) -> QWidget:
+        holder = QWidget(self)
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(0)
+        self._has_loss = False
+        self._spark = Sparkline(holder)
+        row.addWidget(self._spark)
+        row.addWidget(self._fact("loss", "Loss", go, "plots"))
+        self._spark.hide()
+        return holder
+
+    def _follow(self) -> None:
+        studio = self._studio
+        self._tick = tick_of(studio.training)
+        binding.connect(self, self._tick.ticked, self._show_training)
+        binding.refresh(
+            self, self._show_compile, studio.compilation.changed, studio.compilation.stale_changed
+        )
+        binding.refresh(self, self._show_validity, studio.problems.changed)
+        binding.connect(self, studio.document_replaced, self._replaced)
+        binding.refresh(
+            self, self._show_step, studio.profiling.changed, studio.profiling.state_changed,
+            rate=4, live="fact",
+        )  # fmt: skip
+        binding.refresh(self, self._show_tasks, studio.tasks.changed, rate=10)
+        binding.refresh(self, self._show_bell, studio.notices.changed)
+        binding.connect(self, studio.preferences.changed, self._preference_changed)
+        binding.connect(self, theme.changed, self.update)
+        self._show_all()
+
+    def _show_all(self) -> None:
+        for show in (
+            self._show_training, self._show_validity, self._show_compile, self._show_step,
+            self._show_tasks, self._show_bell,
+        ):  # fmt: skip
+            show()
+
+    def _replaced(self, _document: object) -> None:
+        self._show_all()
+
+    def _preference_changed(self, _name: str) -> None:
+        self._show_device()
+
+    def _show_training(self) -> None:
+        self._facts["state"].show_fact(status_facts.state_fact(self._studio))
+        self._show_progress()
+        self._show_loss()
+        self._show_step()
+        self._show_device()
+
+    def _show_progress(self) -> None:
+        standing, brief = self._tick.standing, self.width() < _WIDE
+        fact = status_facts.progress_fact(self._studio, standing, brief=brief)
+        self._facts["progress"].show_fact(fact)
+
+    def _show_validity(self) -> None:
+        self._facts["validity"].show_fact(status_facts.validity_fact(self._studio))
+
+    def _show_device(self) -> None:
+        self._facts["device"].show_fact(status_facts.device_fact(self._studio))
+
+    def _show_step(self) -> None:
+        self._facts["step"].show_fact(status_facts.step_fact(self._studio, self._tick.standing))
+
+    def _show_compile(self) -> None:
+        result = self._studio.compilation.result
+        age = None if result is None else time.monotonic() - result.ended
+        self._facts["compile"].show_fact(status_facts.compile_fact(self._studio, age))
+        self._show_device()
+
+    def _show_loss(self) -> None:
+        curves = self._studio.training.curves
+        series = () if curves is None else curves.series("loss", "training")
+        self._has_loss = bool(series)
+        self._spark.setVisible(self._has_loss and self.width() >= _WIDE)
+        if curves is None or not series:
+            self._facts["loss"].show_fact(Fact(""))
+            return
+        self._spark.show_curve(series[-1][1].curve)
+        latest = curves.latest("loss", "training")
+        tip = f"Loss of the last step: {numbers.exact(latest)}"
+        checked = curves.latest("loss", "validation")
+        if checked is not None:
+            tip += f"\nLoss of validation: {numbers.number(checked)}"
+        self._facts["loss"].show_fact(Fact(f"Loss {numbers.number(latest)}", tip))
+
+    def _show_tasks(self) -> None:
+        self._facts["tasks"].show_fact(status_facts.tasks_fact(self._studio))
+
+    def _show_bell(self) -> None:
+        self._facts["bell"].show_fact(status_facts.bell_fact(self._studio))

@@ -1,0 +1,1 @@
+"""Actions as Qt shows them: menus, the palette of commands, search."""

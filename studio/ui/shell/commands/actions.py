@@ -1,0 +1,294 @@
+"""What can be done with the window and with files, with its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from studio.engine.interop.reading import import_endings
+from studio.session.core.actions import Action, ActionTable
+from studio.session.export.exporting import search_words
+from studio.ui.shell.commands import command_palette, go_to
+from studio.ui.shell.commands.menu_key import open_context_menu
+from studio.ui.shell.commands.popups import show_notices, show_tasks
+from studio.ui.shell.dialogs import about, help_viewer, key_sheet
+from studio.ui.shell.dialogs import preferences as preferences_dialog
+from studio.ui.shell.docks.workspaces import WORKSPACES, Workspace
+
+if TYPE_CHECKING:
+    from studio.ui.shell.docks.panes import PaneSpec
+    from studio.ui.shell.window import MainWindow
+
+PAGES = (
+    ("guide", "The studio, task by task", "Read how to do things in the studio."),
+    ("instructions", "Instructions", "Read about every instruction of the machine."),
+    ("projects", "Projects and samples", "Read about project files and those that come along."),
+    ("data", "Data sets", "Read about the data Glassbox takes."),
+    ("commands", "Command line", "Read about the commands of the terminal."),
+    ("architecture", "How Glassbox is built", "Read about the parts and how they meet."),
+)
+"""Pages of the Help menu: file name, text and tip."""
+
+
+def _why_not_home(window: MainWindow) -> str:
+    return "the welcome page is shown" if window.studio.front.is_welcoming else ""
+
+
+def _close_project(window: MainWindow) -> None:
+    def closed() -> None:
+        window.studio.new()
+        window.show_welcome()
+
+    window.documents.leaving(closed)
+
+
+def _workspace(name: Workspace, number: int) -> Action[MainWindow]:
+    text, tip = WORKSPACES[name]
+    return Action(
+        f"workspace.{name}", text, tip, (f"Ctrl+{number}",), "View/Workspace",
+        aliases=("layout", "workspace"), group="workspace",
+        run=lambda window: window.docks.switch(name),
+        checked=lambda window: window.docks.workspace == name,
+    )  # fmt: skip
+
+
+def _theme(choice: str, text: str, tip: str, alias: str) -> Action[MainWindow]:
+    return Action(
+        f"window.theme_{choice}", text, tip, (), "View/Theme", aliases=("theme", alias),
+        group="theme",
+        run=lambda window: window.studio.preferences.set("theme", choice),
+        checked=lambda window: window.studio.preferences.text("theme") == choice,
+    )  # fmt: skip
+
+
+def _page(name: str, text: str, tip: str) -> Action[MainWindow]:
+    return Action(
+        f"help.{name}", text, tip, (), "Help", aliases=("documentation", "manual"), group="pages",
+        run=lambda window: help_viewer.show(window, name),
+        enabled=lambda _window: "" if about.page(name) else "the pages are not installed",
+    )  # fmt: skip
+
+
+DATA: ActionTable[MainWindow] = ActionTable(
+    19,
+    Action(
+        "data.choose", "Choose data…",
+        "Show the data pane and choose what the network is trained on.",
+        menu="Graph/Data", aliases=("data set", "dataset", "source"), group="choose",
+        run=lambda window: window.data_offer.choose(),
+    ),
+    Action(
+        "data.attach", "Attach a data file…",
+        "Train on a file of yours: a table, NumPy arrays or IDX files; samples and labels in two "
+        "files are chosen together.",
+        menu="Graph/Data", aliases=("csv", "npz", "npy", "mnist", "dataset", "open data"),
+        group="choose",
+        run=lambda window: window.data_offer.ask_file(),
+    ),
+    Action(
+        "data.attach_path", "Attach a folder of pictures…",
+        "Train on pictures of yours: one folder per class.",
+        menu="Graph/Data", aliases=("images", "dataset", "photos", "folder"), group="choose",
+        run=lambda window: window.data_offer.ask_folder(),
+    ),
+)  # fmt: skip
+"""What asks for data."""
+
+EXPORT: ActionTable[MainWindow] = ActionTable(
+    59,
+    Action(
+        "export.dialog", "Export…",
+        "Write the trained network, its program or a picture of the graph to a file, and prove "
+        "that the file is the same model.",
+        ("Ctrl+E",), "File", aliases=("save as", "weights", *search_words()), group="export",
+        needs="project",
+        run=lambda window: window.exports.open(),
+    ),
+)  # fmt: skip
+"""What asks where to write the network."""
+
+ACTIONS: ActionTable[MainWindow] = ActionTable(
+    90,
+    Action(
+        "file.new", "New project", "Begin an empty project.",
+        ("Ctrl+N",), "File", aliases=("blank", "empty"), group="open",
+        icon="new", run=lambda window: window.documents.new(),
+    ),
+    Action(
+        "file.open", "Open…", "Open a project file.",
+        ("Ctrl+O",), "File", aliases=("load",), group="open",
+        icon="open", run=lambda window: window.documents.open(),
+    ),
+    Action(
+        "file.home", "Welcome page", "Show the examples and the projects you worked on last.",
+        (), "File", aliases=("start page", "examples", "recent"), group="open",
+        run=lambda window: window.show_welcome(), enabled=_why_not_home,
+    ),
+    Action(
+        "file.save", "Save", "Write the project to its file.",
+        ("Ctrl+S",), "File", aliases=("write",), group="save",
+        needs="project",
+        icon="save", run=lambda window: window.documents.save(),
+        enabled=lambda window: window.documents.why_not_save(),
+    ),
+    Action(
+        "file.save_as", "Save as…", "Write the project to another file and go on with that one.",
+        ("Ctrl+Shift+S",), "File", aliases=("copy", "rename file"), group="save",
+        needs="project",
+        icon="save-as", run=lambda window: window.documents.save_as(),
+        enabled=lambda window: window.documents.why_not_save_as(),
+    ),
+    Action(
+        "file.revert", "Revert to the file",
+        "Read the project again as it was saved; the steps since then can be undone back.",
+        (), "File", aliases=("reload", "discard changes"), group="save",
+        needs="project",
+        icon="revert", run=lambda window: window.documents.revert(),
+        enabled=lambda window: window.documents.why_not_revert(),
+    ),
+    Action(
+        "file.import", "Import weights…",
+        "Bring weights trained elsewhere into the project, as a run of its own.",
+        (), "File", aliases=(*(ending[1:] for ending in import_endings()), "load weights"),
+        group="import",
+        needs="project",
+        icon="import", run=lambda window: window.documents.import_weights(),
+        enabled=lambda window: window.documents.why_not_import(),
+    ),
+    Action(
+        "file.close", "Close the project", "Close the project and show the welcome page.",
+        ("Ctrl+W",), "File", group="close",
+        needs="project",
+        icon="close", run=_close_project,
+    ),
+    Action(
+        "file.preferences", "Preferences…", "Choose how the studio looks and works.",
+        ("Ctrl+,",), "File", aliases=("settings", "options", "configuration"), group="window",
+        icon="settings", run=preferences_dialog.show,
+    ),
+    Action(
+        "file.quit", "Quit", "Close the window and end the studio.",
+        ("Ctrl+Q",), "File", aliases=("exit",), group="window",
+        icon="quit", run=lambda window: window.close(),
+    ),
+    Action(
+        "view.command_palette", "Command palette…",
+        "Find anything the studio can do by a few letters of its name.",
+        ("Ctrl+Shift+P",), "View", aliases=("commands", "actions", "search"), group="find",
+        icon="command", run=command_palette.show,
+    ),
+    Action(
+        "view.go_to", "Go to anything…",
+        "Go to a layer, tensor, instruction, run or metric by its name.",
+        ("Ctrl+P",), "View", aliases=("find", "jump", "search"), group="find",
+        run=go_to.show,
+    ),
+    *(_workspace(name, number) for number, name in enumerate(WORKSPACES, 1)),
+    Action(
+        "workspace.reset", "Reset this workspace", "Put the panes of this workspace back.",
+        (), "View/Workspace", aliases=("default layout", "restore panes"), group="reset",
+        run=lambda window: window.docks.reset(),
+    ),
+    Action(
+        "workspace.reset_all", "Reset all workspaces", "Put the panes of all workspaces back.",
+        (), "View/Workspace", aliases=("default layout", "reset layout"), group="reset",
+        run=lambda window: window.docks.reset_all(),
+    ),
+    Action(
+        "window.next_pane", "Next pane", "Give the keyboard to the next pane.",
+        ("F6", "Ctrl+Tab"), "View/Panes", aliases=("dock", "focus"), group="walk",
+        run=lambda window: window.docks.walk(1),
+    ),
+    Action(
+        "window.previous_pane", "Previous pane", "Give the keyboard to the pane before.",
+        ("Shift+F6",), "View/Panes", aliases=("dock", "focus"), group="walk",
+        run=lambda window: window.docks.walk(-1),
+    ),
+    Action(
+        "window.context_menu", "Open the context menu",
+        "Open the menu of what has the keyboard, as the menu key does.",
+        ("Shift+F10",), "View/Panes", aliases=("right click", "menu key"), group="walk",
+        run=lambda _window: open_context_menu(),
+    ),
+    Action(
+        "window.maximise_pane", "Maximise the pane",
+        "Let the pane with the keyboard fill the window, or put everything back.",
+        ("Ctrl+Alt+M",), "View", aliases=("zoom pane", "restore"),
+        group="window",
+        needs="sight",
+        run=lambda window: window.docks.maximise(window.docks.focused()),
+        checked=lambda window: window.docks.is_maximised,
+    ),
+    Action(
+        "window.focus_mode", "Focus mode",
+        "Hide everything around the canvas, or bring it back.",
+        ("Ctrl+Alt+F",), "View", aliases=("distraction free", "hide panes"),
+        group="window",
+        needs="sight",
+        run=lambda window: window.set_focus_mode(not window.docks.is_focus_mode),
+        checked=lambda window: window.docks.is_focus_mode,
+    ),
+    Action(
+        "window.full_screen", "Full screen", "Let the window fill the screen, or not.",
+        ("Ctrl+Shift+F11",), "View", aliases=("fullscreen",), group="window",
+        run=lambda w: w.showNormal() if w.isFullScreen() else w.showFullScreen(),
+        checked=lambda window: window.isFullScreen(),
+    ),
+    _theme("dark", "Dark", "Light text on dark ground.", "night"),
+    _theme("light", "Light", "Dark text on light ground.", "day"),
+    _theme("system", "Follow the system", "Dark or light as the system is.", "automatic"),
+    Action(
+        "window.tasks", "Running tasks", "Show what runs in the background, and stop it.",
+        (), "View", aliases=("background", "progress", "cancel"), group="status",
+        run=show_tasks,
+    ),
+    Action(
+        "window.notices", "Notices", "Show what the studio had to say.",
+        (), "View", aliases=("bell", "messages", "errors"), group="status",
+        run=show_notices,
+    ),
+    Action(
+        "help.here", "Help on the selection",
+        "Read about the layer or instruction that is selected, or about the pane.",
+        ("F1",), "Help", aliases=("documentation", "manual", "what is this"), group="keys",
+        run=help_viewer.show_here,
+    ),
+    Action(
+        "help.keys", "Keys", "Show the keys of the view that has the keyboard.",
+        ("?",), "Help", aliases=("all keys", "shortcuts", "cheat sheet"), group="keys",
+        icon="keyboard", run=key_sheet.show,
+    ),
+    *(_page(*page) for page in PAGES),
+    Action(
+        "help.restart_safe", "Restart safely",
+        "Start again with the preferences and layout there are from the start, to see whether "
+        "one of yours is the trouble; yours are kept.",
+        (), "Help", aliases=("safe mode", "default preferences"), group="about",
+        run=lambda window: window.restart(safe=True),
+    ),
+    Action(
+        "help.about", "About Glassbox", "Show the version, the device and where files are kept.",
+        (), "Help", aliases=("version",), group="about",
+        run=about.show,
+    ),
+)  # fmt: skip
+"""What is done to the window itself."""
+
+
+def pane_action(pane: PaneSpec) -> Action[MainWindow]:
+    """The action that shows and hides a pane."""
+    return Action(
+        f"pane.{pane.id}", pane.title, f"Show or hide the pane {pane.title}.", pane.keys,
+        "View/Panes", aliases=("dock", "pane", "panel"), group="panes",
+        run=lambda window: window.docks.toggle(pane.id),
+        checked=lambda window: window.docks.is_in_front(window.docks[pane.id]),
+    )  # fmt: skip
+
+
+def of_panes(panes: Iterable[PaneSpec]) -> ActionTable[MainWindow]:
+    """What shows and hides panes."""
+    return ActionTable(100, *map(pane_action, panes))
+
+
+OF_WINDOW = (DATA, EXPORT, ACTIONS)
+"""What is done to the window, but for showing panes."""

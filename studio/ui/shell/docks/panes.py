@@ -1,0 +1,269 @@
+"""The panes of the window, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+from studio.ui.shell.docks.workspaces import WORKSPACES, Workspace
+from studio.widgets.icon_files import is_icon
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from studio.session.core.actions import ActionTable
+    from studio.session.studio import Studio
+
+Side: TypeAlias = Literal["left", "right", "bottom"]
+
+
+class Place(NamedTuple):
+    """Where a pane begins in a workspace.
+
+    Attributes:
+        side: of the window.
+        column: which column of tabs, the outermost or topmost being 0.
+        tab: its place among the tabs of the column; the first that is shown is in front.
+        shown: whether it is open from the start.
+    """
+
+    side: Side
+    column: int = 0
+    tab: int = 100
+    shown: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of the window that is made where it is first needed.
+
+    Attributes:
+        path: ``module:Class``; imported when the part is first seen, and called with the studio
+            and the parent widget.
+        actions: module of the table ``ACTIONS`` of what is done to it; it imports no Qt, so that
+            menus need not wait for the part. The part attaches the table to itself. Empty for a
+            part without actions.
+    """
+
+    path: str
+    actions: str = ""
+
+    def load(self) -> None:
+        """Import its code; on any thread."""
+        import_module(self.path.partition(":")[0])
+
+    def make(self, studio: Studio, parent: QWidget | None = None) -> QWidget:
+        """Make its widget, best with its final parent: reparenting restyles all of it."""
+        module, _, name = self.path.partition(":")
+        made: QWidget = getattr(import_module(module), name)(studio, parent)
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaneSpec(Part):
+    """One pane.
+
+    Attributes:
+        id: its name in layouts and actions.
+        title: what its header and the menu say.
+        icon: name of its icon, or the icon itself: SVG elements on a grid of 16 by 16, drawn in
+            ``currentColor``.
+        places: where it begins, for each workspace; in one that is left out it begins closed, at
+            the side of the first one named.
+        page: what F1 opens: the name of a page of the documentation, or a text in Markdown, which
+            begins with its heading.
+        keys: show and hide it.
+        height: pixels it needs at the lower edge, given it where the window has that much.
+    """
+
+    id: str
+    title: str
+    icon: str
+    places: Mapping[Workspace, Place]
+    page: str = "guide"
+    keys: tuple[str, ...] = ()
+    height: int = 0
+
+    def __post_init__(self) -> None:
+        """ValueError for an icon, workspace or side that there is not."""
+        if not is_icon(self.icon):
+            raise ValueError(f"pane {self.id!r}: there is no icon {self.icon!r}")
+        for workspace, place in self.places.items():
+            if workspace not in WORKSPACES:
+                raise ValueError(f"pane {self.id!r}: there is no workspace {workspace!r}")
+            if place.side not in get_args(Side):
+                raise ValueError(f"pane {self.id!r}: there is no side {place.side!r}")
+
+    def place(self, workspace: str) -> Place:
+        """Where it begins in a workspace."""
+        found = next((place for name, place in self.places.items() if name == workspace), None)
+        if found is not None:
+            return found
+        side: Side = next((place.side for place in self.places.values()), "right")
+        return Place(side, 1, shown=False)
+
+
+PANES: tuple[PaneSpec, ...] = (
+    PaneSpec(
+        id="palette", title="Palette", icon="palette",
+        path="studio.graph_editor.panes.palette:PalettePane",
+        places={
+            "build": Place("left", 0, 0),
+            "train": Place("left", 1, 1, shown=False),
+            "profile": Place("left", 0, 1, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="outline", title="Outline", icon="outline",
+        path="studio.graph_editor.panes.outline:OutlinePane",
+        places={
+            "build": Place("left", 1, 0),
+            "train": Place("left", 1, 2, shown=False),
+            "profile": Place("left", 0, 0),
+        },
+    ),
+    PaneSpec(
+        id="inspector", title="Inspector", icon="inspector",
+        path="studio.ui.panes.inspector.pane:InspectorPane",
+        actions="studio.ui.panes.inspector.actions",
+        places={
+            "build": Place("right", 0, 0),
+            "train": Place("right", 1, 1, shown=False),
+            "profile": Place("right", 1, 0),
+        },
+    ),
+    PaneSpec(
+        id="listing", title="Listing", icon="listing",
+        path="studio.instruction_view.listing.pane:ListingPane",
+        actions="studio.instruction_view.listing.actions",
+        page="instructions",
+        places={
+            "build": Place("right", 1, 0),
+            "train": Place("bottom", 0, 1, shown=False),
+            "profile": Place("bottom", 0, 0),
+        },
+    ),
+    PaneSpec(
+        id="tensor_map", title="Tensor map", icon="tensor-map",
+        path="studio.instruction_view.tensor_map.pane:TensorMapPane",
+        page="tensors",
+        places={
+            "build": Place("bottom", 0, 0),
+            "train": Place("bottom", 0, 2, shown=False),
+            "profile": Place("bottom", 1, 0),
+        },
+    ),
+    PaneSpec(
+        id="tensor_view", title="Tensor", icon="tensor",
+        path="studio.ui.panes.tensor_view.pane:TensorViewPane",
+        actions="studio.ui.panes.tensor_view.actions",
+        page="tensors",
+        places={
+            "build": Place("right", 1, 2, shown=False),
+            "train": Place("bottom", 0, 0),
+            "profile": Place("bottom", 1, 1, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="problems", title="Problems", icon="problems",
+        path="studio.ui.panes.problems.pane:ProblemsPane",
+        places={
+            "build": Place("bottom", 0, 1),
+            "train": Place("bottom", 1, 1, shown=False),
+            "profile": Place("bottom", 0, 1, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="log", title="Log", icon="log",
+        path="studio.ui.panes.log.pane:LogPane",
+        actions="studio.ui.panes.log.actions",
+        page="commands", keys=("Ctrl+`",),
+        places={
+            "build": Place("bottom", 0, 2, shown=False),
+            "train": Place("bottom", 1, 0, shown=False),
+            "profile": Place("bottom", 0, 2, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="history", title="History", icon="history",
+        path="studio.graph_editor.panes.history:HistoryPane",
+        places={
+            "build": Place("bottom", 0, 3, shown=False),
+            "train": Place("bottom", 1, 2, shown=False),
+            "profile": Place("bottom", 0, 3, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="plots", title="Plots", icon="plots",
+        path="studio.ui.panes.plots.pane:PlotsPane",
+        actions="studio.ui.panes.plots.actions",
+        height=240,
+        places={
+            "build": Place("bottom", 1, 0),
+            "train": Place("right", 0, 0),
+            "profile": Place("right", 1, 1),
+        },
+    ),
+    PaneSpec(
+        id="runs", title="Runs", icon="runs",
+        path="studio.ui.panes.runs.pane:RunsPane",
+        places={
+            "build": Place("left", 1, 1, shown=False),
+            "train": Place("left", 0, 0),
+            "profile": Place("left", 0, 2, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="data", title="Data", icon="data",
+        path="studio.ui.panes.data.pane:DataPane",
+        page="data",
+        places={
+            "build": Place("left", 1, 2),
+            "train": Place("left", 1, 0),
+            "profile": Place("left", 0, 3, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="testing", title="Test", icon="testing",
+        path="studio.ui.panes.testing.pane:TestingPane",
+        places={
+            "build": Place("bottom", 1, 1, shown=False),
+            "train": Place("right", 1, 0),
+            "profile": Place("right", 1, 2, shown=False),
+        },
+    ),
+    PaneSpec(
+        id="profiler", title="Profiler", icon="profiler",
+        path="studio.ui.panes.profiler.pane:ProfilerPane",
+        actions="studio.ui.panes.profiler.actions",
+        page="benchmarks",
+        places={
+            "build": Place("right", 1, 1, shown=False),
+            "train": Place("right", 1, 2, shown=False),
+            "profile": Place("right", 0, 0),
+        },
+    ),
+)  # fmt: skip
+"""The panes that come along, in the order of the View menu."""
+
+CANVAS = Part(
+    path="studio.graph_editor.canvas.view:CanvasView",
+    actions="studio.graph_editor.canvas.actions",
+)
+"""What stands in the middle."""
+
+TRANSPORT = Part(path="studio.ui.panes.transport.bar:TransportBar")
+"""What stands in the middle of the toolbar."""
+
+PATH_BAR = Part(
+    path="studio.instruction_view.path_bar.bar:PathBar",
+    actions="studio.instruction_view.path_bar.actions",
+)
+"""What stands under the toolbar."""
+
+
+def action_tables(parts: Iterable[Part]) -> list[ActionTable[Any]]:
+    """The tables of what is done to these parts."""
+    return [import_module(part.actions).ACTIONS for part in parts if part.actions]

@@ -1,0 +1,195 @@
+"""What is asked before work is left behind: no training or export is ever stopped unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.session.studio import Studio
+from studio.session.training.state import BUSY, State
+from studio.ui.shell.dialogs.questions import Answer, ask
+from studio.widgets import binding, numbers
+from studio.widgets.training_tick import tick_of
+
+Then = Callable[[], object]
+
+
+class Leaving:
+    """Asks once whether a training that is under way may be ended.
+
+    Args:
+        studio: the models.
+        window: where it is asked.
+        save: saves the document, asking where if need be, and calls back when it is done.
+    """
+
+    def __init__(self, studio: Studio, window: QWidget, save: Callable[[Then], object]) -> None:
+        self._studio = studio
+        self._window = window
+        self._save = save
+        self._asking = False
+        self._waiting: Then | None = None
+        self._after_export: Then | None = None
+        self._question: QMessageBox | None = None
+        self._tick = tick_of(studio.training)
+        binding.connect(window, self._tick.ticked, self._show_progress)
+        studio.exporting.changed.connect(self._export_changed)
+        studio.training.state_changed.connect(self._state_changed)
+
+    def ask(self, then: Then) -> None:
+        """Call back when no training stands in the way, now or after it has ended."""
+        if self._asking:
+            return
+        if not self._studio.training.is_busy:
+            self._ask_unsaved(then)
+            return
+        self._asking = True
+        answers = (
+            Answer("keep", "Keep training", "cancel"),
+            Answer("pause", "Pause and save"),
+            Answer("stop", "Stop the training", "destroy"),
+        )
+
+        def answered(name: str) -> None:
+            self._asking, self._question = False, None
+            if name == "pause":
+                self._pause_and_save(then)
+            elif name == "stop":
+                self._end(then)
+
+        self._question = ask(
+            self._window, "A training is under way", self._where_it_is(), answers, answered
+        )
+
+    def _where_it_is(self) -> str:
+        standing = self._tick.standing
+        epoch, epochs = numbers.count(standing.epoch), numbers.count(standing.epochs)
+        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epoch else ""
+        return (
+            f"{where}Pause and save ends it after the step that runs now, with a checkpoint to go "
+            "on from, and saves the project. What was trained is kept in either case."
+        )
+
+    def _show_progress(self) -> None:
+        """The question says how the training stands now; once it has ended, that it has."""
+        box = self._question
+        if box is None:
+            return
+        if self._studio.training.is_busy:
+            if box.informativeText() != self._where_it_is():
+                box.setInformativeText(self._where_it_is())
+            return
+        self._question = None
+        word = self._studio.training.word.lower()
+        box.setText(f"The training has {word}")
+        box.setWindowTitle(box.text())
+        box.setInformativeText("What was trained is kept.")
+        for name, text in (("pause", ""), ("stop", "Go on"), ("keep", "Stay here")):
+            button = box.findChild(QPushButton, f"answer.{name}")
+            if button is not None:
+                button.setText(text)
+                button.setVisible(bool(text))
+
+    def ask_about_export(self, then: Then) -> None:
+        """Call back when no export stands in the way of the end, now or after it was written."""
+        task = self._studio.exporting.task
+        if task is None:
+            then()
+            return
+        if self._asking:
+            return
+        self._asking = True
+        answers = (
+            Answer("wait", "Wait for it"),
+            Answer("stop", "Stop it", "destroy"),
+            Answer("cancel", "Cancel", "cancel"),
+        )
+
+        def answered(name: str) -> None:
+            self._asking = False
+            if name == "wait":
+                self._after_export = then
+                self._export_changed()
+            elif name == "stop":
+                then()
+
+        ask(
+            self._window,
+            "An export is under way",
+            "Stopped now, no file is written and what was there before is kept. "
+            "Waiting closes the window when the file was found to be the same model.",
+            answers,
+            answered,
+        )
+
+    def _export_changed(self) -> None:
+        exports = self._studio.exporting
+        if exports.task is not None or self._after_export is None:
+            return
+        then, self._after_export = self._after_export, None
+        # What went otherwise is to be read before the window goes.
+        if exports.result is not None and exports.result.is_proven:
+            self._studio.scheduler.post(then)
+
+    def _ask_unsaved(self, then: Then) -> None:
+        """Call back unless weights are nowhere but in this window: then ask first."""
+        ending = self._studio.training.ending
+        if ending is None or ending.unsaved is None:
+            then()
+            return
+        self._asking = True
+        answers = (
+            Answer("write", "Write them again"),
+            Answer("lose", "Lose them", "destroy"),
+            Answer("keep", "Stay here", "cancel"),
+        )
+
+        def written() -> None:
+            self._asking = False
+            then()
+
+        def failed(error: StudioError) -> None:
+            self._asking = False
+            self._studio.fail(error)
+
+        def answered(name: str) -> None:
+            self._asking = name == "write"
+            if name == "write":
+                self._studio.training.save_again(written, failed)
+            elif name == "lose":
+                then()
+
+        ask(
+            self._window,
+            "The trained weights are in this window only",
+            f"They could not be written into the run's folder: {ending.unsaved.message}.",
+            answers,
+            answered,
+        )
+
+    def _pause_and_save(self, then: Then) -> None:
+        def saved() -> None:
+            self._end(then)
+
+        if self._studio.document.dirty:
+            # Where to save may be asked, and thought about: it stands still meanwhile.
+            self._studio.training.pause()
+            self._save(saved)
+        else:
+            saved()
+
+    def _end(self, then: Then) -> None:
+        training = self._studio.training
+        if not training.is_busy:
+            self._ask_unsaved(then)
+            return
+        self._waiting = then
+        training.stop()
+
+    def _state_changed(self, state: State) -> None:
+        if state not in BUSY and self._waiting is not None:
+            then, self._waiting = self._waiting, None
+            # After everyone else has heard that the training ended.
+            self._studio.scheduler.post(lambda: self._ask_unsaved(then))

@@ -1,0 +1,1 @@
+"""Where the keyboard's focus is, and where it returns to."""

@@ -1,0 +1,261 @@
+"""Rows of label, editor and reset button, with what was refused said below the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.options import Plain
+from studio.session.core.option_rows import Row, default_text, tip
+from studio.widgets import icons, theme
+from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.forms.editor import MIXED, Editor, is_escape
+from studio.widgets.forms.making import make_editor
+
+LABEL_WIDTH = 98
+"""Width of the labels, the same in all forms of a pane, so that editors stand in one line."""
+
+INDENT = 10
+"""How far the options of a kind stand to the right of the kind."""
+
+_RESET = 20
+
+TakeValue = Callable[[str, Plain, str], None]
+"""Takes the name of an option, its new value and a merge key; raises StudioError to refuse."""
+
+
+class FormRow(QObject):
+    """One option in a form.
+
+    Args:
+        row: the option and its value.
+        take: takes what the user settled on.
+        reset: takes the default again; None where there is no such button.
+        parent: the form.
+        nesting: how many forms that form stands in.
+    """
+
+    def __init__(
+        self,
+        row: Row,
+        take: TakeValue,
+        reset: Callable[[str], None] | None,
+        parent: QWidget,
+        nesting: int = 0,
+    ) -> None:
+        super().__init__(parent)
+        self.row = row
+        self.is_touched = False
+        self._is_told = False
+        self._take = take
+        self._reset = reset
+        option = row.option
+        self.label = ElidedLabel(parent)
+        self.label.set_text(option.label)
+        self.label.setObjectName(f"label_{option.name}")
+        self.label.setFixedSize(LABEL_WIDTH - INDENT * nesting, theme.ROW)
+        self.editor: Editor = make_editor(option, parent, nesting)
+        self.editor.submit = self._submit
+        self.editor.edited.connect(self._edited)
+        self.label.setBuddy(self.editor)
+        self.label.setVisible(not self.editor.is_bare)
+        self.button = QToolButton(parent)
+        self.button.setObjectName(f"reset_{option.name}")
+        self.button.setAccessibleName(f"Reset {option.label.lower()}")
+        self.button.setToolTip(f"Take the default again. {default_text(option)}")
+        self.button.setFixedSize(QSize(_RESET, theme.HIT))
+        self.button.setIconSize(QSize(14, 14))
+        self.button.setStyleSheet("padding: 0; border-width: 1px;")
+        icons.keep(self.button, "revert", "accent")
+        self.button.clicked.connect(self._reset_clicked)
+        self.refusal = QLabel(parent)
+        self.refusal.setObjectName(f"refusal_{option.name}")
+        self.refusal.setProperty("role", "error")
+        self.refusal.setWordWrap(True)
+        self.refusal.setFont(theme.font("small"))
+        self.refusal.hide()
+        for part in (self.editor, *self.editor.findChildren(QWidget)):
+            part.installEventFilter(self)
+        self.show_row(row)
+
+    @property
+    def widgets(self) -> tuple[QWidget, ...]:
+        """Everything the row is made of."""
+        below = () if self.editor.below is None else (self.editor.below,)
+        return self.label, self.editor, self.button, self.refusal, *below
+
+    def show_row(self, row: Row) -> None:
+        """Show another value of the same option."""
+        self.row = row
+        self.is_touched = False
+        can_reset = self._reset is not None and not row.is_default and not row.option.required
+        self.button.setEnabled(can_reset)
+        self.button.setVisible(not self.editor.is_bare)
+        self.editor.setVisible(not self.editor.is_bare)
+        self.button.setIconSize(QSize(14, 14) if can_reset else QSize(0, 0))
+        is_changed = not row.is_default and not row.option.required
+        mark = "strong" if is_changed else "soft"
+        if self.label.property("role") != mark:
+            self.label.setProperty("role", mark)
+            self.label.style().unpolish(self.label)
+            self.label.style().polish(self.label)
+        self.label.setToolTip(tip(row.option))
+        self.editor.show_value(row.value, is_mixed=row.is_mixed)
+
+    def take_refusal(self) -> str:
+        """What was refused and what counts instead, in a sentence.
+
+        Empty where nothing was refused, or where it was told and no longer stands in the field.
+        """
+        if self.refusal.isHidden() or (self._is_told and not self.editor.has_focus_inside):
+            return ""
+        self._is_told = True
+        why, option = self.refusal.text().partition("\n")[0], self.row.option
+        value = MIXED if self.row.is_mixed else _plain_text(self.row.value)
+        return f"{option.label} stays {value}: {why}"
+
+    def forgive(self) -> None:
+        """Say no more what was refused."""
+        if not self.refusal.isHidden():
+            self.refusal.hide()
+            self.refusal.setText("")
+
+    def _submit(self, value: Plain, key: str) -> None:
+        """Hand a value on; raises what refuses it."""
+        # The document may be back where it was before this is shown anew.
+        self.is_touched = True
+        self._take(self.row.option.name, value, key)
+        self.forgive()
+
+    def _edited(self, value: Plain, key: str) -> None:
+        try:
+            self._submit(value, key)
+        except StudioError as error:
+            self._refuse(error)
+
+    def _reset_clicked(self) -> None:
+        if self._reset is None:
+            return
+        try:
+            self._reset(self.row.option.name)
+            self.forgive()
+        except StudioError as error:
+            self._refuse(error)
+
+    def _refuse(self, error: StudioError) -> None:
+        self._is_told = False
+        self.refusal.setText(f"{error.message}\n{error.hint}" if error.hint else error.message)
+        self.refusal.show()
+        if not self.editor.has_focus_inside:
+            self._show_truth()
+
+    def _show_truth(self) -> None:
+        self.editor.show_value(self.row.value, is_mixed=self.row.is_mixed)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if self.refusal.isHidden():
+            return False
+        if is_escape(event):
+            self._show_truth()
+            self.forgive()
+            return True
+        if event.type() == QEvent.Type.FocusOut:
+            # What was refused is not the document's: it is not shown any longer than typed.
+            self._show_truth()
+        return False
+
+
+def _plain_text(value: Plain) -> str:
+    """A value in a sentence."""
+    if isinstance(value, list):
+        return ", ".join(_plain_text(each) for each in value) or "none"
+    if isinstance(value, Mapping):
+        return str(value.get("type", "as it was"))
+    return (
+        "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
+
+
+class Form(QWidget):
+    """Options one below the other, labels and editors aligned.
+
+    Args:
+        take: takes what the user settled on; raises StudioError to refuse it.
+        reset: takes the default of an option again.
+        parent: the widget it stands in.
+        nesting: how many forms it stands in; its labels are that much narrower.
+    """
+
+    def __init__(
+        self,
+        take: TakeValue,
+        reset: Callable[[str], None] | None = None,
+        parent: QWidget | None = None,
+        nesting: int = 0,
+    ) -> None:
+        super().__init__(parent)
+        self._nesting = nesting
+        self._take = take
+        self._reset = reset
+        self._rows: dict[str, FormRow] = {}
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(INDENT if nesting else 0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(4)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(1, 1)
+
+    @property
+    def rows(self) -> tuple[FormRow, ...]:
+        """The rows from top to bottom."""
+        return tuple(self._rows.values())
+
+    def row(self, name: str) -> FormRow:
+        """The row of an option; KeyError where there is none."""
+        return self._rows[name]
+
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """Show these options; where they are the same as before only values change."""
+        options = [row.option for row in rows]
+        if [each.row.option for each in self._rows.values()] != options:
+            self._rebuild(rows)
+            return
+        for row in rows:
+            held = self._rows[row.option.name]
+            if row != held.row or held.is_touched:
+                held.show_row(row)
+
+    def forgive(self) -> None:
+        """Say no more what was refused."""
+        for row in self._rows.values():
+            row.forgive()
+
+    def _rebuild(self, rows: Sequence[Row]) -> None:
+        for old in self._rows.values():
+            for widget in old.widgets:
+                self._grid.removeWidget(widget)
+                widget.hide()
+                widget.deleteLater()
+            old.deleteLater()
+        self._rows = {}
+        for place, row in enumerate(rows):
+            made = FormRow(row, self._take, self._reset, self, self._nesting)
+            self._rows[row.option.name] = made
+            top = Qt.AlignmentFlag.AlignTop
+            line = 3 * place
+            self._grid.addWidget(made.label, line, 0, top)
+            self._grid.addWidget(made.editor, line, 1)
+            self._grid.addWidget(made.button, line, 2, top)
+            if made.editor.below is not None:
+                self._grid.addWidget(made.editor.below, line + 1, 0, 1, 3)
+            self._grid.addWidget(made.refusal, line + 2, 0, 1, 3)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if self._nesting and self._rows:
+            # A line along the left edge shows what belongs to the choice above.
+            painter = QPainter(self)
+            painter.fillRect(2, 2, 1, self.height() - 4, theme.colour("hairline"))
+            painter.end()

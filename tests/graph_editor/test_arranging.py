@@ -1,0 +1,149 @@
+"""Arranging by commands: layers slide there, pinned ones stay, the wheel does what is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from studio.session.document.edits.layers import pin
+from studio.session.document.edits.places import move
+from studio.session.document.state import DocumentState
+from studio.widgets import theme
+from tests.graph_editor.hands import CTRL, NONE, SHIFT, Hands
+from tests.session.document.networks import chain, places
+
+K = Qt.Key
+Phase = Qt.ScrollPhase
+
+
+@pytest.fixture
+def motion(hands: Hands) -> Iterator[None]:
+    """Things slide, as for everybody who did not ask them not to."""
+    theme.set_reduced_motion(False)
+    yield
+    hands.canvas.sliding.finish()
+    theme.set_reduced_motion(True)
+
+
+def scattered() -> DocumentState:
+    state = chain()
+    return move(state, {i: (x, 300.0 * (n % 2)) for n, (i, (x, _)) in
+                        enumerate(places(state).items())})  # fmt: skip
+
+
+def drawn(hands: Hands) -> dict[str, tuple[float, float]]:
+    items = hands.canvas.graph.nodes.items()
+    return {i: (item.pos().x(), item.pos().y()) for i, item in items}
+
+
+@pytest.mark.usefixtures("motion")
+def test_layers_slide_to_their_places_in_a_layout(hands: Hands) -> None:
+    before = scattered()
+    hands.open(before, zoom=0.6)
+    hands.key(K.Key_L, SHIFT)
+    assert hands.steps == 1
+    assert places(hands.state) != places(before)
+    assert drawn(hands) == places(before)
+    hands.qtbot.waitUntil(lambda: not hands.canvas.sliding.is_under_way)
+    assert drawn(hands) == places(hands.state)
+    wire = next(iter(hands.canvas.graph.wires.values()))
+    start = wire.path().elementAt(0)
+    assert QPointF(start.x, start.y) == hands.port(wire.wire.source)
+
+
+@pytest.mark.usefixtures("motion")
+@pytest.mark.parametrize("way", ["undo", "another", "press"])
+def test_what_slides_arrives_at_once_when_something_else_happens(hands: Hands, way: str) -> None:
+    hands.open(scattered(), zoom=0.6)
+    hands.key(K.Key_L, SHIFT)
+    assert hands.canvas.sliding.is_under_way
+    if way == "undo":
+        hands.key(K.Key_Z, CTRL)
+    elif way == "another":
+        hands.open(chain())
+    else:
+        hands.press(hands.nowhere())
+        hands.release()
+    assert not hands.canvas.sliding.is_under_way
+    assert drawn(hands) == places(hands.state)
+
+
+def test_reduced_motion_is_at_its_place_at_once(hands: Hands) -> None:
+    hands.open(scattered(), zoom=0.6)
+    hands.key(K.Key_L, SHIFT)
+    assert not hands.canvas.sliding.is_under_way
+    assert drawn(hands) == places(hands.state)
+
+
+@pytest.mark.usefixtures("motion")
+def test_what_slides_ends_exactly_where_the_document_has_it(hands: Hands) -> None:
+    rough = {i: (x * 1.1 + 0.3, y + 1e6 / 3) for i, (x, y) in places(chain()).items()}
+    hands.open(move(chain(), rough), zoom=0.6)
+    hands.key(K.Key_L, SHIFT)
+    hands.canvas.sliding.finish()
+    assert drawn(hands) == places(hands.state)
+
+
+@pytest.mark.usefixtures("motion")
+def test_from_very_far_away_nothing_slides(hands: Hands) -> None:
+    hands.open(scattered(), zoom=0.1)
+    hands.key(K.Key_L, SHIFT)
+    assert not hands.canvas.sliding.is_under_way
+    assert drawn(hands) == places(hands.state)
+
+
+def test_pinned_layer_stays_where_it_is_in_a_layout(hands: Hands) -> None:
+    hands.open(scattered(), zoom=0.6)
+    before = places(hands.state)
+    hands.click(hands.body("max_pooling2d"))
+    hands.key(K.Key_P)
+    assert hands.state.nodes["max_pooling2d"].pinned
+    hands.key(K.Key_L, SHIFT)
+    after = places(hands.state)
+    assert after["max_pooling2d"] == before["max_pooling2d"]
+    assert any(after[i] != before[i] for i in after)
+    hands.key(K.Key_P)
+    assert hands.state == pin(hands.state, ["max_pooling2d"], False)
+    assert not hands.state.nodes["max_pooling2d"].pinned
+
+
+WHEEL = [
+    # what is chosen, by a touchpad, keys held, whether it zooms
+    ("automatic", False, NONE, True),
+    ("automatic", True, NONE, False),
+    ("automatic", True, CTRL, True),
+    ("zoom", False, NONE, True),
+    ("zoom", True, NONE, True),
+    ("scroll", False, NONE, False),
+    ("scroll", True, NONE, False),
+    ("scroll", False, CTRL, True),
+    ("scroll", False, SHIFT, False),
+]
+NAMES = [f"{chosen}-{'pad' if pad else 'wheel'}-{keys.value}" for chosen, pad, keys, _ in WHEEL]
+
+
+@pytest.mark.parametrize(("chosen", "pad", "keys", "zooms"), WHEEL, ids=NAMES)
+def test_wheel_and_fingers_do_what_the_preference_says(
+    hands: Hands, chosen: str, pad: bool, keys: Qt.KeyboardModifier, zooms: bool
+) -> None:
+    hands.studio.preferences.set("wheel", chosen)
+    hands.open(chain(), zoom=0.8)
+    zoom, centre = hands.canvas.navigation.zoom, hands.canvas.navigation.centre
+    viewport = hands.canvas.viewport()
+    at = QPointF(viewport.rect().center())
+    pixels, phase = (QPoint(0, -40), Phase.ScrollUpdate) if pad else (QPoint(), Phase.NoScrollPhase)
+    event = QWheelEvent(at, QPointF(viewport.mapToGlobal(at.toPoint())), pixels, QPoint(0, -120),
+                        Qt.MouseButton.NoButton, keys, phase, False)  # fmt: skip
+    QApplication.sendEvent(viewport, event)
+    moved = hands.canvas.navigation.centre - centre
+    if zooms:
+        assert hands.canvas.navigation.zoom == pytest.approx(zoom / 1.1)
+    else:
+        assert hands.canvas.navigation.zoom == zoom
+        across = keys == SHIFT
+        assert (moved.x() > 0) == across
+        assert (moved.y() > 0) != across
