@@ -85,6 +85,20 @@ class Modules:
         texts = _NAMED.findall(module.text)
         return {name for text in texts for name in self._meant(text)} - {module.name}
 
+    def one_importer(self) -> dict[str, str]:
+        """The importer of each module that only one other, from the same folder, imports."""
+        users: dict[str, set[str]] = {}
+        for module in self.by_name.values():
+            for name in self.imports(module) | self.named(module):
+                users.setdefault(name, set()).add(module.name)
+        found = {}
+        for name, importers in sorted(users.items()):
+            module = self.by_name[name]
+            first = self.by_name[min(importers)]
+            if len(importers) == 1 and not module.is_package and first.folder == module.folder:
+                found[name] = first.name
+        return found
+
     def _meant(self, text: str) -> set[str]:
         name = text.rstrip(".")
         module = self.by_name.get(name)

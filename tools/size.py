@@ -82,7 +82,7 @@ class TreeSize:
     def of(cls, root: Path) -> TreeSize:
         """Read a tree."""
         modules = Modules(root, [PROGRAM])
-        alone = _one_importer(modules)
+        alone = modules.one_importer()
         packages: dict[str, Size] = {}
         for module in modules.by_name.values():
             name = ".".join(module.folder.split(".")[:PACKAGE_PARTS])
@@ -148,21 +148,6 @@ def public_names(tree: ast.Module) -> set[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found |= {target.id for target in targets if isinstance(target, ast.Name)}
     return {name for name in found if not name.startswith("_")}
-
-
-def _one_importer(modules: Modules) -> dict[str, str]:
-    """The importer of each module that only one other, from the same folder, imports."""
-    users: dict[str, set[str]] = {}
-    for module in modules.by_name.values():
-        for name in modules.imports(module) | modules.named(module):
-            users.setdefault(name, set()).add(module.name)
-    found = {}
-    for name, importers in sorted(users.items()):
-        module = modules.by_name[name]
-        first = modules.by_name[min(importers)]
-        if len(importers) == 1 and not module.is_package and first.folder == module.folder:
-            found[name] = first.name
-    return found
 
 
 def _size(module: Module, alone: dict[str, str]) -> Size:
