@@ -23,9 +23,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 from benchmarks.timing import machine
 from studio.engine.core.places import Places
 from studio.graph_editor.canvas.view import CanvasView
+from studio.session.document.cards.geometry import COLUMN
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import add_layer
-from studio.session.document.geometry import COLUMN
 from studio.session.document.state import DocumentState
 from studio.session.studio import Studio
 from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables

@@ -24,17 +24,17 @@ from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.initializers import Initializer, initializer
 from studio.engine.train.callbacks.callback import higher_is_better
 from studio.engine.train.settings import TrainingSettings
+from studio.session.document.adding.net_text import parse_net
+from studio.session.document.adding.palette import Palette
+from studio.session.document.adding.quick_add import Place, QuickAdd
+from studio.session.document.checks.validation import validate
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.sections import set_training
-from studio.session.document.layer_names import successors, type_of_word
-from studio.session.document.net_text import parse_net
-from studio.session.document.palette import Palette
-from studio.session.document.quick_add import Place, QuickAdd
+from studio.session.document.finding.layer_names import successors, type_of_word
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.report import DataFacts
 from studio.session.document.state import DocumentState
-from studio.session.document.validation import validate
 from studio.session.evaluation.measures import has_logits, regress
 from studio.session.runs.columns import is_share
 from tests.engine.gl.one_line import OneLine

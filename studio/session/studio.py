@@ -36,10 +36,10 @@ from studio.session.core.tasks import TaskList
 from studio.session.core.theme import Theme
 from studio.session.data.cache import DatasetCache
 from studio.session.data.data import DataModel
-from studio.session.document.connection_history import ConnectionHistory
+from studio.session.document.adding.connection_history import ConnectionHistory
+from studio.session.document.adding.palette import load_palette, save_palette
+from studio.session.document.adding.quick_add import QuickAdd
 from studio.session.document.document import Change, Document
-from studio.session.document.palette_file import load_palette, save_palette
-from studio.session.document.quick_add import QuickAdd
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.export.exporting import ExportModel
 from studio.session.notice_settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling

@@ -8,9 +8,9 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QMenu
 
 from studio.session.document.edits.comments import add_frame, add_note
-from studio.session.document.edits.dots import add_dot
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move
+from studio.session.document.edits.wires import add_dot
 from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import ALT, CTRL, LEFT, MIDDLE, NONE, RIGHT, SHIFT, Hands
 from tests.session.document.networks import chain, net, places

@@ -16,9 +16,9 @@ from studio.graph_editor.items.letters import (
     text_width,
 )
 from studio.graph_editor.items.node_text import SIDE, beside, footer_texts
-from studio.session.document.card_lines import CardLine, shape_label
-from studio.session.document.cards import NodeCard
-from studio.session.document.geometry import NODE_WIDTH
+from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.geometry import NODE_WIDTH
+from studio.session.document.cards.lines import CardLine, shape_label
 from studio.session.document.state import CanvasNode
 from tests.graph_editor.hands import Hands
 from tests.session.document.networks import chain

@@ -16,10 +16,10 @@ from studio.graph_editor.panes.outline import OUTLINE, OutlinePane
 from studio.graph_editor.panes.palette import PalettePane, layer_picture
 from studio.graph_editor.scene import chrome
 from studio.session.core import entities
+from studio.session.document.adding.palette import load_palette, save_palette
+from studio.session.document.adding.quick_add import Entry, entries
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move
-from studio.session.document.palette_file import load_palette, save_palette
-from studio.session.document.quick_add import Entry, entries
 from studio.session.studio import Studio
 from tests.graph_editor.hands import ALT, NONE, Carrier, Hands
 from tests.session.document.networks import chain, net

@@ -10,10 +10,9 @@ from PySide6.QtGui import QColor, QImage
 from studio.graph_editor.items.node_paint import picture_area
 from studio.graph_editor.items.node_picture import NodePicture
 from studio.session.core import entities
-from studio.session.document.card_lines import card_lines, value_text
-from studio.session.document.cards import card_of
-from studio.session.document.edits.bypassing import bypass
-from studio.session.document.edits.layers import set_preview
+from studio.session.document.cards.card import card_of
+from studio.session.document.cards.lines import card_lines, value_text
+from studio.session.document.edits.layers import bypass, set_preview
 from studio.session.preview.preview import Preview
 from tests.graph_editor.hands import Hands
 from tests.session.document.networks import chain, net

@@ -24,8 +24,7 @@ from studio.session.compile.compilation import Compilation
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
 from studio.session.document.document import Document
-from studio.session.document.edits.bypassing import bypass
-from studio.session.document.edits.layers import freeze, mark_output, rename, set_option
+from studio.session.document.edits.layers import bypass, freeze, mark_output, rename, set_option
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data, set_training

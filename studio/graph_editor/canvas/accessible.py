@@ -22,8 +22,8 @@ from PySide6.QtGui import (
 from studio.graph_editor.editing.picking import WIRE_REACH, pick_wire
 from studio.session.core import entities
 from studio.session.core.entities import Entity
+from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.flow import flow_of
-from studio.session.document.outline import accessible_text, accessible_wire_text
 from studio.session.document.state import Wire
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from studio.session.core.actions import Action, ActionTable
-from studio.session.document import possible
+from studio.session.document.cards.geometry import GRID
+from studio.session.document.checks import possible
 from studio.session.document.edits.arranging import Edge, distribute, straighten
-from studio.session.document.edits.bypassing import bypass
-from studio.session.document.edits.layers import collapse, freeze, pin
-from studio.session.document.geometry import GRID
-from studio.session.document.walking import Direction
+from studio.session.document.edits.layers import bypass, collapse, freeze, pin
+from studio.session.document.finding.walking import Direction
 
 if TYPE_CHECKING:
     from studio.graph_editor.canvas.commands import CanvasCommands

@@ -10,21 +10,20 @@ from PySide6.QtGui import QGuiApplication
 
 from studio.graph_editor.canvas.actions import ACTIONS
 from studio.session.core import entities
-from studio.session.document import possible
 from studio.session.document.arrange.layered import Direction as Flowing
 from studio.session.document.arrange.layered import layout
-from studio.session.document.clipboard import MIME, copy_text, paste_mapped
+from studio.session.document.checks import possible
 from studio.session.document.edits.arranging import Edge, align
 from studio.session.document.edits.comments import add_frame, add_note
 from studio.session.document.edits.copies import duplicate_mapped
-from studio.session.document.edits.layers import mark_output, set_preview
+from studio.session.document.edits.layers import give_own_layer, mark_output, set_preview
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.removal import delete_counted
-from studio.session.document.edits.sharing import give_own_layer
 from studio.session.document.edits.wires import cut_wires
+from studio.session.document.files.clipboard import MIME, copy_text, paste_mapped
+from studio.session.document.finding.walking import Direction, first_layer, walk
 from studio.session.document.flow import downstream
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
-from studio.session.document.walking import Direction, first_layer, walk
 from studio.session.notice_settling import UNDO
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from studio.graph_editor.scene.wheel import scroll_of
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.document.document import Document
-from studio.session.document.edits.dots import add_dot
+from studio.session.document.edits.wires import add_dot
 from studio.session.document.state import DocumentState, Wire
 from studio.session.notice_settling import EDIT
 from studio.session.studio import Studio

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
+from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place
 from studio.session.document.edits.chains import NewLayer
-from studio.session.document.quick_add import NOWHERE, Place, add_at_place
 from studio.session.document.state import DocumentState, Wire
 from studio.session.studio import Studio
 

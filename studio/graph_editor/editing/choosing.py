@@ -8,18 +8,8 @@ from typing import NamedTuple, Protocol
 from PySide6.QtCore import QPointF
 
 from studio.engine.core.errors import StudioError
-from studio.session.document.card_lines import shape_label
-from studio.session.document.document import Document
-from studio.session.document.edits.chains import NewLayer
-from studio.session.document.edits.switching import switch_type, switchable
-from studio.session.document.families import family_of
-from studio.session.document.flow import flow_of
-from studio.session.document.fuzzy import best_score
-from studio.session.document.geometry import NODE_WIDTH
-from studio.session.document.layer_names import words_for
-from studio.session.document.ports import port_offset
-from studio.session.document.preview import Ghost, first_message, preview_edit
-from studio.session.document.quick_add import (
+from studio.session.document.adding.preview import Ghost, first_message, preview_edit
+from studio.session.document.adding.quick_add import (
     Offer,
     Place,
     QuickAdd,
@@ -28,6 +18,16 @@ from studio.session.document.quick_add import (
     meant_by,
     no_match_text,
 )
+from studio.session.document.cards.families import family_of
+from studio.session.document.cards.geometry import NODE_WIDTH
+from studio.session.document.cards.lines import shape_label
+from studio.session.document.cards.ports import port_offset
+from studio.session.document.document import Document
+from studio.session.document.edits.chains import NewLayer
+from studio.session.document.edits.switching import switch_type, switchable
+from studio.session.document.finding.fuzzy import best_score
+from studio.session.document.finding.layer_names import words_for
+from studio.session.document.flow import flow_of
 from studio.session.document.state import CanvasNode, DocumentState
 
 _PORTS = {"in 1": "into its input", "out": "from its output", "": ""}

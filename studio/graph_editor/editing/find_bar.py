@@ -13,7 +13,7 @@ from studio.graph_editor.scene.scene import GraphScene
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.core.actions import ActionRegistry
-from studio.session.document.outline import find_layers
+from studio.session.document.finding.outline import find_layers
 from studio.widgets import binding, theme
 from studio.widgets.tool_button import tool_button
 

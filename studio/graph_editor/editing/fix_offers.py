@@ -12,9 +12,9 @@ from studio.engine.core.signal import Signal
 from studio.graph_editor.editing.fix_chips import MOST_CHIPS, FixChip
 from studio.graph_editor.scene.overlay import Overlay
 from studio.graph_editor.scene.scene import GraphScene
+from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
 from studio.session.document.report import Fix, Problem
-from studio.session.document.validation import validate
 
 _REST_MS = 150
 _MOST_LAYERS = 4

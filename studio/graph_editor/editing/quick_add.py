@@ -14,8 +14,8 @@ from studio.graph_editor.editing.choosing import Chooser, effect_text
 from studio.graph_editor.editing.text_keys import claim_keys
 from studio.graph_editor.scene.overlay import Overlay
 from studio.session.core.actions import ActionRegistry
+from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
-from studio.session.document.validation import validate
 from studio.widgets import theme
 
 WIDTH = 340

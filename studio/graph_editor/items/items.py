@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.graph_editor.items.colours import CanvasColours, linked_pen
 from studio.graph_editor.items.marks import NO_MARKS, Marks, PortKey
-from studio.session.document.cards import NodeCard
-from studio.session.document.geometry import DOT_SIZE, node_size
+from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.geometry import DOT_SIZE, node_size
 from studio.session.document.state import CanvasNode
 
 FRAME_LEVEL, WIRE_LEVEL, NOTE_LEVEL, NODE_LEVEL, LIFTED_LEVEL, OVER_LEVEL = 0, 10, 20, 30, 40, 50

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QMimeData
 
+from studio.session.document.adding.quick_add import Entry, entries
 from studio.session.document.edits.chains import NewLayer
-from studio.session.document.quick_add import Entry, entries
 
 MIME = "application/x-glassbox-layer"
 

@@ -13,8 +13,8 @@ from studio.graph_editor.items.letters import Letters, draw_letters
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_picture import PictureOf, no_picture
 from studio.graph_editor.items.node_text import card_texts, far_text
-from studio.session.document.cards import NodeCard
-from studio.session.document.ports import input_place, output_place
+from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.ports import input_place, output_place
 
 
 class NodeItem(CanvasItem):

@@ -12,8 +12,8 @@ from studio.graph_editor.items.marks import Marks, PortKey, PortMark
 from studio.graph_editor.items.node_picture import NodePicture, draw_picture
 from studio.graph_editor.items.node_text import FAR_LOW, FAR_SIGN, FOOTER_HEIGHT
 from studio.graph_editor.items.sprites import stamp
-from studio.session.document.cards import NodeCard
-from studio.session.document.geometry import (
+from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.geometry import (
     LINE_HEIGHT,
     LINES_MARGIN,
     NODE_WIDTH,

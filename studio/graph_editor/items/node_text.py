@@ -14,14 +14,14 @@ from studio.graph_editor.items.letters import (
     text_height,
     text_width,
 )
-from studio.session.document.card_lines import TIMES, CardLine
-from studio.session.document.cards import NodeCard
-from studio.session.document.geometry import (
+from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.geometry import (
     COLLAPSED_HEIGHT,
     LINE_HEIGHT,
     NODE_WIDTH,
     TITLE_HEIGHT,
 )
+from studio.session.document.cards.lines import TIMES, CardLine
 
 SIDE = 10.0
 """Space left free at the sides."""

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.core.entities import Entity
-from studio.session.document.card_lines import shape_label
+from studio.session.document.cards.lines import shape_label
 from studio.session.document.change import Change
 from studio.session.document.document import Document
-from studio.session.document.outline import Outline, OutlineRow, accessible_text, outline
+from studio.session.document.finding.outline import Outline, OutlineRow, accessible_text, outline
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, icons, theme
 from studio.widgets.empty_state import EmptyState

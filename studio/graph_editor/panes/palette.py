@@ -19,10 +19,10 @@ from studio.graph_editor.editing.adding import add_after_selection
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.layer_data import layer_data
 from studio.graph_editor.items.node_item import NodeItem
-from studio.session.document.cards import NodeCard
+from studio.session.document.adding.quick_add import Entry, no_match_text
+from studio.session.document.cards.card import NodeCard
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.layer_types import checked_config, starting_config
-from studio.session.document.quick_add import Entry, no_match_text
 from studio.session.document.state import CanvasNode
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, icons, theme

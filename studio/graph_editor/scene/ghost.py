@@ -14,7 +14,7 @@ from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_item import NodeItem
 from studio.graph_editor.items.wire_paths import wire_path
 from studio.graph_editor.scene.scene import GraphScene
-from studio.session.document.cards import card_of
+from studio.session.document.cards.card import card_of
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
 

@@ -10,7 +10,7 @@ from studio.graph_editor.editing.linking import CANVAS
 from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.graph_editor.scene.scene import GraphScene
 from studio.session.compile.selection import SelectionBus
-from studio.session.document.cards import wire_card
+from studio.session.document.cards.card import wire_card
 
 _CURSORS = {
     "port": Qt.CursorShape.CrossCursor,

@@ -14,8 +14,8 @@ from PySide6.QtGui import QPainter, QPen, QPixmap
 from studio.graph_editor.scene.navigation import Navigation
 from studio.graph_editor.scene.overview import paint_small
 from studio.graph_editor.scene.scene import GraphScene
-from studio.session.document.geometry import Box
-from studio.session.document.minimap import GraphMap, graph_map
+from studio.session.document.cards.geometry import Box
+from studio.session.document.finding.minimap import GraphMap, graph_map
 from studio.widgets import theme
 
 SIZE = QSize(200, 132)

@@ -17,9 +17,9 @@ from studio.graph_editor.items.node_item import NodeItem
 from studio.graph_editor.items.node_picture import NodePicture, PictureOf, no_picture
 from studio.graph_editor.items.wire_item import CHIP_ZOOM, WireItem
 from studio.graph_editor.items.wire_paths import bridge_path, meets, wire_path
-from studio.session.document.cards import card_of, wire_card
+from studio.session.document.cards.card import card_of, wire_card
+from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.change import Change
-from studio.session.document.geometry import NODE_WIDTH
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
 

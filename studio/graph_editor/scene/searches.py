@@ -12,7 +12,7 @@ from studio.graph_editor.editing.choosing import AddChooser, SwitchChooser
 from studio.graph_editor.editing.quick_add import QuickAddPopup
 from studio.graph_editor.items.marks import PortKey
 from studio.session.core import entities
-from studio.session.document.quick_add import NOWHERE, Place
+from studio.session.document.adding.quick_add import NOWHERE, Place
 
 if TYPE_CHECKING:
     from studio.graph_editor.canvas.view import CanvasView

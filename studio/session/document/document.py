@@ -10,16 +10,16 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.project import Project
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.change import Change
+from studio.session.document.checks.validation import validate
 from studio.session.document.edits.places import settled
 from studio.session.document.errors import ReadOnlyError
+from studio.session.document.files.project_file import project_of_state, state_of_project
+from studio.session.document.files.rescue import rescue
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.history import History
-from studio.session.document.project_file import project_of_state, state_of_project
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.report import DataFacts, Report
-from studio.session.document.rescue import rescue
 from studio.session.document.state import UNTITLED, DocumentState
-from studio.session.document.validation import validate
 
 __all__ = ["Change", "Document"]
 

@@ -12,10 +12,9 @@ from studio.session.compile.compilation import Compilation
 from studio.session.compile.selection import Selection, SelectionBus
 from studio.session.core.entities import Entity
 from studio.session.core.option_rows import Row, joined_rows, row_of
-from studio.session.document.card_lines import CardLine, kept_lines
+from studio.session.document.cards.lines import CardLine, kept_lines
 from studio.session.document.document import Document
-from studio.session.document.edits.bypassing import bypass
-from studio.session.document.edits.layers import freeze, rename, set_option, set_preview
+from studio.session.document.edits.layers import bypass, freeze, rename, set_option, set_preview
 from studio.session.document.edits.sections import (
     set_name,
     set_notes,

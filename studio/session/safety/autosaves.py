@@ -9,7 +9,7 @@ from pathlib import Path
 
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.train.project import SUFFIX
-from studio.session.document.project_file import project_of_state
+from studio.session.document.files.project_file import project_of_state
 from studio.session.document.state import DocumentState
 
 KEPT = 20

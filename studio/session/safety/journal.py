@@ -27,8 +27,8 @@ from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.annotations import annotations_from_json
 from studio.engine.train.plugin_use import plugins_used, prepare_stand_ins
 from studio.engine.train.settings import TrainingSettings
-from studio.session.document.drawing import ids_from_json, node_to_json, nodes_from_json
 from studio.session.document.edits.sections import training_of
+from studio.session.document.files.drawing import ids_from_json, node_to_json, nodes_from_json
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.state import CanvasNode, DocumentState
 

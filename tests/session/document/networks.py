@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from studio.engine.core.errors import StudioError
+from studio.session.document.adding.net_text import parse_net
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.wires import connect
-from studio.session.document.net_text import parse_net
 from studio.session.document.state import DocumentState
 
 

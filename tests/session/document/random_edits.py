@@ -9,7 +9,6 @@ from dataclasses import replace
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.arrange.layered import layout
-from studio.session.document.clipboard import copy_text, paste
 from studio.session.document.edits import (
     annotations,
     arranging,
@@ -27,6 +26,7 @@ from studio.session.document.edits import (
     wires,
 )
 from studio.session.document.edits.chains import NewLayer, add_chain
+from studio.session.document.files.clipboard import copy_text, paste
 from studio.session.document.naming import new_id
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 

@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.catalog import all_layers
-from studio.session.document.connection_history import DECAY, FORGOTTEN, ConnectionHistory
+from studio.session.document.adding.connection_history import DECAY, FORGOTTEN, ConnectionHistory
+from studio.session.document.adding.net_text import NetError, is_net, parse_net
+from studio.session.document.adding.palette import MOST_RECENT, Palette
+from studio.session.document.adding.preview import Ghost, preview_chain, preview_edit
+from studio.session.document.adding.quick_add import Place, QuickAdd, entries, no_match_text
 from studio.session.document.edits import layers
 from studio.session.document.edits.chains import NewLayer, add_chain
-from studio.session.document.edits.dots import add_dot
 from studio.session.document.edits.insertion import add_on_wire
-from studio.session.document.edits.wires import connect
+from studio.session.document.edits.wires import add_dot, connect
+from studio.session.document.finding.fuzzy import best_score, match_score
+from studio.session.document.finding.layer_names import successors, type_of_word, words_for
 from studio.session.document.flow import flow_of
-from studio.session.document.fuzzy import best_score, match_score
-from studio.session.document.layer_names import successors, type_of_word, words_for
-from studio.session.document.net_text import NetError, is_net, parse_net
-from studio.session.document.palette import MOST_RECENT, Palette
-from studio.session.document.preview import Ghost, preview_chain, preview_edit
-from studio.session.document.quick_add import Place, QuickAdd, entries, no_match_text
 from studio.session.document.state import DocumentState, Wire
 from tests.session.document.networks import chain, net, refusal, residual
 

@@ -9,17 +9,17 @@ from itertools import pairwise
 import pytest
 
 from studio.engine.core.errors import FormatError
-from studio.session.document.clipboard import copy_text, paste, paste_mapped
+from studio.session.document.cards.geometry import bounds
+from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits import comments, layers, places
-from studio.session.document.edits.dots import add_dot
-from studio.session.document.geometry import bounds
-from studio.session.document.invariants import broken_rules
+from studio.session.document.edits.wires import add_dot
+from studio.session.document.files.clipboard import copy_text, paste, paste_mapped
 from studio.session.document.state import DocumentState, Wire
 from tests.session.document.networks import chain, refusal, residual, share
 
 READ = """
 import sys
-from studio.session.document.clipboard import paste
+from studio.session.document.files.clipboard import paste
 from studio.session.document.state import DocumentState
 state = paste(DocumentState(), sys.stdin.read())
 sys.stdout.write(" ".join(f"{n.id}:{n.type_name}" for n in state.nodes.values()))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from studio.samples import sample_names, sample_root
+from studio.session.document.cards.geometry import Box, box_of
+from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
 from studio.session.document.edits import comments, layers, places
-from studio.session.document.edits.bypassing import bypass
-from studio.session.document.edits.dots import add_dot
-from studio.session.document.geometry import Box, box_of
-from studio.session.document.minimap import MARGIN, graph_map
-from studio.session.document.outline import accessible_text, find_layers, outline
+from studio.session.document.edits.layers import bypass
+from studio.session.document.edits.wires import add_dot
+from studio.session.document.finding.minimap import MARGIN, graph_map
+from studio.session.document.finding.outline import accessible_text, find_layers, outline
+from studio.session.document.finding.walking import first_layer, walk
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
-from studio.session.document.validation import validate
-from studio.session.document.walking import first_layer, walk
 from tests.session.document.networks import chain, net, residual
 
 

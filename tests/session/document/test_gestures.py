@@ -6,15 +6,14 @@ from itertools import combinations, pairwise
 
 import pytest
 
+from studio.session.document.cards.geometry import GAP, box_of
+from studio.session.document.cards.ports import input_place, output_place
+from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
 from studio.session.document.edits import arranging, comments, insertion, layers, places, removal
-from studio.session.document.edits.dots import add_dot
-from studio.session.document.edits.wires import connect, disconnect
+from studio.session.document.edits.wires import add_dot, connect, disconnect
 from studio.session.document.errors import ShapeClash
 from studio.session.document.flow import downstream
-from studio.session.document.geometry import GAP, box_of
-from studio.session.document.invariants import broken_rules
-from studio.session.document.ports import input_place, output_place
 from studio.session.document.state import Wire
 from tests.session.document.networks import chain, net, refusal, residual
 from tests.session.document.networks import wires as drawn

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from studio.graph_editor.editing.fix_chips import MOST_CHIPS
+from studio.session.document.checks.validation import validate
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.report import Fix
-from studio.session.document.validation import validate
 from tests.session.document.faulty_graphs import FAULTY, Faulty
 
 POOL = "GlobalAveragePooling2D"

@@ -4,20 +4,19 @@ import pytest
 
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.layers.catalog import all_layers
+from studio.session.document.cards.geometry import box_of
+from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.checks.validation import validate
 from studio.session.document.edits import layers, removal
-from studio.session.document.edits.bypassing import bypass
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.copies import duplicate, duplicate_mapped
-from studio.session.document.edits.dots import add_dot
-from studio.session.document.edits.sharing import give_own_layer
+from studio.session.document.edits.layers import bypass, give_own_layer
 from studio.session.document.edits.switching import switch_type, switchable
+from studio.session.document.edits.wires import add_dot
 from studio.session.document.flow import flow_of
-from studio.session.document.geometry import box_of
-from studio.session.document.invariants import broken_rules
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.resolve import resolve
 from studio.session.document.state import DocumentState, Wire
-from studio.session.document.validation import validate
 from tests.session.document.networks import chain, net, refusal, residual, share
 from tests.session.document.networks import wires as drawn
 

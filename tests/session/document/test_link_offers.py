@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.errors import StudioError
+from studio.session.document.adding.quick_add import Place, add_at_place
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.edits.layers import add_layer
-from studio.session.document.edits.wires import connect, move_outputs
-from studio.session.document.link_offers import (
+from studio.session.document.edits.link_offers import (
     link_offer,
     linked,
     offers_from,
     offers_into,
     offers_to_move,
 )
-from studio.session.document.quick_add import Place, add_at_place
+from studio.session.document.edits.wires import connect, move_outputs
 from studio.session.document.state import DocumentState, Wire
 from tests.session.document.networks import chain, net, residual, wires
 

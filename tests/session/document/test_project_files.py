@@ -9,12 +9,12 @@ from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.train.project import Project
 from studio.samples import sample_names, sample_root
+from studio.session.document.cards.geometry import box_of
 from studio.session.document.document import Change, Document
-from studio.session.document.edits import comments, dots, layers, places, sections
-from studio.session.document.edits.bypassing import bypass
+from studio.session.document.edits import comments, layers, places, sections, wires
+from studio.session.document.edits.layers import bypass
 from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.errors import ReadOnlyError
-from studio.session.document.geometry import box_of
 from studio.session.document.state import DocumentState, Wire
 from tests.session.document.networks import chain, net, refusal, residual, share
 from tests.session.document.networks import wires as drawn
@@ -50,7 +50,7 @@ def test_opening_and_saving_a_sample_changes_nothing(name, tmp_path):
 
 
 DRAWINGS = {
-    "dot": lambda s: dots.add_dot(s, Wire("conv2d", "re_lu", 0), 10.0, 20.5),
+    "dot": lambda s: wires.add_dot(s, Wire("conv2d", "re_lu", 0), 10.0, 20.5),
     "bypassed": lambda s: bypass(s, ["re_lu"]),
     "collapsed": lambda s: layers.collapse(s, ["dense"]),
     "preview": lambda s: layers.set_preview(s, ["dense"], "full"),
@@ -94,7 +94,7 @@ def test_a_drawing_that_says_no_more_is_left_out(name, tmp_path):
 
 
 def test_what_runs_is_the_drawing_without_dots_and_bypassed_layers(tmp_path):
-    state = dots.add_dot(bypass(chain(), ["re_lu"]), Wire("conv2d", "re_lu", 0), 0.0, 0.0)
+    state = wires.add_dot(bypass(chain(), ["re_lu"]), Wire("conv2d", "re_lu", 0), 0.0, 0.0)
     graph = Document(state).project().graph
     assert list(graph.nodes) == ["input", "conv2d", "max_pooling2d", "flatten", "dense"]
     assert graph.nodes["max_pooling2d"].inputs[0].node == "conv2d"

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.checks.validation import validate
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import downstream, flow_of
-from studio.session.document.invariants import broken_rules
 from studio.session.document.layer_types import is_known, layer_at
 from studio.session.document.repairs.search import GENERATORS, with_fixes
 from studio.session.document.report import DataFacts, Fix, Report
 from studio.session.document.resolve import resolve
 from studio.session.document.state import CanvasNode, DocumentState
-from studio.session.document.validation import validate
 from tests.session.document.faulty_graphs import FAULTY, Faulty
 from tests.session.document.networks import net
 

@@ -7,13 +7,13 @@ from itertools import combinations
 import pytest
 
 from studio.session.document.arrange.layered import layout
+from studio.session.document.cards.geometry import box_of
 from studio.session.document.document import Document
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.comments import add_frame, inside_frame
 from studio.session.document.edits.insertion import add_on_wire
 from studio.session.document.edits.layers import set_preview
 from studio.session.document.edits.places import move_by
-from studio.session.document.geometry import box_of
 from studio.session.document.state import DocumentState, PreviewMode, Wire
 from tests.session.document.networks import net
 

@@ -9,12 +9,12 @@ import pytest
 
 from studio.engine.core.errors import GraphError
 from studio.session.document.change import Change
+from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.layers import freeze, rename, set_option
 from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_notes
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.invariants import broken_rules
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 from tests.session.document.networks import chain, residual, share
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from studio.engine.train.project import Project
 from studio.samples import sample_root
+from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
 from studio.session.document.edits.insertion import add_on_wire
 from studio.session.document.edits.removal import delete
 from studio.session.document.history import History
-from studio.session.document.invariants import broken_rules
 from tests.session.document.random_edits import Editor
 
 RESNET: Path = sample_root() / "digits-resnet" / "digits-resnet.glassbox"

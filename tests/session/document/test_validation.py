@@ -9,15 +9,15 @@ from studio.engine.layers.dense import Dense
 from studio.engine.train.programs import Programs
 from studio.engine.train.task import Task
 from studio.samples import sample_names, sample_root
+from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
-from studio.session.document.edits import dots, layers, removal
-from studio.session.document.edits.bypassing import bypass
+from studio.session.document.edits import layers, removal, wires
+from studio.session.document.edits.layers import bypass
 from studio.session.document.edits.sections import set_data, set_training
 from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.flow import Outcome, flow_of, outcome
 from studio.session.document.report import DataFacts
 from studio.session.document.state import DocumentState, Wire
-from studio.session.document.validation import validate
 from tests.session.document.faulty_graphs import DIGITS, FAULTY, MOONS
 from tests.session.document.networks import chain, net, residual, share
 from tests.session.document.random_edits import Editor
@@ -100,7 +100,7 @@ def test_a_cut_chain_ends_where_data_ends():
 
 
 def test_dots_and_bypassed_layers_hand_shapes_on():
-    state = dots.add_dot(bypass(chain(), ["re_lu"]), Wire("re_lu", "max_pooling2d", 0), 0.0, 0.0)
+    state = wires.add_dot(bypass(chain(), ["re_lu"]), Wire("re_lu", "max_pooling2d", 0), 0.0, 0.0)
     report = validate(state)
     assert report.is_valid
     assert report.status("dot").shape == report.status("re_lu").shape == (6, 6, 8)
@@ -108,7 +108,7 @@ def test_dots_and_bypassed_layers_hand_shapes_on():
 
 
 def test_a_dot_without_source_holds_up_what_it_feeds():
-    state = dots.add_dot(chain(), Wire("re_lu", "max_pooling2d", 0), 0.0, 0.0)
+    state = wires.add_dot(chain(), Wire("re_lu", "max_pooling2d", 0), 0.0, 0.0)
     state = layers.mark_output(disconnect(state, "dot", 0), "dense")
     report = validate(state)
     assert [(p.id, p.node) for p in report.problems] == [("link.missing", "dot")]

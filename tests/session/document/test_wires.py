@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.errors import GraphError
+from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits import wires
 from studio.session.document.edits.comments import add_note
-from studio.session.document.edits.dots import add_dot
 from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.wires import add_dot
 from studio.session.document.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
-from studio.session.document.invariants import broken_rules
 from studio.session.document.state import Wire
 from tests.session.document.networks import net, refusal, residual
 from tests.session.document.networks import wires as drawn

@@ -14,14 +14,14 @@ from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
 from studio.graph_editor.items.layer_data import layer_in
 from studio.session.core import entities
-from studio.session.document.card_lines import shape_label
+from studio.session.document.adding.preview import preview_chain
+from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place
+from studio.session.document.cards.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
+from studio.session.document.cards.lines import shape_label
+from studio.session.document.checks.validation import validate
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.flow import flow_of
-from studio.session.document.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
-from studio.session.document.preview import preview_chain
-from studio.session.document.quick_add import NOWHERE, Place, add_at_place
 from studio.session.document.state import DocumentState
-from studio.session.document.validation import validate
 from studio.session.notice_settling import EDIT
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, Qt
 
 from studio.engine.core.errors import GraphError
 from studio.graph_editor.editing.interactions.interaction import Interaction, Pointer
+from studio.session.document.cards.geometry import GRID
 from studio.session.document.edits.comments import inside_frame
 from studio.session.document.edits.insertion import (
     Push,
@@ -16,7 +17,6 @@ from studio.session.document.edits.insertion import (
     insert_on_wire,
 )
 from studio.session.document.edits.places import frames_around, move
-from studio.session.document.geometry import GRID
 from studio.session.document.state import DocumentState, Wire
 
 if TYPE_CHECKING:

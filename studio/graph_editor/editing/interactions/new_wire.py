@@ -10,14 +10,14 @@ from studio.graph_editor.editing.interactions.interaction import Interaction, Po
 from studio.graph_editor.editing.interactions.wire_end import WireEnd, WireEnds
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.wire_paths import loose_path
-from studio.session.document.edits.wires import disconnect, move_outputs
-from studio.session.document.link_offers import (
+from studio.session.document.edits.link_offers import (
     link_offer,
     linked,
     offers_from,
     offers_into,
     offers_to_move,
 )
+from studio.session.document.edits.wires import disconnect, move_outputs
 from studio.session.document.state import DocumentState, Wire
 
 if TYPE_CHECKING:

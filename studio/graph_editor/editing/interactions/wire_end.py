@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF
 from studio.graph_editor.items.items import CanvasItem, DotItem
 from studio.graph_editor.items.marks import PortKey, PortMark, Side
 from studio.graph_editor.scene.scene import GraphScene
-from studio.session.document.link_offers import LinkOffer
+from studio.session.document.edits.link_offers import LinkOffer
 
 SNAP_REACH, MISS_REACH = 16.0, 28.0
 """Distances on the screen: a wire snaps to a port, and was meant for one."""

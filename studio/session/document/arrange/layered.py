@@ -10,10 +10,7 @@ from typing import Literal, TypeAlias
 from studio.session.document.arrange.crossings import reduce_crossings
 from studio.session.document.arrange.places_across import place_across
 from studio.session.document.arrange.ranks import Spot, spots_in_ranks
-from studio.session.document.edits.comments import TITLE_ROOM, inside_frame, resize
-from studio.session.document.edits.places import move
-from studio.session.document.flow import running_order
-from studio.session.document.geometry import (
+from studio.session.document.cards.geometry import (
     COLUMN,
     FRAME_MARGIN,
     GAP,
@@ -25,7 +22,10 @@ from studio.session.document.geometry import (
     box_of,
     node_size,
 )
-from studio.session.document.ports import port_offset
+from studio.session.document.cards.ports import port_offset
+from studio.session.document.edits.comments import TITLE_ROOM, inside_frame, resize
+from studio.session.document.edits.places import move
+from studio.session.document.flow import running_order
 from studio.session.document.state import DocumentState
 
 Direction: TypeAlias = Literal["right", "down"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
+from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
+from studio.session.document.cards.ports import input_place, output_place
 from studio.session.document.edits.places import move
 from studio.session.document.flow import running_order
-from studio.session.document.geometry import Box, SizeOf, box_of, node_size
-from studio.session.document.ports import input_place, output_place
 from studio.session.document.state import CanvasNode, DocumentState
 
 Edge: TypeAlias = Literal["left", "right", "top", "bottom", "centre_x", "centre_y"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.insertion import Push, insert_on_wire
 from studio.session.document.edits.layers import add_layer
-from studio.session.document.geometry import SizeOf, node_size
 from studio.session.document.naming import new_name
 from studio.session.document.state import DocumentState, Wire
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError, ParameterError
-from studio.session.document.geometry import (
+from studio.session.document.cards.geometry import (
     FRAME_MARGIN,
     FRAME_SIZE,
     NOTE_SIZE,

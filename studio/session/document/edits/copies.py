@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from studio.engine.layers.graph import free_name
+from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.geometry import Box, SizeOf, box_of, node_size
 from studio.session.document.layer_types import checked_config
 from studio.session.document.naming import names_of
 from studio.session.document.state import CanvasNode, DocumentState

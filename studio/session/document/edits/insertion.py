@@ -7,11 +7,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.core.errors import GraphError, StudioError
-from studio.session.document.edits.layers import add_layer
-from studio.session.document.edits.places import move_by
-from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
-from studio.session.document.flow import downstream, upstream
-from studio.session.document.geometry import (
+from studio.session.document.cards.geometry import (
     COLUMN,
     GAP,
     NODE_WIDTH,
@@ -21,6 +17,10 @@ from studio.session.document.geometry import (
     box_of,
     node_size,
 )
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.places import move_by
+from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
+from studio.session.document.flow import downstream, upstream
 from studio.session.document.naming import new_name
 from studio.session.document.state import DocumentState, Wire
 

@@ -9,11 +9,8 @@ from dataclasses import replace
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import layer_class
-from studio.session.document.edits.annotations import with_layer_renamed
-from studio.session.document.edits.wires import connect, free_inputs
-from studio.session.document.flow import flow_of
-from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.geometry import (
+from studio.engine.layers.graph import free_name
+from studio.session.document.cards.geometry import (
     COLUMN,
     NODE_WIDTH,
     SizeOf,
@@ -22,13 +19,18 @@ from studio.session.document.geometry import (
     free_place,
     node_size,
 )
+from studio.session.document.edits.annotations import with_layer_renamed
+from studio.session.document.edits.wires import connect, free_inputs
+from studio.session.document.flow import flow_of
+from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import (
     OWN_FIELDS,
     checked_config,
+    is_input,
     option_of,
     starting_config,
 )
-from studio.session.document.naming import check_free_name, new_name
+from studio.session.document.naming import check_free_name, names_of, new_name
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
 WIRE_ROOM = COLUMN - NODE_WIDTH
@@ -207,3 +209,38 @@ def _place(
     last = flow_of(state).order[-1:]
     y = state.nodes[last[0]].y if last else all_of_it.y
     return all_of_it.right + WIRE_ROOM, y
+
+
+def bypass(
+    state: DocumentState, node_ids: Iterable[str], bypassed: bool | None = None
+) -> DocumentState:
+    """Let data pass layers unchanged, or not any more; by default the other way round.
+
+    Of several layers, all are bypassed unless all are already. Where what passes does not fit, the
+    checks say so at the first layer that refuses it.
+
+    Raises:
+        GraphError: data enters at one of them.
+    """
+    layers = [state.nodes[i] for i in node_ids if i in state.nodes and state.nodes[i].is_layer]
+    wanted = not all(node.bypassed for node in layers) if bypassed is None else bypassed
+    changed = [replace(node, bypassed=wanted) for node in layers if node.bypassed != wanted]
+    for node in changed:
+        if is_input(node):
+            raise GraphError("data enters here, it cannot be bypassed", who=node.name)
+    return state.with_nodes(changed) if changed else state
+
+
+def give_own_layer(state: DocumentState, node_id: str) -> DocumentState:
+    """A layer of its own, alike but with other parameters; GraphError where nothing is shared."""
+    node = state.node(node_id)
+    uses = [each for each in state.layers() if each.shares == node_id]
+    if not node.is_layer or not (node.shares or uses):
+        raise GraphError("it shares its parameters with no other", who=node.name)
+    changed = []
+    if not node.shares:
+        heir, *others = uses
+        changed = [replace(heir, shares=""), *(replace(o, shares=heir.id) for o in others)]
+    name = free_name(node.name, names_of(state))
+    config = checked_config(node.type_name, {**node.config.plain(), "name": name})
+    return state.with_nodes([*changed, replace(node, shares="", config=config)])

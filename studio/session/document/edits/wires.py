@@ -9,6 +9,7 @@ from studio.engine.core.errors import GraphError, StudioError
 from studio.session.document.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
 from studio.session.document.flow import downstream, flow_of, refusal
 from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known
+from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 
@@ -157,3 +158,14 @@ def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
     error = refusal(node, shapes)
     if error is not None:
         raise ShapeClash(error.message, who=error.who, hint=error.hint)
+
+
+def add_dot(state: DocumentState, wire: Wire, x: float, y: float) -> DocumentState:
+    """Bend a wire at a place; GraphError when the wire is gone."""
+    if not wire_exists(state, wire):
+        raise GraphError("the wire is not there any more", who="canvas")
+    dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(wire.source,), x=x, y=y)
+    target = state.nodes[wire.target]
+    inputs = list(target.inputs)
+    inputs[wire.slot] = dot.id
+    return state.with_nodes([dot, replace(target, inputs=tuple(inputs))])

@@ -9,6 +9,8 @@ from itertools import islice
 from typing import TypeAlias
 
 from studio.engine.core.errors import StudioError
+from studio.session.document.checks.rule_checks import input_shapes
+from studio.session.document.checks.validation import validate
 from studio.session.document.flow import downstream, flow_of
 from studio.session.document.repairs import (
     data_repairs,
@@ -16,7 +18,6 @@ from studio.session.document.repairs import (
     merge_repairs,
     shape_repairs,
 )
-from studio.session.document.repairs.bypass_repairs import bypass_repairs
 from studio.session.document.repairs.candidate import (
     GIVE_UP,
     NEWEST,
@@ -24,10 +25,9 @@ from studio.session.document.repairs.candidate import (
     Candidate,
     shape_list,
 )
+from studio.session.document.repairs.shape_repairs import bypass_repairs
 from studio.session.document.report import DataFacts, Fix, Problem, Report
-from studio.session.document.rule_checks import input_shapes
 from studio.session.document.state import DocumentState
-from studio.session.document.validation import validate
 
 Generator: TypeAlias = Callable[[Broken], Iterator[Candidate]]
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.session.document.families import family_of
+from studio.session.document.cards.families import family_of
 from studio.session.document.report import Fix
 from studio.session.document.state import CanvasNode
 from studio.session.inspector.facts import NodeFacts

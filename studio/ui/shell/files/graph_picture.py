@@ -6,8 +6,8 @@ from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.session.document.families import family_of
-from studio.session.document.geometry import Box, box_of
+from studio.session.document.cards.families import family_of
+from studio.session.document.cards.geometry import Box, box_of
 from studio.session.document.state import DocumentState
 from studio.widgets import binding, theme
 

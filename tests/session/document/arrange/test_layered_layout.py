@@ -11,13 +11,13 @@ from studio.samples import sample_names, sample_root
 from studio.session.document.arrange.crossings import count_crossings, reduce_crossings
 from studio.session.document.arrange.layered import ACROSS, layout
 from studio.session.document.arrange.ranks import Spot, ranks_of
+from studio.session.document.cards.geometry import box_of
+from studio.session.document.cards.ports import input_place, output_place
 from studio.session.document.document import Document
-from studio.session.document.edits import comments, dots, layers, places
+from studio.session.document.edits import comments, layers, places, wires
 from studio.session.document.edits.wires import connect
 from studio.session.document.flow import running_order
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.geometry import box_of
-from studio.session.document.ports import input_place, output_place
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 from tests.session.document.networks import chain, residual
 from tests.session.document.networks import places as drawn
@@ -133,7 +133,7 @@ def test_only_what_is_chosen_moves():
 
 
 def test_dots_are_placed_by_their_middle():
-    state = dots.add_dot(chain(), Wire("conv2d", "re_lu", 0), 700.0, 700.0)
+    state = wires.add_dot(chain(), Wire("conv2d", "re_lu", 0), 700.0, 700.0)
     after = layout(state)
     start = output_place(after.nodes["conv2d"])
     assert after.nodes["dot"].y == start[1]

@@ -21,7 +21,7 @@ from studio.engine.plugins.loading import load_plugins
 from studio.engine.plugins.plugin import forget, plugin_modules
 from studio.engine.train.plugin_use import FAMILIES
 from studio.graph_editor.panes.palette import PalettePane
-from studio.session.document import quick_add
+from studio.session.document.adding import quick_add
 from studio.session.document.layer_types import layer_of
 from studio.ui.shell.start.app import Session
 from studio.ui.shell.start.launch import LaunchOptions

@@ -24,9 +24,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.places import Places
 from studio.engine.train.project import Project
-from studio.session.document.card_lines import TIMES
+from studio.session.document.cards.lines import TIMES
 from studio.session.document.document import Document
-from studio.session.document.link_offers import offers_to_move
+from studio.session.document.edits.link_offers import offers_to_move
 from studio.session.safety.journal import PlainState, difference_to_json, state_to_json
 from studio.ui.panes.inspector.node_view import NodeView
 from studio.ui.panes.inspector.pane import InspectorPane
@@ -406,7 +406,7 @@ def test_a_layer_that_leads_nowhere_is_kept_too(
     assert plugins(copy)["threes"]["classes"]["layer"] == ["Tripling"]
     code = """
 import sys
-from studio.session.document.card_lines import TIMES
+from studio.session.document.cards.lines import TIMES
 from studio.session.document.document import Document
 document = Document.open(sys.argv[1])
 assert document.warnings == (), document.warnings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
+from studio.session.document.cards.geometry import SizeOf, box_of, node_size
 from studio.session.document.flow import running_order
-from studio.session.document.geometry import SizeOf, box_of, node_size
 from studio.session.document.state import DocumentState
 
 Direction: TypeAlias = Literal["left", "right", "up", "down"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Shape
-from studio.session.document.cards import wire_card
-from studio.session.document.families import Family, family_of
-from studio.session.document.fuzzy import best_score
-from studio.session.document.layer_names import words_for
+from studio.session.document.cards.card import wire_card
+from studio.session.document.cards.families import Family, family_of
+from studio.session.document.finding.fuzzy import best_score
+from studio.session.document.finding.layer_names import words_for
 from studio.session.document.report import NodeCondition, NodeStatus, Report
 from studio.session.document.state import DocumentState, Wire
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from studio.session.document.families import Family, family_of
-from studio.session.document.geometry import Box, SizeOf, bounds, box_of, node_size
+from studio.session.document.cards.families import Family, family_of
+from studio.session.document.cards.geometry import Box, SizeOf, bounds, box_of, node_size
 from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import DocumentState, NodeKind
 

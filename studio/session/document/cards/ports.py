@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.session.document.geometry import (
+from studio.session.document.cards.geometry import (
     COLLAPSED_HEIGHT,
     TITLE_HEIGHT,
     SizeOf,

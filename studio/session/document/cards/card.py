@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from studio.session.document.card_lines import CardLine, card_lines, shape_label
-from studio.session.document.families import Family, family_of
-from studio.session.document.ports import has_output, input_count
+from studio.session.document.cards.families import Family, family_of
+from studio.session.document.cards.lines import CardLine, card_lines, shape_label
+from studio.session.document.cards.ports import has_output, input_count
 from studio.session.document.report import NodeCondition, NodeStatus, Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 

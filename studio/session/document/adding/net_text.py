@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.options import Option, OptionKind, Plain
 from studio.engine.layers.catalog import all_layers, layer_class
+from studio.session.document.finding.layer_names import function_of_word, type_of_word, words_for
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.layer_names import function_of_word, type_of_word, words_for
 from studio.session.document.layer_types import checked_config
 
 MAX_LAYERS = 200

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
+from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
-from studio.session.document.families import FAMILY_NAMES, Family
-from studio.session.document.fuzzy import best_score
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
+from studio.session.document.adding.quick_add import Entry, entries
+from studio.session.document.cards.families import FAMILY_NAMES, Family
+from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.layer_types import is_known
-from studio.session.document.quick_add import Entry, entries
 
 MOST_RECENT = 6
 
@@ -102,3 +109,29 @@ class Palette:
         ]
         scored.sort(key=lambda item: (-item[0], item[1].title))
         return tuple(entry for _, entry in scored)
+
+
+_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=1000)
+
+
+def load_palette(path: Path) -> Palette:
+    """The palette as it was left; as new where the file is missing or damaged."""
+    try:
+        data = load_json(path, _LIMITS) if path.is_file() else {}
+    except StudioError:
+        data = {}
+    given = data if isinstance(data, dict) else {}
+    return Palette(_names(given.get("favourites")), _names(given.get("recent")))
+
+
+def save_palette(palette: Palette, path: Path) -> None:
+    """Keep it; FormatError when the file cannot be written."""
+    with suppress(OSError):
+        # Where the folder cannot be made, the write below says why.
+        path.parent.mkdir(parents=True, exist_ok=True)
+    data = {"favourites": list(palette.favourites), "recent": list(palette.recent)}
+    write_atomic(path, (json.dumps(data, indent=2) + "\n").encode())
+
+
+def _names(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

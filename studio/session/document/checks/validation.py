@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from studio.engine.core.tensor import Shape
 from studio.engine.train.plugin_use import missing_settings
-from studio.session.document.data_checks import input_problems, output_problems
+from studio.session.document.checks.data_checks import input_problems, output_problems
+from studio.session.document.checks.rule_checks import layer_problem, shared_problems
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import Flow, flow_of
 from studio.session.document.layer_types import is_input, is_known, layer_at
 from studio.session.document.report import DataFacts, NodeStatus, Problem, Report
 from studio.session.document.resolve import Resolved, resolve
-from studio.session.document.rule_checks import layer_problem, shared_problems
 from studio.session.document.state import CanvasNode, DocumentState
 
 

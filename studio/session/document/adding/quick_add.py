@@ -12,16 +12,16 @@ from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.activations import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
-from studio.session.document.connection_history import ConnectionHistory
+from studio.session.document.adding.connection_history import ConnectionHistory
+from studio.session.document.adding.net_text import is_net, parse_net
+from studio.session.document.cards.families import Family, family_of
 from studio.session.document.edits.chains import Chained, NewLayer, add_chain
-from studio.session.document.families import Family, family_of
+from studio.session.document.edits.link_offers import link_offer, linked
+from studio.session.document.finding.fuzzy import best_score
+from studio.session.document.finding.layer_names import successor_place, words_for
 from studio.session.document.flow import flow_of, outcome, refusal
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.fuzzy import best_score
-from studio.session.document.layer_names import successor_place, words_for
 from studio.session.document.layer_types import arity, checked_config, starting_config
-from studio.session.document.link_offers import link_offer, linked
-from studio.session.document.net_text import is_net, parse_net
 from studio.session.document.state import DocumentState, Wire
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from studio.session.document.card_lines import card_lines
+from studio.session.document.cards.lines import card_lines
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
 NODE_WIDTH = 160.0

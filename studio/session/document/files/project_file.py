@@ -11,17 +11,17 @@ from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.layers.layer import Layer
 from studio.engine.train.project import Project
 from studio.session.document.arrange.layered import place_missing
-from studio.session.document.drawing import (
+from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.edits.annotations import annotations_of
+from studio.session.document.edits.sections import data_of, training_of
+from studio.session.document.files.drawing import (
     VERSION,
     drawing_to_json,
     ids_from_json,
     nodes_from_json,
     tidy,
 )
-from studio.session.document.edits.annotations import annotations_of
-from studio.session.document.edits.sections import data_of, training_of
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.invariants import broken_rules
 from studio.session.document.resolve import layer_graph, resolve
 from studio.session.document.state import CanvasNode, DocumentState
 

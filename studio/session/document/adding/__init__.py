@@ -1,0 +1,1 @@
+"""Adding layers: search, typed nets, the palette, what an addition would change."""

@@ -1,0 +1,1 @@
+"""What the canvas shows of a layer: its card, size, ports and family."""

@@ -1,0 +1,1 @@
+"""A document as plain data and back: project files, layers of other versions, clipboard."""

@@ -1,0 +1,1 @@
+"""Finding layers: outline, search words, walking with the arrow keys, the small map."""
