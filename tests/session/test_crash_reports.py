@@ -12,7 +12,7 @@ import pytest
 from studio.engine.core.process_identity import ProcessIdentity
 from studio.session.safety.crash_reports import CrashReports
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 CHILD = """
 import ctypes, os, sys
 from pathlib import Path

@@ -21,7 +21,7 @@ from studio.engine.train.project import Project
 from studio.engine.train.task import Task
 from studio.session.data.augmentation import augmented
 
-SAMPLE = Path(__file__).resolve().parents[3] / "projects" / "digits-mlp" / "digits-mlp.glassbox"
+SAMPLE = Path(__file__).resolve().parents[2] / "projects" / "digits-mlp" / "digits-mlp.glassbox"
 
 STEPS: tuple[Augmentation, ...] = (Shift(rows=2, cols=1), Flip(), Noise(deviation=0.05))
 

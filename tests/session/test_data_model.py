@@ -27,7 +27,7 @@ from studio.session.document.edits.sections import set_training
 from tests.session.data_files import BAD_TABLE, HeldReading, write_pictures, write_table
 from tests.session.desk import Desk
 
-PROJECTS = Path(__file__).resolve().parents[3] / "projects"
+PROJECTS = Path(__file__).resolve().parents[2] / "projects"
 
 
 class DataDesk(Desk):

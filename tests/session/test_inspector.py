@@ -26,7 +26,7 @@ from studio.session.inspector.inspector import InspectorModel
 from studio.session.inspector.sections import layer_sections, training_sections
 from tests.session.desk import Desk
 
-PROJECTS = Path(__file__).resolve().parents[3] / "projects"
+PROJECTS = Path(__file__).resolve().parents[2] / "projects"
 
 
 class InspectorDesk(Desk):

@@ -37,7 +37,7 @@ from studio.session.safety.recovery_sessions import find_sessions, sweep_journal
 from tests.session.desk import Desk
 from tests.session.killed_session import edit
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 DEAD = ProcessIdentity(2**22 + 12345, "never")
 
 

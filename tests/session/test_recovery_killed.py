@@ -19,7 +19,7 @@ from studio.engine.layers.inputs import Input
 from studio.engine.train.project import Project
 from studio.session.safety.recovery_sessions import find_sessions
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 NOBODY = ProcessIdentity(0, "")
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="sessions are made by forking")

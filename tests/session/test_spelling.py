@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-WINDOW = ("studio/ui", "studio/graph_editor", "studio/instruction_view", "studio/cli")
-PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
+ROOT = Path(__file__).resolve().parents[2]
+WINDOW = (
+    "studio/ui", "studio/graph_editor", "studio/instruction_view", "studio/session",
+    "studio/widgets", "studio/cli",
+)  # fmt: skip
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 
 AMERICAN = re.compile(
     r"\b(?:normaliz|optimiz|initializ|regulariz|analyz|maximiz|minimiz|recogniz|summariz|color"

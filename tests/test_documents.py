@@ -1,0 +1,137 @@
+"""The documents name files, folders, modules, commands and pages that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TOP = ("studio", "tests", "docs", "benchmarks", "tools", "projects", "requirements")
+SOURCES = (".py", ".glsl", ".md", ".toml")
+PAGES = sorted(
+    path
+    for found in (ROOT.glob("*.md"), *((ROOT / name).rglob("*.md") for name in TOP))
+    for path in found
+    if path.name != "CHANGELOG.md" and "golden" not in path.parts
+)
+FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`\n]+)`(\*\* \(new\))?")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"python3? -m ((?:tests|tools|benchmarks|studio)[\w.]*)")
+MODULE = re.compile(r"(?:studio|tests|tools|benchmarks)(?:\.(?!json\b)\w+)+")
+
+
+@cache
+def everything() -> tuple[str, ...]:
+    """Files and folders of the tree, from its root."""
+    found = [path for path in ROOT.iterdir() if path.is_file()]
+    found += [path for name in TOP for path in ((ROOT / name), *(ROOT / name).rglob("*"))]
+    return tuple(
+        path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts
+    )
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def alternatives(name: str) -> list[str]:
+    """``a/{b,c}.py`` is two names."""
+    found = re.search(r"\{([^{}]*)\}", name)
+    if found is None:
+        return [name]
+    return [
+        whole
+        for part in found[1].split(",")
+        for whole in alternatives(name[: found.start()] + part.strip() + name[found.end() :])
+    ]
+
+
+def looks_like_a_path(span: str) -> bool:
+    if not re.fullmatch(r"[\w.*<>{}, /-]+", span) or " " in span.replace(", ", ","):
+        return False
+    return Path(span).suffix in SOURCES or (span.partition("/")[0] in TOP and "/" in span)
+
+
+def paths_in(page: Path) -> Iterator[str]:
+    made = set()
+    for span, is_new in SPAN.findall(FENCE.sub("", text_of(page))):
+        if is_new:
+            made |= {span, span.rpartition("/")[2]}
+        elif looks_like_a_path(span) and span not in made:
+            yield from alternatives(span)
+
+
+def places_of(name: str, page: Path) -> list[str]:
+    """The files and folders that a name in a page can mean."""
+    pattern = re.sub(r"<[^<>]*>", "*", name).rstrip("/")
+    folder = page.parent.relative_to(ROOT).as_posix()
+    for whole in (pattern, f"{folder}/{pattern}"):
+        found = [path for path in everything() if fnmatch(path, whole)]
+        if found:
+            return found[:1]
+    below = "" if folder in (".", "docs") else f"{folder}/"
+    ends = [
+        path for path in everything() if path.startswith(below) and fnmatch(path, f"*/{pattern}")
+    ]
+    return ends[:1] if "*" in pattern else ends
+
+
+def names_in(module: Path) -> set[str]:
+    """What a module defines or imports at its top."""
+    found: set[str] = set()
+    for node in ast.parse(text_of(module)).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def module_exists(dotted: str) -> bool:
+    path = ROOT / dotted.replace(".", "/")
+    if path.is_dir() or path.with_suffix(".py").is_file():
+        return True
+    owner = path.parent
+    for module in (owner.with_suffix(".py"), owner / "__init__.pyi", owner / "__init__.py"):
+        if module.is_file() and path.name in names_in(module):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_each_path_in_a_document_means_one_place_in_the_tree(page: Path) -> None:
+    found = {name: places_of(name, page) for name in paths_in(page)}
+    assert {name: places for name, places in found.items() if len(places) != 1} == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_each_module_and_link_in_a_document_exists(page: Path) -> None:
+    text = text_of(page)
+    plain = FENCE.sub("", text)
+    commands = [
+        name
+        for name in COMMAND.findall(text)
+        if not (ROOT / name.replace(".", "/")).with_suffix(".py").is_file()
+        and not (ROOT / name.replace(".", "/") / "__main__.py").is_file()
+    ]
+    modules = [
+        span
+        for span, _ in SPAN.findall(plain)
+        if MODULE.fullmatch(span) and not module_exists(span)
+    ]
+    links = [
+        link
+        for link in LINK.findall(plain)
+        if "://" not in link and not (page.parent / link.partition("#")[0]).exists()
+    ]
+    assert (commands, modules, links) == ([], [], [])
