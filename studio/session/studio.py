@@ -28,7 +28,6 @@ from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.core.actions import ActionRegistry, ActionTable
 from studio.session.core.front import Front
-from studio.session.core.notices import Notice, NoticeAction, Notices, Severity
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
 from studio.session.core.scheduling import Scheduler
@@ -42,13 +41,15 @@ from studio.session.document.adding.quick_add import QuickAdd
 from studio.session.document.document import Change, Document
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.export.exporting import ExportModel
-from studio.session.notice_settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling
+from studio.session.notices.log_events import LogEvents
+from studio.session.notices.logbook import Logbook
+from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
+from studio.session.notices.remedies import Remedies
+from studio.session.notices.settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling
 from studio.session.preview.preview import NodePreviews
 from studio.session.profiling.profiling import ProfilingModel
 from studio.session.runs.curves_display import CurvesDisplay
 from studio.session.runs.runs import RunList
-from studio.session.safety.logbook import Logbook
-from studio.session.safety.logbook_events import LogEvents
 from studio.session.safety.recovery import Recovery
 from studio.session.tensor_view.culprit import Culprit, FailedStep
 from studio.session.tensor_view.live import LiveTensors
@@ -56,7 +57,6 @@ from studio.session.tensor_view.live_resting import NetworkAtRest, initial
 from studio.session.tensor_view.live_scheduler import budget
 from studio.session.tensor_view.pointing import SharedPick
 from studio.session.training.device import ContextFactory
-from studio.session.training.remedies import Remedies
 from studio.session.training.state import Ending, State
 from studio.session.training.training import TrainingModel
 

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.signal import Signal
-from studio.session.core.notices import Notice, Notices
+from studio.session.notices.notices import Notice, Notices
 from studio.widgets import binding, icons, theme
 from studio.widgets.elided_label import ElidedLabel
 from studio.widgets.tool_button import tool_button

@@ -25,6 +25,7 @@ from studio.instruction_view.passes.diff_view import DiffView
 from studio.instruction_view.passes.viewer import PassViewer
 from studio.instruction_view.path_bar.bar import PathBar
 from studio.session.core import entities
+from studio.session.core.quantities import ms_text
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
 from studio.session.document.document import Document
@@ -34,7 +35,6 @@ from studio.session.document.edits.wires import connect, disconnect
 from studio.session.listing.arrangement import Line
 from studio.session.listing.columns import COLUMNS
 from studio.session.listing.kernels import Kernels, planned_kernels
-from studio.session.listing.quantities import ms_text
 from studio.session.studio import Studio
 from studio.widgets.empty_state import EmptyState
 from studio.widgets.record_table.views import RecordList

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from studio.engine.core.errors import BackendError
-from studio.session.core.notices import Notices
 from studio.session.core.scheduling import ManualScheduler
-from studio.session.safety.logbook import MOST, Logbook, LogFilter, as_text
+from studio.session.notices.logbook import MOST, Logbook, LogFilter, as_text
+from studio.session.notices.notices import Notices
 
 
 @pytest.fixture

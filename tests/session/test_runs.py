@@ -18,6 +18,7 @@ from studio.engine.train.importing import import_weights
 from studio.engine.train.run_lock import RunLock
 from studio.engine.train.runs import RunFolder
 from studio.session.core.held_out import SHARED_PART
+from studio.session.core.run_notes import NOTES, RunNotes, read_notes
 from studio.session.core.theme import SERIES
 from studio.session.document.document import Document
 from studio.session.runs import runs
@@ -25,7 +26,7 @@ from studio.session.runs.bin import FOLDER, empty, put_away
 from studio.session.runs.columns import RunArrangement, columns_of
 from studio.session.runs.differences import differences
 from studio.session.runs.overlay import DASHES, Overlay
-from studio.session.runs.records import NOTES, RunNotes, RunRecord, read_notes, read_record
+from studio.session.runs.records import RunRecord, read_record
 from studio.session.runs.runs import RunList
 from tests.engine.train.small_tasks import mlp, project
 from tests.session.training_bench import TrainingBench

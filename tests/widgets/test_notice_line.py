@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.session.core.notices import Notices
 from studio.session.core.theme import Theme
+from studio.session.notices.notices import Notices
 from studio.widgets import notice_line
 from studio.widgets.notice_line import NoticeLine
 

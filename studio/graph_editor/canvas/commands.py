@@ -24,7 +24,7 @@ from studio.session.document.files.clipboard import MIME, copy_text, paste_mappe
 from studio.session.document.finding.walking import Direction, first_layer, walk
 from studio.session.document.flow import downstream
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
-from studio.session.notice_settling import UNDO
+from studio.session.notices.settling import UNDO
 
 if TYPE_CHECKING:
     from studio.graph_editor.canvas.view import CanvasView

@@ -53,7 +53,7 @@ from studio.session.core import entities
 from studio.session.document.document import Document
 from studio.session.document.edits.wires import add_dot
 from studio.session.document.state import DocumentState, Wire
-from studio.session.notice_settling import EDIT
+from studio.session.notices.settling import EDIT
 from studio.session.studio import Studio
 from studio.widgets import contexts
 

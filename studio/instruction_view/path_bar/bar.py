@@ -14,8 +14,8 @@ from studio.engine.core.tensor import shape_text
 from studio.instruction_view.path_bar.actions import ACTIONS
 from studio.session.core import entities
 from studio.session.core.entities import Entity, Kind
+from studio.session.core.quantities import ms_text
 from studio.session.listing.kernels import size_text
-from studio.session.listing.quantities import ms_text
 from studio.widgets import binding, icons, theme
 from studio.widgets.elided_label import ElidedLabel
 

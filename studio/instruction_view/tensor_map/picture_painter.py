@@ -13,8 +13,8 @@ from studio.instruction_view.inks import Inks
 from studio.instruction_view.role_colours import role_colour
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.picture_axes import Axes
+from studio.session.core.quantities import bytes_text
 from studio.session.listing.memory_picture import Box, MemoryPicture
-from studio.session.listing.quantities import bytes_text
 from studio.session.listing.rows import ProgramRows
 from studio.session.listing.tensor_rows import TensorRole
 from studio.widgets import theme

@@ -10,7 +10,7 @@ from PySide6.QtGui import QIcon, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QWidget
 
 from studio.instruction_view.role_colours import role_colour
-from studio.session.listing.quantities import bytes_text, exact_text
+from studio.session.core.quantities import bytes_text, exact_text
 from studio.session.listing.tensor_rows import (
     ROLE_NOTES,
     TensorRole,

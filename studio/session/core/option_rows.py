@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.engine.core.options import MAX_INTEGER, Option, Plain
-from studio.session.listing.quantities import THIN, TIMES
+from studio.session.core.quantities import THIN, TIMES
 
 _WHOLE = ("integer", "pair", "integers")
 _SIZES = ("pair", "integers")

@@ -26,6 +26,7 @@ from studio.engine.train.runs import RunFolder
 from studio.engine.train.sources import refuse_source
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
+from studio.session.core.run_notes import read_notes, title_of
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
 from studio.session.document.document import Document
@@ -33,7 +34,6 @@ from studio.session.document.edits.sections import data_of
 from studio.session.document.state import DocumentState
 from studio.session.export.differences import changed_since
 from studio.session.export.preview import Preview, binary_preview, preview_file, text_preview
-from studio.session.runs.records import read_notes, title_of
 
 Picture: TypeAlias = Callable[[], bytes]
 """Draws the graph as the content of a file; called on the window's thread."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import shape_text
 from studio.engine.interop.file_format import Array, FileFormat
-from studio.session.listing.quantities import bytes_text, exact_text
+from studio.session.core.quantities import bytes_text, exact_text
 
 LINES = 40
 LARGEST = 512 << 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, NamedTuple, TypeAlias
 
+from studio.session.core.quantities import bytes_text, count_text, exact_text, ms_text
 from studio.session.listing.arrangement import Level, Line
 from studio.session.listing.kernels import order_text, size_text
 from studio.session.listing.labels import GAP, Labels
 from studio.session.listing.listing import Listing
-from studio.session.listing.quantities import bytes_text, count_text, exact_text, ms_text
 from studio.session.listing.rows import ProgramRows
 
 ColumnKey: TypeAlias = Literal[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
 from studio.engine.runtime.kernel_calls import Groups, KernelCall, StepCalls
-from studio.session.listing.quantities import TIMES
+from studio.session.core.quantities import TIMES
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target

@@ -14,9 +14,9 @@ from studio.engine.isa.line import format_line, value_text
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry, entries
+from studio.session.core.quantities import TIMES
 from studio.session.listing.line_spans import OperandSpan, operand_spans
 from studio.session.listing.origins import Origins, layers_of, listed_owners
-from studio.session.listing.quantities import TIMES
 
 How: TypeAlias = Literal["writes", "reads", "changes"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-from studio.session.listing.quantities import bytes_text
+from studio.session.core.quantities import bytes_text
 from studio.session.listing.tensor_rows import TensorRow
 
 TensorColumnKey: TypeAlias = Literal[

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, TypeAlias
 
-from studio.engine.core.errors import ParameterError, StudioError
-from studio.engine.core.options import Plain
-from studio.engine.formats.limits import MIB, Limits
-from studio.engine.formats.safe_json import load_json
+from studio.engine.core.errors import StudioError
 from studio.engine.train.marks import MARKS, Mark, read_marks
 from studio.engine.train.project import Project
 from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
 from studio.session.core.held_out import is_shared_by
+from studio.session.core.run_notes import (
+    NOTES,
+    RunNotes,
+    numbers_in,
+    read_notes,
+    started_at,
+    text_in,
+    title_of,
+)
 from studio.session.plots.curves import RunCurves
 from studio.session.training.state import Standing
 
 _LOG = logging.getLogger(__name__)
 
-NOTES = "studio.json"
-MAX_TITLE = 200
-MAX_TEXT = 1 << 16
-MAX_TAGS = 32
 _MOST_WORD, _MOST_VERDICT = 30, 600
-_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB)
 
 RunState: TypeAlias = Literal[
     "running", "finished", "early", "stopped", "failed", "imported", "unfinished"
@@ -43,50 +43,6 @@ RUN_WORDS: Mapping[RunState, str] = {
     "imported": "Imported",
     "unfinished": "Not ended",
 }
-
-
-@dataclass(frozen=True)
-class RunNotes:
-    """What the studio and its user wrote about a run.
-
-    Attributes:
-        title: what the user calls it, empty for its time.
-        star: whether it is marked.
-        archived: whether it is hidden from the list.
-        tags: words to find it by.
-        text: the user's own text.
-        test: what it reached on the test part, when that was measured.
-    """
-
-    title: str = ""
-    star: bool = False
-    archived: bool = False
-    tags: tuple[str, ...] = ()
-    text: str = ""
-    test: Mapping[str, float] = field(default_factory=dict)
-
-    def checked(self) -> RunNotes:
-        """The same, made fit to be written; ParameterError for a text that is too long."""
-        title = " ".join(self.title.split())
-        if len(title) > MAX_TITLE:
-            raise ParameterError(f"a name has at most {MAX_TITLE} characters", who="run")
-        if len(self.text) > MAX_TEXT:
-            raise ParameterError(f"notes have at most {MAX_TEXT} characters", who="run")
-        tags = tuple(dict.fromkeys(tag.strip()[:60] for tag in self.tags if tag.strip()))
-        if len(tags) > MAX_TAGS:
-            raise ParameterError(f"a run has at most {MAX_TAGS} tags", who="run")
-        return replace(self, title=title, tags=tags)
-
-    def to_json(self) -> dict[str, Plain]:
-        """Plain data for the file."""
-        return {
-            "title": self.title,
-            "star": self.star,
-            "archived": self.archived,
-            "tags": list(self.tags),
-            "text": self.text,
-            "test": {name: v for name, v in self.test.items() if math.isfinite(v)},
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +111,7 @@ class RunRecord:
     @property
     def started(self) -> datetime | None:
         """When it began."""
-        return _started(self.name)
+        return started_at(self.name)
 
     @property
     def is_validated_on_test(self) -> bool:
@@ -180,21 +136,6 @@ class RunRecord:
             metrics={**curves.last_epoch, **standing.metrics}, test={}, marks=tuple(curves.marks),
             notes=replace(self.notes, test={}),
         )  # fmt: skip
-
-
-def title_of(name: str, notes: RunNotes) -> str:
-    """What to call a run: what its user calls it, or when it began."""
-    started = _started(name)
-    if notes.title or started is None:
-        return notes.title or name
-    return started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
-
-
-def _started(name: str) -> datetime | None:
-    try:
-        return datetime.strptime(name[:19], "%Y-%m-%d_%H-%M-%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
 
 
 def stamp_of(folder: RunFolder) -> tuple[int, ...]:
@@ -224,8 +165,8 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         parameters = project.graph.parameter_count()
     except StudioError as error:
         problem = str(error)
-    metrics, notes = _numbers(summary.get("metrics")), read_notes(folder)
-    test = _numbers(summary.get("test"))
+    metrics, notes = numbers_in(summary.get("metrics")), read_notes(folder)
+    test = numbers_in(summary.get("test"))
     epochs = summary.get("epochs")
     state = _state(summary.get("state"), active)
     is_over = state not in ("running", "unfinished")
@@ -241,12 +182,12 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         project,
         problem,
         state,
-        _text(summary.get("reason")),
+        text_in(summary.get("reason")),
         ("", "") if active else _verdict(summary.get("verdict")),
-        _text(summary.get("error")) if summary.get("state") == "failed" else "",
-        _text(summary.get("device")),
-        _text(summary.get("data_hash")),
-        _text(summary.get("version")),
+        text_in(summary.get("error")) if summary.get("state") == "failed" else "",
+        text_in(summary.get("device")),
+        text_in(summary.get("data_hash")),
+        text_in(summary.get("version")),
         epochs,
         steps if isinstance(steps, int) else 0,
         float(seconds) if isinstance(seconds, int | float) else None,
@@ -258,46 +199,6 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         notes,
         stamp,
     )
-
-
-def read_notes(folder: RunFolder) -> RunNotes:
-    """What was noted about a run; a damaged file counts as none and is logged."""
-    path = folder.path / NOTES
-    if not path.is_file():
-        return RunNotes()
-    try:
-        found = load_json(path, _LIMITS)
-        if not isinstance(found, Mapping):
-            raise ParameterError("expected an object", who=str(path))
-        tags = found.get("tags")
-        return RunNotes(
-            _text(found.get("title")),
-            found.get("star") is True,
-            found.get("archived") is True,
-            tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
-            _text(found.get("text")),
-            _numbers(found.get("test")),
-        ).checked()
-    except StudioError as error:
-        _LOG.warning("the notes of a run are left out: %s", error)
-        return RunNotes()
-
-
-def write_notes(folder: RunFolder, notes: RunNotes) -> None:
-    """Keep notes with a run.
-
-    Raises:
-        ParameterError: a text is too long.
-        FormatError: the file cannot be written.
-    """
-    folder.write_json(NOTES, notes.checked().to_json())
-
-
-def forget_test(folder: RunFolder) -> None:
-    """A run goes on: what it reached on the test part was reached with other weights."""
-    notes = read_notes(folder)
-    if notes.test:
-        write_notes(folder, replace(notes, test={}))
 
 
 def _last_epoch(folder: RunFolder) -> tuple[dict[str, float], int]:
@@ -325,19 +226,5 @@ def _state(value: object, active: bool) -> RunState:
 def _verdict(value: object) -> tuple[str, str]:
     if not isinstance(value, Mapping):
         return "", ""
-    word, text = (" ".join(_text(value.get(key)).split()) for key in ("word", "text"))
+    word, text = (" ".join(text_in(value.get(key)).split()) for key in ("word", "text"))
     return (word[:_MOST_WORD], text[:_MOST_VERDICT]) if word and text else ("", "")
-
-
-def _numbers(value: object) -> dict[str, float]:
-    if not isinstance(value, Mapping):
-        return {}
-    return {
-        str(name): float(number)
-        for name, number in value.items()
-        if isinstance(number, int | float) and not isinstance(number, bool)
-    }
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -12,19 +12,14 @@ from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.run_lock import holder_of
 from studio.engine.train.runs import RunFolder
+from studio.session.core.run_notes import RunNotes, write_notes
 from studio.session.core.scheduling import Debounce, Handle, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.plots.curves import RunCurves
 from studio.session.plots.curves_recorded import load_curves
 from studio.session.runs.bin import KEPT_SECONDS, Binned, empty, put_away, take_back
 from studio.session.runs.overlay import Overlay
-from studio.session.runs.records import (
-    RunNotes,
-    RunRecord,
-    read_record,
-    stamp_of,
-    write_notes,
-)
+from studio.session.runs.records import RunRecord, read_record, stamp_of
 from studio.session.training.state import Ending, State
 from studio.session.training.training import TrainingModel
 

@@ -15,8 +15,8 @@ from studio.engine.train.progress import Progress
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_log import StepChunk, StepsHeader
 from studio.engine.train.trainer import Trainer
+from studio.session.core.run_notes import forget_test
 from studio.session.core.scheduling import Handle, Scheduler, Work
-from studio.session.runs.records import forget_test
 from studio.session.training.state import Compiling
 
 

@@ -9,6 +9,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.cpu.plan.assemble import kernel_name
 from studio.engine.runtime.entries import entries
 from studio.engine.train.step_calls import step_calls
+from studio.session.core.quantities import bytes_text, count_text, exact_text, ms_text
 from studio.session.listing.arrangement import Failure
 from studio.session.listing.colouring import COLOURINGS
 from studio.session.listing.columns import COLUMNS as CELLS
@@ -21,7 +22,6 @@ from studio.session.listing.kernels import (
     size_text,
 )
 from studio.session.listing.listing import Listing
-from studio.session.listing.quantities import bytes_text, count_text, exact_text, ms_text
 from tests.instruction_view.programs import rows_from, rows_of, rows_with, sample_program
 
 

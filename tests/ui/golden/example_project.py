@@ -25,10 +25,10 @@ from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
 from studio.engine.train.task import Task
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
+from studio.session.core.run_notes import RunNotes, write_notes
 from studio.session.core.tasks import TaskHandle
 from studio.session.profiling.dry_run import DryRun, dry_run
 from studio.session.profiling.peaks import PeakStore
-from studio.session.runs.records import RunNotes, write_notes
 from tests.ui.golden.studio_of_pictures import NOW
 
 SAMPLE = "digits-cnn"

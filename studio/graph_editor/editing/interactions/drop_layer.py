@@ -22,7 +22,7 @@ from studio.session.document.checks.validation import validate
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.flow import flow_of
 from studio.session.document.state import DocumentState
-from studio.session.notice_settling import EDIT
+from studio.session.notices.settling import EDIT
 
 if TYPE_CHECKING:
     from studio.graph_editor.canvas.view import CanvasView

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.session.data.opening import Attachment
-from studio.session.notice_settling import DATA
+from studio.session.notices.settling import DATA
 from studio.session.studio import Studio
 
 FILTER = (

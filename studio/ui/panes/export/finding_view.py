@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QW
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.export_check.check import ExportCheck
-from studio.session.core.notices import Severity
 from studio.session.export.exporting import ExportResult
+from studio.session.notices.notices import Severity
 from studio.widgets import icons, numbers, theme
 
 _PICTURE = 64

@@ -8,7 +8,7 @@ import shiboken6
 from PySide6.QtWidgets import QWidget
 
 from studio.session.export.exporting import ExportResult
-from studio.session.notice_settling import EXPORT
+from studio.session.notices.settling import EXPORT
 from studio.session.studio import Studio
 from studio.widgets import binding
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from studio.session.core.notices import Severity
-from studio.session.safety.logbook import LogLine
+from studio.session.notices.logbook import LogLine
+from studio.session.notices.notices import Severity
 from studio.widgets import icons, theme
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import Index, RecordModel

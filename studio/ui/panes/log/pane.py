@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.core.notices import Severity
-from studio.session.safety.logbook import LogFilter, LogLine, as_text
+from studio.session.notices.logbook import LogFilter, LogLine, as_text
+from studio.session.notices.notices import Severity
 from studio.session.studio import Studio
 from studio.ui.panes.log.actions import ACTIONS
 from studio.ui.panes.log.filter_row import FilterRow

@@ -24,7 +24,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
-from studio.session.notice_settling import RUNS
+from studio.session.notices.settling import RUNS
 from studio.session.runs.bin import Binned
 from studio.session.runs.records import RunRecord
 from studio.session.studio import Studio

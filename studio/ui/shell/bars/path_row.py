@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QVBoxLayout, QWidget
 
-from studio.session.core.notices import Notices
+from studio.session.notices.notices import Notices
 from studio.widgets import binding, icons, theme
 from studio.widgets.notice_line import HEIGHT, LEAST, NoticeLine
 

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.core.notices import Notice
 from studio.session.core.tasks import TaskHandle
+from studio.session.notices.notices import Notice
 from studio.session.studio import Studio
 from studio.widgets import binding, icons, theme
 from studio.widgets.notice_line import ICONS, ROLES

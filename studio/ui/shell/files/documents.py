@@ -25,7 +25,7 @@ from studio.samples import changed_copies, pristine_copy, sample_of
 from studio.session.core.recent import RecentFile
 from studio.session.document.change import Change
 from studio.session.document.document import Document
-from studio.session.notice_settling import OPEN, SAVE
+from studio.session.notices.settling import OPEN, SAVE
 from studio.session.safety.recovery_sessions import RecoverableSession, described
 from studio.session.safety.saving import save_document
 from studio.session.studio import Studio

@@ -17,7 +17,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.places import Places
 from studio.engine.plugins.loading import leave_out_plugins, load_plugins
 from studio.session.core.preferences import Preferences
-from studio.session.notice_settling import OPEN
+from studio.session.notices.settling import OPEN
 from studio.session.safety.crash_reports import CrashReports
 from studio.session.safety.debug_log import DebugLog
 from studio.session.studio import Studio

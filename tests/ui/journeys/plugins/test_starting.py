@@ -11,8 +11,8 @@ import pytest
 from studio.engine.core.places import Places
 from studio.engine.plugins.enabling import FILE
 from studio.engine.plugins.loading import for_child
-from studio.session.core.notices import Notice
 from studio.session.document.layer_types import is_known
+from studio.session.notices.notices import Notice
 from studio.ui.panes.log.pane import LogPane
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.plugins.test_example import choose

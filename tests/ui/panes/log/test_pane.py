@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.session.safety.logbook import MOST, LogLine
+from studio.session.notices.logbook import MOST, LogLine
 from studio.session.studio import Studio
 from studio.ui.panes.log.pane import LogPane
 from tests.ui.panes.stage import Stage

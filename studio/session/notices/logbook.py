@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
-from studio.session.core.notices import Notice, Notices, Severity
 from studio.session.core.scheduling import Scheduler
+from studio.session.notices.notices import Notice, Notices, Severity
 
 Source: TypeAlias = Literal["studio", "training", "compiler", "engine", "window"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studio.engine.train.trainer import Trainer
 from studio.session.compile.compilation import Compilation
-from studio.session.safety.logbook import Logbook
+from studio.session.notices.logbook import Logbook
 from studio.session.training.state import Ending
 from studio.session.training.training import TrainingModel
 

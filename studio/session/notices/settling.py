@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from studio.engine.train.trainer import Trainer
 from studio.session.core.actions import ActionRegistry
-from studio.session.core.notices import Notices
 from studio.session.data.data import DataModel
 from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.document.edits.sections import training_of
+from studio.session.notices.notices import Notices
 from studio.session.training.training import TrainingModel
 
 OPEN = "open"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from studio.engine.core.errors import StudioError
-from studio.session.core.notices import NoticeAction, Notices
 from studio.session.document.document import Document
 from studio.session.document.edits.sections import set_training, training_of
 from studio.session.document.state import DocumentState
+from studio.session.notices.notices import NoticeAction, Notices
 from studio.session.training.training import TrainingModel
 
 

@@ -1,0 +1,1 @@
+"""What the user is told: notices, the offers they make, and the log."""
