@@ -12,16 +12,13 @@ from studio.session.document.arrange.layered import layout
 from studio.session.document.edits import (
     annotations,
     arranging,
-    bypassing,
     comments,
     copies,
-    dots,
     insertion,
     layers,
     places,
     removal,
     sections,
-    sharing,
     switching,
     wires,
 )
@@ -121,7 +118,7 @@ class Editor:
         )
 
     def dot(self, state: DocumentState) -> DocumentState:
-        return dots.add_dot(state, self.wire(state), *self.place())
+        return wires.add_dot(state, self.wire(state), *self.place())
 
     def knife(self, state: DocumentState) -> DocumentState:
         return wires.cut_wires(state, [self.wire(state), self.wire(state)])
@@ -148,7 +145,7 @@ class Editor:
         return layers.freeze(state, self.some(state))
 
     def bypass(self, state: DocumentState) -> DocumentState:
-        return bypassing.bypass(state, self.some(state, 2))
+        return layers.bypass(state, self.some(state, 2))
 
     def duplicate(self, state: DocumentState) -> DocumentState:
         keep = self.random.random() < 0.5
@@ -228,4 +225,4 @@ class Editor:
         return state.with_nodes([use])
 
     def own_layer(self, state: DocumentState) -> DocumentState:
-        return sharing.give_own_layer(state, self.one(state))
+        return layers.give_own_layer(state, self.one(state))
