@@ -127,7 +127,7 @@ class Glassbox:
     """
 
     def __init__(self, backend: str, threads: int, *, in_order: bool = False) -> None:
-        from studio.engine.cpu.threads.team import usable_threads
+        from studio.engine.cpu.machine.threads import usable_threads
 
         if threads and usable_threads() != threads:
             raise SystemExit(f"Glassbox uses {usable_threads()} threads here, not {threads}.")

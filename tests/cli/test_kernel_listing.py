@@ -14,7 +14,7 @@ from benchmarks.ours import task_of
 from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.compiler.target import TARGETS
-from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.train.kernel_listing import KernelListing
 from studio.engine.train.programs import Programs
 from studio.engine.train.samples import Samples

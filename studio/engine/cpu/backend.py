@@ -12,12 +12,12 @@ import numpy as np
 from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.threads import shared_team
 from studio.engine.cpu.memory.blocks import MemoryCount
-from studio.engine.cpu.reductions.means import Means
 from studio.engine.cpu.run.executable import CpuExecutable
 from studio.engine.cpu.run.placement import allocation_order
 from studio.engine.cpu.run.session import CpuSession
-from studio.engine.cpu.threads.team import shared_team
 from studio.engine.isa.program import Program
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 from studio.engine.core.errors import BackendError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.reductions.means import Means
-from studio.engine.cpu.threads.team import usable_threads
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.threads import usable_threads
 from studio.engine.runtime.backend import Backend
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.reductions.means import NUMPY_ALONE
+from studio.engine.cpu.machine.means import NUMPY_ALONE
 from studio.engine.runtime.backend import Backend
 
 BACKENDS = ("cpu", "numpy", pytest.param("gl", marks=pytest.mark.gl))

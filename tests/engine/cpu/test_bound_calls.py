@@ -14,13 +14,13 @@ from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import CPU
 from studio.engine.cpu import compiled
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.compiled.toolchain import has_compiler
 from studio.engine.cpu.elementwise import formulas, loops
-from studio.engine.cpu.reductions.means import Means
+from studio.engine.cpu.machine import threads
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.threads import MOST_THREADS
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.run.bound_calls import bound_calls
 from studio.engine.cpu.run.executable import CpuExecutable
-from studio.engine.cpu.threads import team
-from studio.engine.cpu.threads.team import MOST_THREADS
 from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from studio.engine.train.project import Project
@@ -50,8 +50,8 @@ class Heard:
             "compiled_loop",
             lambda *given, **named: _Loop(printed(*given, **named), self.loops),
         )
-        own = team.shared_team()
-        monkeypatch.setattr(team, "shared_team", lambda: _Team(own, self))
+        own = threads.shared_team()
+        monkeypatch.setattr(threads, "shared_team", lambda: _Team(own, self))
 
     def forget(self) -> None:
         self.loops.clear()
@@ -71,7 +71,7 @@ class _Loop:
 
 
 class _Team:
-    def __init__(self, own: team.Team, heard: Heard) -> None:
+    def __init__(self, own: threads.Team, heard: Heard) -> None:
         self._own = own
         self._heard = heard
 

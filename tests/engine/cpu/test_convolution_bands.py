@@ -7,8 +7,8 @@ import pytest
 
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.compiled.toolchain import has_compiler
-from studio.engine.cpu.reductions.means import Means
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.conv import Conv2D
 
@@ -30,7 +30,7 @@ def expected(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 def test_rows_of_a_picture_come_from_several_threads(
     sides: tuple[int, int], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("studio.engine.cpu.threads.team.WORTH_ELEMENTS", 16)
+    monkeypatch.setattr("studio.engine.cpu.machine.threads.WORTH_ELEMENTS", 16)
     rng = np.random.default_rng(5)
     values = rng.standard_normal((1, *sides, 16)).astype(np.float32)
     filters = rng.standard_normal((3, 3, 16, 32)).astype(np.float32)

@@ -10,12 +10,12 @@ import pytest
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.compiled.toolchain import has_compiler
 from studio.engine.cpu.elementwise.graph import build_graph
 from studio.engine.cpu.elementwise.steps import DTYPES, Cell, plan_steps
+from studio.engine.cpu.machine.means import NUMPY_ALONE
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.plan import binding
 from studio.engine.cpu.plan.bound_steps import Bound, Known, Memory, cells_of, in_one, row_of
-from studio.engine.cpu.reductions.means import NUMPY_ALONE
 from studio.engine.formula.constants import with_values
 from studio.engine.formula.kinds import Kind
 from studio.engine.formula.parse import parse_formula

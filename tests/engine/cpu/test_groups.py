@@ -10,7 +10,7 @@ import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.plan.update_group import _continues
+from studio.engine.cpu.plan.assemble import _lies_behind
 from studio.engine.cpu.run.executable import CpuExecutable
 from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.program import Program
@@ -90,4 +90,4 @@ def test_parameters_of_an_update_group_lie_alike_and_run_as_one() -> None:
     assert places == [m.offset - moments[0].offset for m in moments]
     parts = next(e for e in executable.entries if e.kind == "update").parts
     pairs = pairwise(parts)
-    assert all(_continues(a, b, executable._views) for a, b in pairs)
+    assert all(_lies_behind(a, b, executable._views) for a, b in pairs)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Views
 from studio.engine.cpu.plan.assemble import assemble
-from studio.engine.cpu.reductions.means import Means
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.machine.toolchain import has_compiler
 
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="nothing is compiled here")
 

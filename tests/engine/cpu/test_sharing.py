@@ -12,9 +12,9 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.compiled.toolchain import has_compiler
-from studio.engine.cpu.reductions.means import NUMPY_ALONE, Means
-from studio.engine.cpu.threads.team import Team, _Helper, _Round, cut_evenly
+from studio.engine.cpu.machine.means import NUMPY_ALONE, Means
+from studio.engine.cpu.machine.threads import Team, _Helper, _Round, cut_evenly
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.layers.activation_layers import ReLU
 from studio.engine.layers.convolution import Conv2D, DepthwiseConv2D
 from studio.engine.layers.dense import Dense
@@ -93,7 +93,7 @@ def trained(means: Means) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray
 
 def share_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share everything; the single picture too, by bands."""
-    monkeypatch.setattr("studio.engine.cpu.threads.team.WORTH_ELEMENTS", 64)
+    monkeypatch.setattr("studio.engine.cpu.machine.threads.WORTH_ELEMENTS", 64)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
 ) -> None:
     share_everything(monkeypatch)
     team = Team(1)
-    monkeypatch.setattr("studio.engine.cpu.threads.team.shared_team", lambda: team)
+    monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_team", lambda: team)
     means = Means(2, has_compiler())
     ran: dict[str, int] = {"caller": 0, "helper": 0}
     work, help_ = _Round.work, _Round.help

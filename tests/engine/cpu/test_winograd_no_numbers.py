@@ -9,9 +9,9 @@ import pytest
 
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.compiled.toolchain import has_compiler
 from studio.engine.cpu.convolution import winograd
-from studio.engine.cpu.reductions.means import Means
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import by_mnemonic
 from studio.engine.isa.ops.conv import Conv2D

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Doubles, Floats
 
 _BLOCK = 32

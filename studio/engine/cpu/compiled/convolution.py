@@ -16,7 +16,7 @@ from studio.engine.cpu.compiled.tiles import (
     copy_elements,
     sum_windows,
 )
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Floats
 
 Box: TypeAlias = tuple[int, int, int, int, int, int]

@@ -7,7 +7,7 @@ it before the next one is packed.
 from __future__ import annotations
 
 from studio.engine.cpu.compiled.tiles import LANES, TILE, copy_elements, sum_rows, turn_block
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Floats
 
 

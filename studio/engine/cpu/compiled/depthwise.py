@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Floats
 
 

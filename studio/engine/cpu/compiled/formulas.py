@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from studio.engine.cpu.compiled.toolchain import cache_folder, compiled
+from studio.engine.cpu.machine.toolchain import cache_folder, compiled
 
 _LOG = logging.getLogger(__name__)
 

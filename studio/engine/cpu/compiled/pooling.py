@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from studio.engine.cpu.compiled.tiles import LANES, Arrays, index_constant, spread_constant
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Floats
 
 

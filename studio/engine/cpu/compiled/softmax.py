@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Floats
 
 _LEAST = np.float32(-87.3)

@@ -25,7 +25,7 @@ from studio.engine.cpu.compiled.tiles import (
     sum_rows,
     turn_block,
 )
-from studio.engine.cpu.compiled.toolchain import compiled
+from studio.engine.cpu.machine.toolchain import compiled
 from studio.engine.cpu.memory.views import Floats
 
 PLACES = 16

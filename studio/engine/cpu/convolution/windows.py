@@ -16,6 +16,9 @@ from studio.engine.isa.ops.conv import geometry_ends
 COLUMN_ELEMENTS = 1 << 17
 """Elements of a column matrix made at once: 512 KiB, which leaves room in a second-level cache."""
 
+ELEMENTS = 1 << 15
+"""Elements of a pooling's or a depthwise convolution's result worked on at once."""
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -247,3 +250,9 @@ class Columns:
         """Begin a run."""
         if self._pictures is not None:
             self._pictures.clear()
+
+
+def pool_geometry(ins: Instruction, views: Views) -> Geometry:
+    """The window of a pooling instruction or its gradient."""
+    window = (ins.value("window_h"), ins.value("window_w"))
+    return Geometry.of(ins, window, views.shape(ins.ref("y")))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.convolution.pooling import ELEMENTS, pool_geometry
-from studio.engine.cpu.convolution.windows import Geometry
+from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry, pool_geometry
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import nothing
 from studio.engine.isa.instruction import Instruction, Twin

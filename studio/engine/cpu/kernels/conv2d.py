@@ -22,11 +22,11 @@ from studio.engine.cpu.convolution.direct import (
     lie_dense,
 )
 from studio.engine.cpu.convolution.windows import Columns, Geometry
+from studio.engine.cpu.machine.threads import cut_evenly, run_together
 from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.products.panels import plain_parts, turned_parts
 from studio.engine.cpu.reductions.picture_sums import PictureSums
-from studio.engine.cpu.threads.team import cut_evenly, run_together
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -9,12 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from studio.engine.cpu.convolution.pooling import ELEMENTS
-from studio.engine.cpu.convolution.windows import Geometry
+from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry
+from studio.engine.cpu.machine.threads import cut_evenly, run_together
 from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.reductions.picture_sums import PictureSums
-from studio.engine.cpu.threads.team import cut_evenly, run_together
 from studio.engine.isa.instruction import Instruction, Twin
 
 _Part: TypeAlias = tuple[Floats, list[tuple[Floats, Floats, Floats, Floats]]]

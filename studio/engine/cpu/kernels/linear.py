@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from math import prod
 
+from studio.engine.cpu.machine.threads import run_together
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.products.dense import DenseIn, DenseOut
 from studio.engine.cpu.products.panels import across_parts, plain_parts, turned_parts
 from studio.engine.cpu.reductions.sums import ColumnSums
-from studio.engine.cpu.threads.team import run_together
 from studio.engine.isa.instruction import Instruction, Twin
 
 

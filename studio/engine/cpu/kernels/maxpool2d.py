@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from studio.engine.cpu.convolution.pooling import ELEMENTS, pool_geometry
-from studio.engine.cpu.convolution.windows import Geometry
+from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry, pool_geometry
 from studio.engine.cpu.elementwise.steps import keep
 from studio.engine.cpu.memory.views import Anything, Floats, Run, Sink, Views
 from studio.engine.cpu.products.dense import nothing

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Pads, Ref, Shape, TensorType
+from studio.engine.cpu.machine.means import NUMPY_ALONE, Means
 from studio.engine.cpu.memory.scratch import Scratch
-from studio.engine.cpu.reductions.means import NUMPY_ALONE, Means
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.kernel_calls import KernelCall

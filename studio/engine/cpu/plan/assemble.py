@@ -8,19 +8,22 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
+import numpy as np
+
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.cpu.memory.scratch import Scratch
-from studio.engine.cpu.memory.views import Run, Views
-from studio.engine.cpu.plan.binding import bind, is_row
+from studio.engine.cpu.memory.scratch import ALIGNMENT, Scratch
+from studio.engine.cpu.memory.views import Anything, Run, Views
+from studio.engine.cpu.plan.binding import bind, bind_arrays, is_row
 from studio.engine.cpu.plan.sharing import can_share, shared
-from studio.engine.cpu.plan.update_group import bind_updates
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.runtime.entries import Entry
 
 _PACKAGE = "studio.engine.cpu.kernels"
 _NAMED = 3
+_SHARED = ("step", "rates")
+"""Operands that all updates of a step read."""
 
 
 @cache
@@ -51,7 +54,7 @@ def assemble(entry: Entry, views: Views, scratches: Sequence[Scratch] = ()) -> R
     if len(scratches) > 1 and can_share(entry, views):
         return shared(entry, views, scratches, partial(assemble, entry))
     if entry.kind == "update":
-        return bind_updates(entry.parts, views)
+        return _bind_updates(entry.parts, views)
     if len(entry.parts) == 1:
         return _single(entry.parts[0], views)
     segments = _segments(entry.parts)
@@ -128,3 +131,66 @@ def _home(register: Ref, parts: Sequence[Instruction], views: Views) -> Ref | No
             if not any(ref in found for found in reads[: place + 1]):
                 return ref
     return None
+
+
+def _bind_updates(parts: Sequence[Instruction], views: Views) -> Run:
+    """One callable for the updates of a fused group, in order.
+
+    Neighbours of the same instruction and attributes whose parameter, gradient and slots all lie
+    behind each other run as one long stretch. What is computed in the alignment gaps between two
+    storages is never read.
+    """
+    runs: list[Run] = []
+    waiting: list[Instruction] = []
+    for ins in parts:
+        if waiting and not _lies_behind(waiting[-1], ins, views):
+            runs.append(_bind_joined(waiting, views))
+            waiting = []
+        waiting.append(ins)
+    runs.append(_bind_joined(waiting, views))
+    return in_turn(runs)
+
+
+def _elements(ins: Instruction) -> list[Ref]:
+    return [ref for spec, ref in ins.named_operands() if spec.name not in _SHARED and ref.present]
+
+
+def _lies_behind(first: Instruction, second: Instruction, views: Views) -> bool:
+    if type(first) is not type(second) or dict(first.attrs) != dict(second.attrs):
+        return False
+    if first.meaning is None or first.meaning.rule is None:
+        return False
+    if any(first.ref(name) != second.ref(name) for name in _SHARED):
+        return False
+    before, after = _elements(first), _elements(second)
+    if len(before) != len(after):
+        return False
+    distances = set()
+    for one, other in zip(before, after, strict=True):
+        a, b = views.any(one), views.any(other)
+        if not (a.flags.c_contiguous and b.flags.c_contiguous):
+            return False
+        distances.add(b.ctypes.data - a.ctypes.data)
+        gap = b.ctypes.data - a.ctypes.data - a.nbytes
+        if not 0 <= gap < ALIGNMENT or views.arena(one) is not views.arena(other):
+            return False
+    return len(distances) == 1
+
+
+def _bind_joined(parts: Sequence[Instruction], views: Views) -> Run:
+    if len(parts) == 1:
+        return bind(parts, views)
+    first, last = parts[0], parts[-1]
+    arrays: dict[str, Anything] = {}
+    for spec, ref in first.named_operands():
+        if spec.name in _SHARED:
+            arrays[spec.name] = views.any(ref)
+        elif ref.present:
+            arrays[spec.name] = _joined(views, ref, last.ref(spec.name))
+    return bind_arrays(first, arrays, arrays["w"].shape, views)
+
+
+def _joined(views: Views, first: Ref, last: Ref) -> Anything:
+    a, b = views.any(first), views.any(last)
+    count = (b.ctypes.data + b.nbytes - a.ctypes.data) // a.itemsize
+    return np.lib.stride_tricks.as_strided(a.reshape(-1), (count,), (a.itemsize,))

@@ -24,11 +24,11 @@ from studio.engine.cpu.elementwise.formulas import (
 )
 from studio.engine.cpu.elementwise.formulas import Space as FormSpace
 from studio.engine.cpu.elementwise.steps import DTYPES
+from studio.engine.cpu.machine.threads import cut_evenly, run_together
 from studio.engine.cpu.memory.views import Anything, Floats, Run, Views
 from studio.engine.cpu.plan.bound_steps import Bound, Known, Memory, cells_of, in_one, row_of
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.reductions.sums import reduced_axes, sum_to
-from studio.engine.cpu.threads.team import cut_evenly, run_together
 from studio.engine.formula.kinds import Kind
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin

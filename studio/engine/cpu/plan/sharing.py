@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from studio.engine.core.tensor import BATCH, Ref
-from studio.engine.cpu.memory.scratch import Scratch
-from studio.engine.cpu.memory.views import Anything, Halo, Run, Views
-from studio.engine.cpu.plan.binding import is_one_pass, is_row
-from studio.engine.cpu.threads.team import (
+from studio.engine.cpu.machine.threads import (
     LIGHT_PASS,
     WORTH_ELEMENTS,
     WORTH_FLOPS,
     cut_evenly,
     run_together,
 )
+from studio.engine.cpu.memory.scratch import Scratch
+from studio.engine.cpu.memory.views import Anything, Halo, Run, Views
+from studio.engine.cpu.plan.binding import is_one_pass, is_row
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.program import Storage
 from studio.engine.runtime.entries import Entry

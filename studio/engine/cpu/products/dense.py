@@ -9,6 +9,9 @@ import numpy as np
 from studio.engine.core.tensor import Shape
 from studio.engine.cpu.memory.views import Anything, Floats, Run, Views
 
+STRETCH_ELEMENTS = 1 << 15
+"""Elements of one matrix in a stretch of rows, so that it stays in the cache."""
+
 
 def nothing() -> None:
     """Run nothing."""
@@ -85,3 +88,15 @@ def add_or_set(target: Floats, source: Floats, sets: bool) -> Run:
     if sets:
         return lambda: np.copyto(target, source)
     return lambda: np.add(target, source, out=target)
+
+
+def row_stretches(matrices: Sequence[Anything], width: int) -> list[tuple[Anything, ...]]:
+    """The same rows of every matrix, as many at a time as hold about ``STRETCH_ELEMENTS`` elements.
+
+    Args:
+        matrices: arrays with equally many rows.
+        width: elements in a row of the widest.
+    """
+    rows = len(matrices[0])
+    step = max(1, STRETCH_ELEMENTS // max(width, 1))
+    return [tuple(m[i : i + step] for m in matrices) for i in range(0, rows, step)]

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from studio.engine.cpu.machine.threads import WORTH_FLOPS, cut_steps
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.products import product_parts
-from studio.engine.cpu.threads.team import WORTH_FLOPS, cut_steps
 
 FULL = 16
 """Rows and columns of which any multiple fills vectors."""

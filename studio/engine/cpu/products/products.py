@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
+from studio.engine.cpu.machine.threads import WORTH_FLOPS, cut_steps, run_together
 from studio.engine.cpu.memory.views import Floats, Run, Views
-from studio.engine.cpu.threads.team import WORTH_FLOPS, cut_steps, run_together
 
 _LANES = 16
 """Rows or columns are dealt out in groups of this many, as wide as a processor's vectors."""

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
+from studio.engine.cpu.machine.threads import cut_evenly, run_together
 from studio.engine.cpu.memory.views import Doubles, Floats, Views
 from studio.engine.cpu.reductions.picture_sums import StretchedSums, stretch_rows
-from studio.engine.cpu.threads.team import cut_evenly, run_together
 
 WIDE_ELEMENTS = 512
 """Elements of a row from which a loop along it runs at full speed."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.memory.row_stretches import ELEMENTS
 from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
-from studio.engine.cpu.products.dense import DenseIn
+from studio.engine.cpu.products.dense import STRETCH_ELEMENTS, DenseIn
 from studio.engine.cpu.reductions.sums import ColumnSums
 
 
@@ -50,7 +49,7 @@ class StretchedSums:
 
 def stretch_rows(columns: int) -> int:
     """Rows of a stretch for matrices of that many columns."""
-    return max(1, ELEMENTS // max(columns, 1))
+    return max(1, STRETCH_ELEMENTS // max(columns, 1))
 
 
 def loaded(source: Floats, room: Floats) -> tuple[Floats, Run | None]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from studio.engine.cpu.memory.row_stretches import row_stretches
 from studio.engine.cpu.memory.views import Floats, Run, Views
-from studio.engine.cpu.products.dense import DenseIn, DenseOut, nothing
+from studio.engine.cpu.products.dense import DenseIn, DenseOut, nothing, row_stretches
 from studio.engine.isa.instruction import Instruction, Twin
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.plan_memory import plan_memory
-from studio.engine.cpu.compiled.toolchain import has_compiler
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.threads import MOST_THREADS
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Views
 from studio.engine.cpu.plan.assemble import assemble
-from studio.engine.cpu.reductions.means import Means
 from studio.engine.cpu.run.placement import place
 from studio.engine.cpu.run.session import CpuSession
-from studio.engine.cpu.threads.team import MOST_THREADS
 from studio.engine.runtime.entries import entries
 from studio.engine.runtime.kernel_calls import KernelCall, StepCalls
 from studio.engine.runtime.requirements import asked_in_turn

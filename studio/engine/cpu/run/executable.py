@@ -14,15 +14,15 @@ from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
+from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.threads import single_blas_thread
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.plan.assemble import assemble, kernel_name
-from studio.engine.cpu.reductions.means import Means
 from studio.engine.cpu.run.live import CpuTap
 from studio.engine.cpu.run.placement import Placement, place
 from studio.engine.cpu.run.session import CpuSession
-from studio.engine.cpu.threads.blas_threads import single_blas_thread
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.entries import Entry, entries, unfused

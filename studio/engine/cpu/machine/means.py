@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from studio.engine.core.dtypes import DType
-from studio.engine.cpu.compiled.toolchain import has_compiler
-from studio.engine.cpu.threads.team import usable_threads
+from studio.engine.cpu.machine.threads import usable_threads
+from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.isa.program import Program
 
 

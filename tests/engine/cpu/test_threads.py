@@ -1,13 +1,16 @@
-"""Threads that claim parts: each part runs once, and none waits for a thread not begun."""
+"""Threads claim parts: each runs once, none waits for a thread not begun; BLAS keeps to one."""
 
 from __future__ import annotations
 
 import threading
 import time
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from studio.engine.cpu.threads.team import Team, _Helper
+from studio.engine.cpu.machine import threads
+from studio.engine.cpu.machine.threads import Team, _Helper, single_blas_thread
 
 LONG = 60.0
 """Seconds after which something that should have happened has not."""
@@ -128,3 +131,17 @@ def test_parts_may_have_parts() -> None:
     team, ran = Team(2), []
     team.run([lambda: team.run([lambda: ran.append(1)] * 3)] * 4)
     assert len(ran) == 12
+
+
+def blas_threads() -> set[int]:
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+
+def test_blas_is_limited_to_one_thread_and_given_its_own_number_back() -> None:
+    np.ones((4, 4)) @ np.ones((4, 4))
+    # Other tests may have loaded a BLAS of their own, such as SciPy's, since it was looked.
+    threads._controller.cache_clear()
+    with threadpool_limits(2, user_api="blas"):
+        with single_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}

@@ -1,7 +1,7 @@
-"""The threads that share one kernel's work; NumPy gives the interpreter's lock up while it counts.
+"""The threads that share the work of one kernel; NumPy releases the interpreter lock meanwhile.
 
-BLAS itself stays on one thread (`blas_threads`): its threads spin while they wait for one another,
-which on a busy machine costs more than they gain, and they cannot share what is not a product.
+BLAS keeps to one thread (`single_blas_thread`). Its threads spin while they wait for one another,
+which costs more than it gains on a busy machine, and they can share nothing but products.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
-if TYPE_CHECKING:
-    from studio.engine.cpu.memory.views import Run
 from studio.engine.profiler.thread_clock import ThreadClock
+
+Part: TypeAlias = Callable[[], object]
+"""A piece of a kernel's work that any thread may run."""
 
 MOST_THREADS = 8
 """More threads than this gain little: the kernels are bound by memory then."""
@@ -38,7 +41,7 @@ def usable_threads() -> int:
 class _Round:
     """Parts handed out together. Threads claim them one by one, in order."""
 
-    def __init__(self, parts: Sequence[Run]) -> None:
+    def __init__(self, parts: Sequence[Part]) -> None:
         self._unclaimed = deque(parts)
         self._error: BaseException | None = None
         self._lock = threading.Lock()
@@ -72,7 +75,7 @@ class _Round:
             if awaited:
                 self._free.release()
 
-    def _run(self, part: Run) -> None:
+    def _run(self, part: Part) -> None:
         try:
             part()
         except BaseException as error:
@@ -147,8 +150,8 @@ class Team:
         self._helpers = [_Helper(self, f"{THREAD_NAME}-{number}") for number in range(helpers)]
         self.clocks = tuple(h.clock for h in self._helpers if h.clock is not None)
 
-    def run(self, parts: Sequence[Run]) -> None:
-        """Run parts that do not touch each other's results; returns when all have ended.
+    def run(self, parts: Sequence[Part]) -> None:
+        """Part parts that do not touch each other's results; returns when all have ended.
 
         Which thread runs a part must not matter. After an error no further part begins, and the
         first error is raised. Where another caller has the team, all parts run on the calling
@@ -209,9 +212,27 @@ def cut_evenly(length: int, threads: int, elements: int, light: bool = False) ->
     return [range(cuts[i], cuts[i + 1]) for i in range(count)]
 
 
-def run_together(parts: Sequence[Run]) -> None:
-    """Run parts on the process's team."""
+def run_together(parts: Sequence[Part]) -> None:
+    """Part parts on the process's team."""
     if len(parts) == 1:
         parts[0]()
     else:
         shared_team().run(parts)
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """Run with BLAS on one thread.
+
+    The threads of BLAS wait for one another longer than they work on the small products a network
+    is cut into, and when another process holds a core they wait for its time slice: a small CNN
+    took seven times as long on two threads of a busy two-core machine as on one.
+    """
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking through the loaded libraries takes milliseconds; it is done once.
+    return ThreadpoolController()

@@ -1,0 +1,1 @@
+"""What this machine offers kernels: threads, and a compiler for loops."""

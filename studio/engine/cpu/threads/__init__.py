@@ -1,1 +1,0 @@
-"""The threads that share the work of a step."""
