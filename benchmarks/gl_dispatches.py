@@ -79,7 +79,7 @@ def _times(executable: GlExecutable, parts: Sequence[Sequence[Dispatch]]) -> lis
     """Median microseconds of each part; on the engine thread."""
     work = executable._work
     timer = step_timer(work.gl, work.engine.info)
-    spinner = None if work.traits.is_software else work.spinner
+    spinner = None if work.caps.is_software else work.spinner
     samples = []
     if spinner is not None:
         spinner.settle()

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
-    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.isa.program import Program
     from studio.engine.runtime.kernel_calls import StepCalls
 
 
 def step_calls(
-    program: Program, target: Target, batch: int, rows: int, traits: Traits | None = None
+    program: Program, target: Target, batch: int, rows: int, caps: DeviceCaps | None = None
 ) -> StepCalls:
     """The calls of one step, as a device of that kind with shipped choices of kernels makes them.
 
@@ -21,7 +21,7 @@ def step_calls(
         target: the kind of device.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
-        traits: what an OpenGL device is like; by default those of the one that stands for all.
+        caps: what an OpenGL device is like; by default those of the one that stands for all.
 
     Raises:
         BackendError: an instruction has no kernel there, or a tensor is too large.
@@ -34,7 +34,7 @@ def step_calls(
     from studio.engine.gl.kernels.reference_devices import reference_traits
     from studio.engine.gl.plan.planned_step import plan_step
 
-    return plan_step(program, target, batch, rows, traits or reference_traits(target)).calls
+    return plan_step(program, target, batch, rows, caps or reference_traits(target)).calls
 
 
 def device_words(target: Target) -> str:

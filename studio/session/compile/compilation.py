@@ -25,7 +25,7 @@ from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.listing.kernels import Kernels, kernels_of, planned_kernels
 
 if TYPE_CHECKING:
-    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.session.document.change import Change
     from studio.session.document.document import Document
     from studio.session.document.state import CanvasNode
@@ -224,13 +224,13 @@ class Compilation:
             return
         program, target = shown.program, shown.target
         # Those of the device that runs another program of the document, where one is open.
-        known: list[Traits] = [e.traits for e in self._executables if hasattr(e, "traits")]
+        known: list[DeviceCaps] = [e.caps for e in self._executables if hasattr(e, "caps")]
         fitting = (found for found in known if found.is_software == target.is_software)
-        traits = next(fitting, None)
+        caps = next(fitting, None)
         sizes = (shown.batch, shown.data_rows)
 
         def work(_handle: TaskHandle) -> Kernels:
-            return planned_kernels(program, target, *sizes, traits)
+            return planned_kernels(program, target, *sizes, caps)
 
         def done(kernels: Kernels) -> None:
             self._planning = None

@@ -12,7 +12,7 @@ from studio.session.core.quantities import TIMES
 
 if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
-    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.runtime.backend import Executable
 
 
@@ -78,7 +78,7 @@ def numpy_kernels(program: Program) -> Kernels:
 
 
 def planned_kernels(
-    program: Program, target: Target, batch: int, rows: int, traits: Traits | None = None
+    program: Program, target: Target, batch: int, rows: int, caps: DeviceCaps | None = None
 ) -> Kernels:
     """The kernels a device of the target's kind runs, none being open; takes a moment.
 
@@ -87,14 +87,14 @@ def planned_kernels(
         target: the kind of device it was compiled for.
         batch: rows of a step.
         rows: rows of the resident data set.
-        traits: what the OpenGL device at hand is like; the reference device by default.
+        caps: what the OpenGL device at hand is like; the reference device by default.
 
     Raises:
         BackendError: an instruction has no kernel there.
     """
     from studio.engine.train.step_calls import step_calls
 
-    return _of(step_calls(program, target, batch, rows, traits))
+    return _of(step_calls(program, target, batch, rows, caps))
 
 
 def kernels_of(executable: Executable) -> Kernels:

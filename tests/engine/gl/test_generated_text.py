@@ -8,7 +8,7 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Shape
-from studio.engine.gl.kernels.specs import Traits
+from studio.engine.gl.kernels.specs import DeviceCaps
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.shader.planned import Planned, TableBinding
 from studio.engine.isa.program import Program
@@ -20,7 +20,7 @@ HALO = ((0, 0), (1, 1), (1, 1), (0, 0))
 
 
 def planned(program: Program, batch: int = 3) -> list[Planned]:
-    planner = Planner(program, batch, 7, Traits(), lambda ref: (1 + ref.grad, 256 * ref.id))
+    planner = Planner(program, batch, 7, DeviceCaps(), lambda ref: (1 + ref.grad, 256 * ref.id))
     return [one for entry in entries(program) for one in planner.plan(entry)]
 
 

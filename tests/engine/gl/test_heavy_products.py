@@ -13,7 +13,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.matmul import direct_weights
 from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Factor, Product
-from studio.engine.gl.kernels.specs import Case, Traits
+from studio.engine.gl.kernels.specs import Case, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.run.device_work import DeviceWork
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
@@ -271,7 +271,7 @@ def test_gradients_of_weights_by_many_tiles_a_group(
     operands = {"w": w, "b": None, "x": x, "y": dy.shape}
     line = OneLine("GRADS_CONV2D", operands, {"y": dy}, ("x", "y"), skip=("x",), set=("w",),
                    **window.fields())  # fmt: skip
-    case = Case(line.program, line.instruction, line.batch, line.batch, Traits())
+    case = Case(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
     grid = direct_weights.weight_grid(case)
     assert grid is not None
     assert grid.rows == rows
@@ -467,7 +467,7 @@ def test_products_that_touch_many_storages_are_summed_by_a_dispatch(
 ) -> None:
     x, w, b = draw(128, 512), draw(256, 512), draw(256)
     line = OneLine("LINEAR", {"w": w, "b": b, "x": x, "y": (128, 256)}, batched=("x", "y"))
-    with patch.object(DeviceWork, "traits", Traits(storage_blocks=5, offered_blocks=offered)):
+    with patch.object(DeviceWork, "caps", DeviceCaps(storage_blocks=5, offered_blocks=offered)):
         session = backend.open_session()
         executable = backend.compile(line.program, session, 128)
     ((_, planned),) = executable.planned

@@ -457,7 +457,7 @@ def test_few_storages_leave_the_statistics_to_a_dispatch_more(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, results, size, channels = small_chain()
-    monkeypatch.setattr(DeviceWork, "traits", replace(backend._work.traits, offered_blocks=8))
+    monkeypatch.setattr(DeviceWork, "caps", replace(backend._work.caps, offered_blocks=8))
     found = kernels(backend, program, 5)
     assert not COLUMNS & {*found}
     assert {"batchnorm_statistics", "batchnorm_elements"} <= {*found}
@@ -544,7 +544,7 @@ def test_parts_take_no_more_room_than_the_plan_gives_them(
     program = fused(lines.program(y))
     (stats,) = partial_tensors(program)
     storage = program.storage(stats.ref)
-    planner = Planner(program, batch, 0, backend._work.traits, lambda ref: (0, 0))
+    planner = Planner(program, batch, 0, backend._work.caps, lambda ref: (0, 0))
     for entry in entries(program):
         planner.plan(entry)
     room = storage_bytes(program, storage, batch, 0, GL)
@@ -565,8 +565,8 @@ def test_sums_by_themselves_take_no_more_room_either(
     lines.add("forward", "COLUMN_PRODUCTS", dy=x, x=x, mean=mean, y=found[1])
     program = lines.program()
     verify(program)
-    traits = replace(backend._work.traits, is_software=target.is_software)
-    planner = Planner(program, batch, 0, traits, lambda ref: (0, 0))
+    caps = replace(backend._work.caps, is_software=target.is_software)
+    planner = Planner(program, batch, 0, caps, lambda ref: (0, 0))
     for ref, entry in zip(found, entries(program), strict=True):
         (one,) = planner.plan(entry)
         storage = program.storage(ref)

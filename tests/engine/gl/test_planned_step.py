@@ -101,7 +101,7 @@ def check_recorded(backend: GlBackend, work: Work) -> None:
     with Network(task(work.name), backend) as network:
         executable = started(network, work)
         device = executable._work
-        step = plan_step(executable.program, device.target, work.batch, work.rows, device.traits)
+        step = plan_step(executable.program, device.target, work.batch, work.rows, device.caps)
         planned = step.dispatches
         assert [entry for entry, _ in executable.planned] == [entry for entry, _ in step.entries]
         assert [[described(one) for one in found] for _, found in executable.planned] == [

@@ -107,8 +107,8 @@ def plain(
 
 def kernels(made: Program, rows: int = ROWS, *, blocks: int = 12, target: Target = GL) -> list[str]:
     """What a step dispatches on a device that offers so many storage buffers."""
-    traits = replace(reference_traits(target), offered_blocks=blocks)
-    step = plan_step(made, target, rows, 1, traits)
+    caps = replace(reference_traits(target), offered_blocks=blocks)
+    step = plan_step(made, target, rows, 1, caps)
     return [one.source.name for one in step.dispatches]
 
 

@@ -235,7 +235,7 @@ def test_clears_and_uploads_of_a_recording_are_listed(monkeypatch: pytest.Monkey
             program = network.executable("train", batch).program
             work = backend._work
             found = listed(backend, task, program)
-            host = plan_step(program, work.target, batch, rows, work.traits).calls.host
+            host = plan_step(program, work.target, batch, rows, work.caps).calls.host
     finally:
         backend.close()
     arena = [n for purpose, n in heard.cleared.items() if purpose.startswith("the arena of")]

@@ -36,7 +36,7 @@ def fold_lanes(parts: int) -> tuple[int, int]:
 
 def parts_of(case: Case, rows: int, cols: int) -> int:
     """Parts the rows are cut into so that the device has enough to do."""
-    wanted = groups_for(THREADS[case.traits.is_software], max(cols, 1))
+    wanted = groups_for(THREADS[case.caps.is_software], max(cols, 1))
     return max(1, min(wanted, groups_for(rows, FEWEST)))
 
 
@@ -50,7 +50,7 @@ def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
     """
     cols = case.numel(target)
     rows = prod(case.shape(source)) // max(cols, 1)
-    if not case.traits.is_software:
+    if not case.caps.is_software:
         return _shared_column_sums(case, source, target, rows, cols)
     parts = parts_of(case, rows, cols)
     first = Pass(
@@ -160,7 +160,7 @@ def fold(
         count: elements of a column, ``LAUNCH_1`` in the rule.
         rule: macros of ``lib/joining.glsl`` and ``FINISH(v)``.
     """
-    lanes, local = (1, LOCAL) if case.traits.is_software else fold_lanes(parts)
+    lanes, local = (1, LOCAL) if case.caps.is_software else fold_lanes(parts)
     return Pass(
         "fold_columns",
         groups=(groups_for(cols, local // lanes), 1, 1),
@@ -189,7 +189,7 @@ def product_fold(
     """
     result = product.bind["y"]
     quads = cols % 4 == 0 and case.layout_of(result).vector_rows
-    if case.traits.is_software:
+    if case.caps.is_software:
         lanes, local, quads = 1, LOCAL, False
     elif quads:
         lanes, local = _quad_lanes(parts), SHARED_LOCAL

@@ -64,9 +64,9 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         functions = leaving_text(sums, grid, len(bindings), functions)
         bindings += [StorageBinding(wanted.result, Use.WRITE) for wanted in sums]
         defines |= {"PARTIAL_SUMS": len(sums), "SUMS_SPAN": grid.span, "SUMS_COLS": columns}
-    traits = case.traits
+    caps = case.caps
     spares = one.arrivals > 0 or one.spares or bool(sums)
-    offered = traits.offered_blocks if spares else traits.storage_blocks
+    offered = caps.offered_blocks if spares else caps.storage_blocks
     if len(bindings) > offered:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "

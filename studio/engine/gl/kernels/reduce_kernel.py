@@ -34,7 +34,7 @@ def plan_reduction(case: Case, step: Assignment, shape: Shape) -> tuple[Planned,
     target = case.layout_of(step.target)
     kept = prod(case.shape_of(step.target))
     summed = prod(bind_shape(shape, case.batch, case.rows)) // max(kept, 1)
-    threads = _THREADS[case.traits.is_software]
+    threads = _THREADS[case.caps.is_software]
     splits = min(groups_for(threads, kept), groups_for(summed, _FEWEST))
     refs = tuple(dict.fromkeys(step.operands.values()))
     body = _partial_sums(step, refs, shape, case.layout_of, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studio.engine.compiler.target import GL, GL_SOFTWARE, Target
-from studio.engine.gl.kernels.specs import SHIPPED, Choices, Traits
+from studio.engine.gl.kernels.specs import SHIPPED, Choices, DeviceCaps
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ REFERENCE_DEVICES = {
 
 def traits_of(
     target: Target, storage_blocks: int, shared_bytes: int, choices: Choices = SHIPPED
-) -> Traits:
+) -> DeviceCaps:
     """What the choice of kernels may depend on, for a device of some limits.
 
     Args:
@@ -41,7 +41,7 @@ def traits_of(
         shared_bytes: shared memory it allows a work group.
         choices: what was measured on it.
     """
-    return Traits(
+    return DeviceCaps(
         is_software=target.is_software,
         # Kernels keep to what OpenGL 4.3 promises, so that one tested here runs everywhere.
         storage_blocks=8,
@@ -51,7 +51,7 @@ def traits_of(
     )
 
 
-def reference_traits(target: Target) -> Traits:
-    """The traits of the device that stands for an OpenGL target."""
+def reference_traits(target: Target) -> DeviceCaps:
+    """The capabilities of the device that stands for an OpenGL target."""
     limits = REFERENCE_DEVICES[target.name]
     return traits_of(target, limits.storage_blocks, limits.shared_bytes)

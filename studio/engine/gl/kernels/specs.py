@@ -38,7 +38,7 @@ SHIPPED = Choices()
 
 
 @dataclass(frozen=True)
-class Traits:
+class DeviceCaps:
     """What the choice of a kernel may depend on: plain data about the device.
 
     Attributes:
@@ -123,7 +123,7 @@ class Case:
         ins: the instruction.
         batch: rows the batch symbol is bound to.
         rows: rows of the resident data set.
-        traits: what the device is like.
+        caps: capabilities of the device.
         layouts: layouts found before, for this program and these rows; new ones are added.
         cuts: how the rows behind partial tensors are cut up, as far as they are planned.
         tail_storages: storages that what follows in its group brings to its kernel.
@@ -135,7 +135,7 @@ class Case:
         ins: Instruction,
         batch: int,
         rows: int,
-        traits: Traits,
+        caps: DeviceCaps,
         layouts: dict[Ref, Layout] | None = None,
         cuts: Mapping[Storage, Cut] | None = None,
         tail_storages: int = 0,
@@ -144,7 +144,7 @@ class Case:
         self.ins = ins
         self.batch = batch
         self.rows = rows
-        self.traits = traits
+        self.caps = caps
         self._layouts = {} if layouts is None else layouts
         self._cuts = {} if cuts is None else cuts
         self._fields = {spec.name: spec for spec in ins.operand_fields}

@@ -17,7 +17,7 @@ TOTAL_LOCAL = {True: 16, False: 256}
 
 def term_threads(case: Case) -> int:
     """Invocations a sum of terms is shared by; does not depend on the batch."""
-    return _THREADS[case.traits.is_software]
+    return _THREADS[case.caps.is_software]
 
 
 def terms(
@@ -60,7 +60,7 @@ def total(case: Case, partial_sums: int, finish: str, number: int = 1, room: int
     """
     return Pass(
         "total_scratch",
-        local=(TOTAL_LOCAL[case.traits.is_software], 1, 1),
+        local=(TOTAL_LOCAL[case.caps.is_software], 1, 1),
         defines={"FINISH(sum)": finish},
         launch=(partial_sums, number),
         scratch=room or term_threads(case),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from studio.engine.compiler.target import Target
     from studio.engine.core.tensor import Ref, Tensor
-    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.plan.hazards import Span
     from studio.engine.gl.shader.planned import Planned
     from studio.engine.isa.program import Program
@@ -111,22 +111,22 @@ def plan_step(
     target: Target,
     batch: int,
     rows: int,
-    traits: Traits,
+    caps: DeviceCaps,
 ) -> PlannedStep:
-    """Plan a step as an executable on a device of these traits does.
+    """Plan a step as an executable on a device with these caps does.
 
     Args:
         program: what runs.
         target: the kind of device it was compiled for, and whether kernels run in order there.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
-        traits: what the device is like.
+        caps: capabilities of the device.
 
     Raises:
         BackendError: an instruction has no kernel, or a tensor is too large.
     """
     storages = SymbolicStorages(program, target, batch, rows)
-    planner = Planner(program, batch, rows, traits, storages.place, storages.inner)
+    planner = Planner(program, batch, rows, caps, storages.place, storages.inner)
     found = entries(program)
     plans = planner.plan_all(found)
     flat = [one for planned in plans for one in planned]

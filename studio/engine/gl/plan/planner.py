@@ -13,7 +13,7 @@ from studio.engine.gl.kernels.families import choose
 from studio.engine.gl.kernels.partial_sums import Cut, Sums, takeable
 from studio.engine.gl.kernels.pass_kernel import plan_pass
 from studio.engine.gl.kernels.reduce_kernel import plan_reduction
-from studio.engine.gl.kernels.specs import Case, Pass, Traits, Variant
+from studio.engine.gl.kernels.specs import Case, DeviceCaps, Pass, Variant
 from studio.engine.gl.kernels.update_kernel import Place, plan_updates
 from studio.engine.gl.shader.assignments import Assignment, assignments_of, has_formula, storages_of
 from studio.engine.gl.shader.dispatch import split_line
@@ -35,7 +35,7 @@ class Planner:
         program: what is planned.
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
-        traits: what the device is like.
+        caps: capabilities of the device.
         place: where storages lie, for kernels that address several by a table.
         inner: gradients that live inside one fused kernel and have no storage.
         wanted: variant to take by mnemonic, where a measurement chose one.
@@ -46,7 +46,7 @@ class Planner:
     program: Program
     batch: int
     rows: int
-    traits: Traits
+    caps: DeviceCaps
     place: Place
     inner: frozenset[Storage] = frozenset()
     wanted: Mapping[str, str] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Planner:
         """Whether one kernel runs a layer with the losses of its rows and what follows."""
         variant = self._choose(self.case(parts[0]))
         touched = {ref for part in parts for ref in part.effects().reads | part.effects().writes}
-        if variant.row_loss is None or sum(map(self.stored, touched)) > self.traits.offered_blocks:
+        if variant.row_loss is None or sum(map(self.stored, touched)) > self.caps.offered_blocks:
             return False
         return len(parts) < 4 or self._choose(self.case(parts[3])).name == variant.name
 
@@ -148,7 +148,7 @@ class Planner:
             ins,
             self.batch,
             self.rows,
-            self.traits,
+            self.caps,
             self.layouts,
             self.cuts,
             tail_storages,
@@ -199,7 +199,7 @@ class Planner:
         plain = tail if tail.assignments else None
         if grid is None:
             return plain, []
-        room = case.traits.offered_blocks - len(plan_pass(case, stores[0], "", tail).bindings)
+        room = case.caps.offered_blocks - len(plan_pass(case, stores[0], "", tail).bindings)
         found: list[Sums] = []
         for one in sums:
             fits = sum(1 + len(other.read) for other in (*found, one)) <= room
@@ -219,7 +219,7 @@ class Planner:
     def _with_epilogue(self, producer: Case, following: Sequence[Instruction]) -> list[Planned]:
         sums = [part for part in following if isinstance(part, ColumnSums)]
         tail = [self.case(part) for part in following if not isinstance(part, ColumnSums)]
-        if self.traits.is_software and any(is_affine(case.ins) for case in tail):
+        if self.caps.is_software and any(is_affine(case.ins) for case in tail):
             apart = (single for one in sums for single in self._passes(self.case(one)))
             return [*self._one_after_another(producer, tail), *apart]
         return self._passes(producer, self._tail(producer, tail), sums)
@@ -274,7 +274,7 @@ class Planner:
         case = cases[0]
         name = "_".join(dict.fromkeys(c.ins.mnemonic.lower() for c in cases))[:60]
         count = prod(bound for bound in self._bound(space))
-        large = count >= LARGE and not self.traits.is_software
+        large = count >= LARGE and not self.caps.is_software
         kernel = element_kernel(name, run, space, case.layout_of, self.stored, large=large)
         groups, launch = kernel.grid(count)
         bindings = tuple(StorageBinding(ref, use) for ref, use in kernel.storages)

@@ -72,7 +72,7 @@ def check_step(
             target = storages.where(Ref(tensor))
             work.pool.copy(source, Slice(target.buffer, target.offset, source.nbytes))
         planner = Planner(
-            plain, batch, rows, work.traits, storages.place, wanted=work.wanted_variants
+            plain, batch, rows, work.caps, storages.place, wanted=work.wanted_variants
         )
         line = _Lines(work, planner, storages)
         kept: dict[Ref, Array] = {}

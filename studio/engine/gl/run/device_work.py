@@ -1,4 +1,4 @@
-"""What sessions and executables share of one device: thread, pool, programs, traits."""
+"""What sessions and executables share of one device: thread, pool, programs, capabilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.device.engine_thread import EngineThread
     from studio.engine.gl.device.entry_points import EntryPoints
     from studio.engine.gl.device.program_cache import ProgramCache
-    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.run.executable import GlExecutable
     from studio.engine.gl.run.session import GlSession
     from studio.engine.gl.shader.source import KernelSource
@@ -51,7 +51,7 @@ class DeviceWork:
     executables: weakref.WeakSet[GlExecutable] = field(default_factory=weakref.WeakSet)
 
     @property
-    def traits(self) -> Traits:
+    def caps(self) -> DeviceCaps:
         """What the choice of kernels may depend on."""
         info = self.engine.info
         blocks, shared = info.max_storage_blocks, info.shared_memory_bytes

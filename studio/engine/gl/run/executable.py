@@ -32,7 +32,7 @@ from studio.engine.runtime.recorder import EntryCost, entry_costs
 from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
 
 if TYPE_CHECKING:
-    from studio.engine.gl.kernels.specs import Traits
+    from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.run.device_work import DeviceWork
     from studio.engine.gl.run.session import GlSession
     from studio.engine.gl.shader.planned import Planned
@@ -113,9 +113,9 @@ class GlExecutable:
         return tuple(self._recording.ordered) if self._recording is not None else ()
 
     @property
-    def traits(self) -> Traits:
+    def caps(self) -> DeviceCaps:
         """What the device is like, as far as the choice of kernels depends on it."""
-        return self._work.traits
+        return self._work.caps
 
     @property
     def calls(self) -> StepCalls:
@@ -201,7 +201,7 @@ class GlExecutable:
             storages.program,
             self._batch,
             self._rows,
-            self._work.traits,
+            self._work.caps,
             storages.place,
             storages.inner,
             wanted,

@@ -46,7 +46,7 @@ def profile_steps(
         steps: how many runs.
         amid_work: the device has worked until now; nothing is spun.
     """
-    spinner = None if amid_work or work.traits.is_software else work.spinner
+    spinner = None if amid_work or work.caps.is_software else work.spinner
     timer = step_timer(work.gl, work.engine.info)
     samples: list[Sample] = []
     wall, looked = 0.0, -SETTLE_SECONDS

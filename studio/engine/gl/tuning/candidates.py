@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from studio.engine.gl.kernels.families import all_variants, choose
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import Case, Traits, Variant
+from studio.engine.gl.kernels.specs import Case, DeviceCaps, Variant
 from studio.engine.gl.kernels.tiles import (
     MOST_PARTS,
     REGISTER_TILES,
@@ -41,14 +41,14 @@ def other_variants(case: Case) -> tuple[str, ...]:
         for one in all_variants().get(case.ins.mnemonic, ())
         if one.name != default
         and one.name not in _SINGLE_TILES
-        and not _is_for_others(one, case.traits)
+        and not _is_for_others(one, case.caps)
         and one.applies(case)
     )
 
 
-def _is_for_others(variant: Variant, traits: Traits) -> bool:
+def _is_for_others(variant: Variant, caps: DeviceCaps) -> bool:
     here, there = variant.software, variant.hardware
-    return there > here if traits.is_software else here > there
+    return there > here if caps.is_software else here > there
 
 
 def shipped_cut(product: Product, tiles: Sequence[Tile], *, software: bool) -> Cut:

@@ -89,8 +89,8 @@ class EntryTrials:
         self._work = work
         self._spinner = spinner
         self._room = TrialRoom(work, program, batch, batch, numbers)
-        traits = replace(work.traits, choices=trial)
-        self._planner = Planner(program, batch, batch, traits, self._room.place, inner)
+        caps = replace(work.caps, choices=trial)
+        self._planner = Planner(program, batch, batch, caps, self._room.place, inner)
 
     @property
     def case(self) -> Case:

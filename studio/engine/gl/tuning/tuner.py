@@ -114,8 +114,8 @@ class _Tuner:
         self._findings: dict[str, Finding] = {}
         self._passed_over: list[str] = []
         self._sources: list[KernelSource] = []
-        self._software = work.traits.is_software
-        self._spinner = None if work.traits.is_software else work.spinner
+        self._software = work.caps.is_software
+        self._spinner = None if work.caps.is_software else work.spinner
         # Last, since it has to be given back.
         self._numbers = NumberBlock(work)
 

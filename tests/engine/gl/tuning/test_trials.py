@@ -116,7 +116,7 @@ def test_candidate_with_other_results_is_left_out(
     product, instruction = found.findings
     assert product.refused == ()
     assert instruction.signature == case_signature(case_of(line))
-    assert instruction.best.variant == choose(case_of(line, backend._work.traits)).name
+    assert instruction.best.variant == choose(case_of(line, backend._work.caps)).name
     first, second = sorted(instruction.refused)
     assert first.startswith("forgetful: its results are not those")
     assert second.startswith("unreadable: ")

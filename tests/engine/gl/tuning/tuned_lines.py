@@ -11,7 +11,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.families import all_variants
 from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import Case, Choices, Traits
+from studio.engine.gl.kernels.specs import Case, Choices, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.run.device_work import DeviceWork
 from studio.engine.gl.tuning.table import tile_variant
@@ -26,8 +26,8 @@ def linear(rows: int = 6, inner: int = 16, out: int = 8) -> tuple[OneLine, Array
     return line, x @ w.T + b
 
 
-def case_of(line: OneLine, traits: Traits | None = None) -> Case:
-    return Case(line.program, line.instruction, line.batch, line.batch, traits or Traits(True))
+def case_of(line: OneLine, caps: DeviceCaps | None = None) -> Case:
+    return Case(line.program, line.instruction, line.batch, line.batch, caps or DeviceCaps(True))
 
 
 def products_of(case: Case) -> list[Product]:
@@ -38,8 +38,8 @@ def products_of(case: Case) -> list[Product]:
         def tile(self, case: Case, product: Product, tiles: object) -> None:
             found.append(product)
 
-    traits = replace(case.traits, choices=Listing())
-    listed = Case(case.program, case.ins, case.batch, case.rows, traits)
+    caps = replace(case.caps, choices=Listing())
+    listed = Case(case.program, case.ins, case.batch, case.rows, caps)
     (registers,) = (v for v in all_variants()[case.ins.mnemonic] if v.name == "registers")
     registers.plan(listed)
     return found
@@ -47,17 +47,17 @@ def products_of(case: Case) -> list[Product]:
 
 def take_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have kernels chosen as on a GPU of no more than OpenGL 4.3 promises, whatever the device."""
-    traits = property(lambda work: Traits(choices=work.choices))
-    monkeypatch.setattr(DeviceWork, "traits", traits)
+    caps = property(lambda work: DeviceCaps(choices=work.choices))
+    monkeypatch.setattr(DeviceWork, "caps", caps)
 
 
 def other_tiles(backend: GlBackend, product: Product) -> tuple[str, str]:
     """Variants of two tiles that are not the shipped one for a product."""
-    traits = backend._work.traits
-    tiles = REGISTER_TILES if traits.is_software else TILES
-    fit = affordable(product, tiles, traits.shared_bytes)
+    caps = backend._work.caps
+    tiles = REGISTER_TILES if caps.is_software else TILES
+    fit = affordable(product, tiles, caps.shared_bytes)
     size = (product.rows, product.cols, product.depth, product.batches)
-    shipped, _ = best_tile(*size, fit, software=traits.is_software)
+    shipped, _ = best_tile(*size, fit, software=caps.is_software)
     first, second = [tile_variant(t) for t in reversed(fit) if t != shipped][:2]
     return first, second
 
@@ -78,6 +78,6 @@ def check_parts(backend: GlBackend, texts: list[str], parts: int) -> None:
 
     A GPU's last work group adds a few parts up itself, a dispatch of its own does it elsewhere.
     """
-    joins = parts > 1 and not backend._work.traits.is_software
+    joins = parts > 1 and not backend._work.caps.is_software
     assert len(texts) == (1 if joins else parts)
     assert ("#define JOINS 1" in texts[0]) == joins

@@ -37,7 +37,7 @@ def choose(case: Case, wanted: str = "") -> Variant:
     """
     mnemonic = case.ins.mnemonic
     variants = [v for v in all_variants().get(mnemonic, ()) if v.applies(case)]
-    wanted = wanted or case.traits.choices.variant(case)
+    wanted = wanted or case.caps.choices.variant(case)
     named = [v for v in variants if v.name == wanted]
     if named:
         return named[0]
@@ -48,5 +48,5 @@ def choose(case: Case, wanted: str = "") -> Variant:
             origin=", ".join(case.ins.owners),
             hint="train with --backend cpu",
         )
-    software = case.traits.is_software
+    software = case.caps.is_software
     return max(variants, key=lambda v: v.software if software else v.hardware)

@@ -24,7 +24,7 @@ def _rows(case: Case) -> tuple[int, dict[str, int | str]]:
 
 def _lanes(case: Case) -> tuple[int, int]:
     """Invocations that share a row, and those of a work group."""
-    return (1, _LOCAL) if case.traits.is_software else row_lanes(case.shape("p")[-1])
+    return (1, _LOCAL) if case.caps.is_software else row_lanes(case.shape("p")[-1])
 
 
 def _entry(case: Case) -> dict[str, int | str]:
@@ -64,7 +64,7 @@ def _each_row(kernel: str) -> tuple[Variant, ...]:
 
 
 def _mean(case: Case) -> tuple[Pass, ...]:
-    local = TOTAL_LOCAL[case.traits.is_software]
+    local = TOTAL_LOCAL[case.caps.is_software]
     return (Pass("loss_mean", local=(local, 1, 1), launch=(case.numel("x"), 0)),)
 
 

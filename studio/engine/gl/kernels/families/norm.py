@@ -70,7 +70,7 @@ class _Parts:
 def _parts(case: Case, *names: str, whole: bool = False) -> _Parts:
     """How an instruction that makes its sums itself cuts them; ``whole`` asks for one part."""
     rows, cols = _shape(case)
-    if case.traits.is_software:
+    if case.caps.is_software:
         parts = 1 if whole else parts_of(case, rows, cols)
         groups = groups_for(parts * cols, LOCAL)
         return _Parts(parts, 1, "parts", Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
@@ -112,7 +112,7 @@ def _fold_pass(
     case: Case, kernel: str, parts: _Parts, room: int, bind: Mapping[str, Ref] | None = None
 ) -> Pass:
     rows, cols = _shape(case)
-    lanes, local = (1, LOCAL) if case.traits.is_software else (_FOLD_LANES, SHARED_LOCAL)
+    lanes, local = (1, LOCAL) if case.caps.is_software else (_FOLD_LANES, SHARED_LOCAL)
     return Pass(
         kernel,
         groups=(groups_for(cols, local // lanes), 1, 1),
@@ -147,7 +147,7 @@ def _joins_itself(case: Case, parts: _Parts, *names: str) -> bool:
     """Whether every work group of the elements' pass had better join the parts of all columns."""
     most = _MOST_JOINED if parts.first is not None else GL.partial_sums
     few = parts.count * _shape(case)[1] <= most
-    return not case.traits.is_software and few and _joins_quads(case, *names)
+    return not case.caps.is_software and few and _joins_quads(case, *names)
 
 
 def _joining_pass(
@@ -201,7 +201,7 @@ def _grads_all(case: Case) -> bool:
 def _does_all(case: Case, *names: str) -> bool:
     """Whether the elements' pass may touch what the statistics' would, too."""
     needed = [name for name in names if case.has(name)]
-    return len(needed) + 1 + case.tail_storages <= case.traits.offered_blocks
+    return len(needed) + 1 + case.tail_storages <= case.caps.offered_blocks
 
 
 def _batchnorm(case: Case) -> tuple[Pass, ...]:

@@ -54,7 +54,7 @@ def _noise(case: Case) -> tuple[Pass, ...]:
 
 
 def _standardize(case: Case) -> tuple[Pass, ...]:
-    local = (16 if case.traits.is_software else 128, 1, 1)
+    local = (16 if case.caps.is_software else 128, 1, 1)
     groups = (case.shape("x")[0], 1, 1)
     return (Pass("augment_standardize", groups=groups, local=local, defines=_entry(case)),)
 

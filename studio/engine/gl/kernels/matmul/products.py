@@ -43,9 +43,9 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         tiles: those to choose from; all of one engine.
     """
     size = (product.rows, product.cols, product.depth, product.batches)
-    fit = affordable(product, tiles, case.traits.shared_bytes)
-    tuned = case.traits.choices.tile(case, product, fit)
-    tile, parts = tuned or best_tile(*size, fit, software=case.traits.is_software)
+    fit = affordable(product, tiles, case.caps.shared_bytes)
+    tuned = case.caps.choices.tile(case, product, fit)
+    tile, parts = tuned or best_tile(*size, fit, software=case.caps.is_software)
     if product.depths:
         # Sums of parts in a dispatch of their own would not know where the rows lie.
         parts = min(parts, MOST_JOINED) if _joins(case, product, tile, 1) else 1
@@ -91,7 +91,7 @@ def _part_grid(case: Case, product: Product, tile: Tile) -> PartGrid | None:
     if product.batches > 1 and not _cut_evenly(case, product, tile):
         return None
     # Each invocation hands four sums at a time over through shared memory.
-    has_room = shared_bytes(product, tile) + 16 * tile.threads <= case.traits.shared_bytes
+    has_room = shared_bytes(product, tile) + 16 * tile.threads <= case.caps.shared_bytes
     return PartGrid(tile.rows, tile.cols // 4) if has_room else None
 
 
@@ -106,7 +106,7 @@ def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
     """Whether the work group that comes last at a tile adds up its few parts itself."""
     storages = 5 + (product.bias is not None) + case.tail_storages
     few = parts <= MOST_JOINED
-    return tile.shared and few and storages <= case.traits.offered_blocks
+    return tile.shared and few and storages <= case.caps.offered_blocks
 
 
 def affordable(
