@@ -7,7 +7,7 @@ import pytest
 
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.families import choose
-from studio.engine.gl.kernels.specs import Case, DeviceCaps
+from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps
 from tests.engine.gl.gl_programs import gradient_group, run_once
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -109,8 +109,10 @@ def test_only_few_outputs_and_not_too_many_rows_are_chosen_for_on_a_gpu() -> Non
         names = []
         for mnemonic in ("LINEAR", "GRADS_LINEAR"):
             line = OneLine(mnemonic, operands, batched=("x", "y"))
-            case = Case(line.program, line.instruction, rows, 1, DeviceCaps(is_software=software))
-            names.append(choose(case).name)
+            op = BoundInstruction(
+                line.program, line.instruction, rows, 1, DeviceCaps(is_software=software)
+            )
+            names.append(choose(op).name)
         return names
 
     assert chosen(128, 512, 10) == ["few", "few"]

@@ -13,7 +13,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.matmul import direct_weights
 from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Factor, Product
-from studio.engine.gl.kernels.specs import Case, DeviceCaps
+from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.run.device_work import DeviceWork
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
@@ -271,8 +271,8 @@ def test_gradients_of_weights_by_many_tiles_a_group(
     operands = {"w": w, "b": None, "x": x, "y": dy.shape}
     line = OneLine("GRADS_CONV2D", operands, {"y": dy}, ("x", "y"), skip=("x",), set=("w",),
                    **window.fields())  # fmt: skip
-    case = Case(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
-    grid = direct_weights.weight_grid(case)
+    op = BoundInstruction(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
+    grid = direct_weights.weight_grid(op)
     assert grid is not None
     assert grid.rows == rows
     found = run_line(backend, line, "dw", variant="direct", gpu=True)

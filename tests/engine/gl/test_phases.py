@@ -14,7 +14,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.families.conv import VARIANTS
 from studio.engine.gl.kernels.matmul import products
 from studio.engine.gl.kernels.matmul.phases import axis_phases
-from studio.engine.gl.kernels.specs import Case, DeviceCaps
+from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps
 from studio.engine.gl.kernels.tiles import MOST_JOINED, TILES
 from tests.engine.gl.naive import Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -116,12 +116,12 @@ def test_parts_of_the_depth_are_added_up_by_the_last_group(backend: GlBackend, n
     line, expected = gradient_of(name)
     tile = next(t for t in TILES if t.name == "64x16")
     with patch.object(products, "best_tile", lambda *_, **__: (tile, 64)):
-        case = Case(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
+        op = BoundInstruction(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
         tiled = next(v for v in VARIANTS["GRADS_CONV2D"] if v.name == "tiles")
-        (found,) = tiled.plan(case)
+        (found,) = tiled.plan(op)
         assert found.arrivals > 0
         assert 1 < found.launch[0] <= MOST_JOINED
         close(run_line(backend, line, "dx", variant="tiles", gpu=True)["dx"], expected)
         blocks = replace(DeviceCaps(), offered_blocks=4)
-        case = Case(line.program, line.instruction, line.batch, line.batch, blocks)
-        assert [one.launch[0] for one in tiled.plan(case)] == [1]
+        op = BoundInstruction(line.program, line.instruction, line.batch, line.batch, blocks)
+        assert [one.launch[0] for one in tiled.plan(op)] == [1]

@@ -26,7 +26,7 @@ from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.network import Network
 from tests.engine.gl.gl_programs import Lines, run_once
 from tests.engine.gl.one_line import run_line
-from tests.engine.gl.tuning.tuned_lines import case_of, linear, other_tiles, products_of
+from tests.engine.gl.tuning.tuned_lines import linear, op_of, other_tiles, products_of
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
 
 pytestmark = pytest.mark.gl
@@ -212,8 +212,8 @@ def test_check_mode_finds_the_same_number_in_several_buffers(backend: GlBackend)
 
 def test_other_kernels_are_held_against_steps_in_several_buffers(backend: GlBackend) -> None:
     line, expected = linear(rows=600, inner=64, out=48)
-    (product,) = products_of(case_of(line))
-    sign = product_signature(case_of(line), product)
+    (product,) = products_of(op_of(line))
+    sign = product_signature(op_of(line), product)
     tile, _ = other_tiles(backend, product)
     row = Measured(tile, 1, 1.0, 2.0)
     backend.choose_by(Table({sign: row}))

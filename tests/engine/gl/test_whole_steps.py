@@ -18,8 +18,8 @@ from studio.engine.gl.tuning.table import Measured
 from studio.engine.gl.tuning.whole_steps import hold_against_steps, in_turn
 from tests.engine.gl.one_line import OneLine
 from tests.engine.gl.tuning.tuned_lines import (
-    case_of,
     linear,
+    op_of,
     other_tiles,
     products_of,
     take_for_a_gpu,
@@ -37,8 +37,8 @@ def backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GlBacke
 
 def found_better(backend: GlBackend, line: OneLine) -> Tuning:
     """What trials say that found another tile to be better for the only product of a line."""
-    (product,) = products_of(case_of(line))
-    sign = product_signature(case_of(line), product)
+    (product,) = products_of(op_of(line))
+    sign = product_signature(op_of(line), product)
     tile, _ = other_tiles(backend, product)
     finding = Finding(sign, ("shipped", 1), Measured(tile, 1, 1.0, 2.0), 2)
     return Tuning((finding,), 0, 1.0, "a clock")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import Case, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass
 from studio.engine.gl.shader.dispatch import groups_for
 
 LOCAL = 64
@@ -34,34 +34,34 @@ def fold_lanes(parts: int) -> tuple[int, int]:
     return lanes, 64 if lanes == 1 else 256
 
 
-def parts_of(case: Case, rows: int, cols: int) -> int:
+def parts_of(op: BoundInstruction, rows: int, cols: int) -> int:
     """Parts the rows are cut into so that the device has enough to do."""
-    wanted = groups_for(THREADS[case.caps.is_software], max(cols, 1))
+    wanted = groups_for(THREADS[op.caps.is_software], max(cols, 1))
     return max(1, min(wanted, groups_for(rows, FEWEST)))
 
 
-def column_sums(case: Case, source: str, target: str) -> tuple[Pass, ...]:
+def column_sums(op: BoundInstruction, source: str, target: str) -> tuple[Pass, ...]:
     """``target[c]`` = sum over rows of ``source[row, c]`` for a target of that many columns.
 
     Args:
-        case: the instruction.
+        op: the instruction.
         source: accessor name of what is summed.
         target: accessor name of the result.
     """
-    cols = case.numel(target)
-    rows = prod(case.shape(source)) // max(cols, 1)
-    if not case.caps.is_software:
-        return _shared_column_sums(case, source, target, rows, cols)
-    parts = parts_of(case, rows, cols)
+    cols = op.numel(target)
+    rows = prod(op.shape(source)) // max(cols, 1)
+    if not op.caps.is_software:
+        return _shared_column_sums(op, source, target, rows, cols)
+    parts = parts_of(op, rows, cols)
     first = Pass(
         "column_sums",
         groups=(groups_for(parts * cols, LOCAL), 1, 1),
-        bind={"source": case.ref(source)},
+        bind={"source": op.ref(source)},
         defines={"COLS": cols},
         launch=(parts, rows),
         scratch=parts * cols,
     )
-    return (first, fold(case, target, cols, parts, parts * cols))
+    return (first, fold(op, target, cols, parts, parts * cols))
 
 
 @dataclass(frozen=True)
@@ -110,30 +110,30 @@ def column_grid(
 
 
 def _shared_column_sums(
-    case: Case, source: str, target: str, rows: int, cols: int
+    op: BoundInstruction, source: str, target: str, rows: int, cols: int
 ) -> tuple[Pass, ...]:
     """Sums joined in shared memory; short ones take one pass."""
-    vector = case.layout(source).vector_rows and case.shape(source)[-1] == cols
+    vector = op.layout(source).vector_rows and op.shape(source)[-1] == cols
     grid = column_grid(rows, cols, vector=vector)
     if rows <= _ALONE * SHARED_LOCAL // grid.span:
         grid = replace(grid, parts=1)
     room = grid.parts * cols if grid.parts > 1 else 0
-    bind = {"source": case.ref(source)}
+    bind = {"source": op.ref(source)}
     if grid.parts == 1:
-        bind["y"] = case.ref(target)
+        bind["y"] = op.ref(target)
     first = Pass(
         "column_parts",
         groups=(grid.groups, 1, 1),
         local=(SHARED_LOCAL, 1, 1),
         bind=bind,
-        adds=frozenset({"y"} if case.adds(target) else ()),
+        adds=frozenset({"y"} if op.adds(target) else ()),
         vector=("source",) if vector else (),
         defines={"COLS": cols, "WIDTH": grid.width, "SPAN": grid.span},
         launch=(grid.parts, rows),
         scratch=room,
         partial=grid.parts > 1,
     )
-    return (first, fold(case, target, cols, grid.parts, room)) if room else (first,)
+    return (first, fold(op, target, cols, grid.parts, room)) if room else (first,)
 
 
 SUM: Mapping[str, str] = {"JOINS_SUM": "1", "FINISH(v)": "(v)"}
@@ -141,7 +141,7 @@ SUM: Mapping[str, str] = {"JOINS_SUM": "1", "FINISH(v)": "(v)"}
 
 
 def fold(
-    case: Case,
+    op: BoundInstruction,
     target: str,
     cols: int,
     parts: int,
@@ -152,7 +152,7 @@ def fold(
     """The pass that joins the parts of every column, in a fixed order.
 
     Args:
-        case: the instruction.
+        op: the instruction.
         target: accessor name of the result.
         cols: columns.
         parts: parts of each in scratch storage.
@@ -160,13 +160,13 @@ def fold(
         count: elements of a column, ``LAUNCH_1`` in the rule.
         rule: macros of ``lib/joining.glsl`` and ``FINISH(v)``.
     """
-    lanes, local = (1, LOCAL) if case.caps.is_software else fold_lanes(parts)
+    lanes, local = (1, LOCAL) if op.caps.is_software else fold_lanes(parts)
     return Pass(
         "fold_columns",
         groups=(groups_for(cols, local // lanes), 1, 1),
         local=(local, 1, 1),
-        bind={"y": case.ref(target)},
-        adds=frozenset({"y"} if case.adds(target) else ()),
+        bind={"y": op.ref(target)},
+        adds=frozenset({"y"} if op.adds(target) else ()),
         defines={"LANES": lanes, "COLS": "Y_NUMEL", **rule},
         launch=(parts, count),
         scratch=room,
@@ -175,12 +175,12 @@ def fold(
 
 
 def product_fold(
-    case: Case, product: Pass, parts: int, cols: int, count: int, bias: Ref | None = None
+    op: BoundInstruction, product: Pass, parts: int, cols: int, count: int, bias: Ref | None = None
 ) -> Pass:
     """The pass that joins the parts of a product, in a fixed order.
 
     Args:
-        case: the instruction.
+        op: the instruction.
         product: the pass that left them, bound to the result as ``y``.
         parts: how many.
         cols: columns of the result.
@@ -188,8 +188,8 @@ def product_fold(
         bias: added to every row, where present.
     """
     result = product.bind["y"]
-    quads = cols % 4 == 0 and case.layout_of(result).vector_rows
-    if case.caps.is_software:
+    quads = cols % 4 == 0 and op.layout_of(result).vector_rows
+    if op.caps.is_software:
         lanes, local, quads = 1, LOCAL, False
     elif quads:
         lanes, local = _quad_lanes(parts), SHARED_LOCAL

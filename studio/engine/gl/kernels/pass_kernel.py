@@ -13,7 +13,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.glsl.files import load
 from studio.engine.gl.kernels.epilogue import Epilogue, epilogue_text
 from studio.engine.gl.kernels.partial_sums import Sums, leaving_text
-from studio.engine.gl.kernels.specs import Case, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass
 from studio.engine.gl.shader.accessors import ACCESSOR_NAMES, Access, Use
 from studio.engine.gl.shader.attributes import attribute_constants
 from studio.engine.gl.shader.dispatch import groups_for, split_line
@@ -32,19 +32,21 @@ _SCRATCH = re.compile(r"\bscratch\[")
 _SCRATCH_STORE = re.compile(r"\bscratch\[[^\]]*\]\s*=(?!=)")
 
 
-def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None) -> Planned:
+def plan_pass(
+    op: BoundInstruction, one: Pass, variant: str, tail: Epilogue | None = None
+) -> Planned:
     """The dispatch of one pass, with the element-wise tail of its group applied where it stores.
 
     Raises:
         BackendError: the kernel would need more storage buffers than OpenGL 4.3 promises.
     """
     body = kernel_text(one.kernel)
-    accesses, refs = operands_of(case, one, body)
+    accesses, refs = operands_of(op, one, body)
     functions = ""
     sums: tuple[Sums, ...] = ()
     if tail is not None and _place_of(tail.produced, accesses, refs) is not None:
         tail = replace(tail, holds=one.holds)
-        accesses, refs, functions = _with_tail(case, accesses, refs, tail)
+        accesses, refs, functions = _with_tail(op, accesses, refs, tail)
         sums = tail.sums
     stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]
     bindings: list[Binding] = [
@@ -58,28 +60,28 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
         bindings.append(ScratchBinding(one.scratch, use, alone=one.arrivals > 0))
     if one.arrivals:
         bindings.append(ArrivalsBinding(one.arrivals))
-    defines = {**presence(case), "PARTIAL": int(one.partial), **one.defines}
+    defines = {**presence(op), "PARTIAL": int(one.partial), **one.defines}
     if sums and one.takes is not None:
         grid, columns = one.takes, sums[0].columns
         functions = leaving_text(sums, grid, len(bindings), functions)
         bindings += [StorageBinding(wanted.result, Use.WRITE) for wanted in sums]
         defines |= {"PARTIAL_SUMS": len(sums), "SUMS_SPAN": grid.span, "SUMS_COLS": columns}
-    caps = case.caps
+    caps = op.caps
     spares = one.arrivals > 0 or one.spares or bool(sums)
     offered = caps.offered_blocks if spares else caps.storage_blocks
     if len(bindings) > offered:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
             f"{offered}",
-            who=case.ins.mnemonic,
-            origin=", ".join(case.ins.owners),
+            who=op.ins.mnemonic,
+            origin=", ".join(op.ins.owners),
         )
     source = assemble(
         one.kernel,
         body,
         accesses,
         local=one.local,
-        constants=attribute_constants(case.ins),
+        constants=attribute_constants(op.ins),
         defines=defines,
         epilogue=functions,
         result=one.result,
@@ -91,7 +93,7 @@ def plan_pass(case: Case, one: Pass, variant: str, tail: Epilogue | None = None)
     if one.result:
         access = next(a for a in accesses if a.name == one.result)
         ref = refs[accesses.index(access)]
-        count = groups_for(prod(case.shape_of(ref)), lanes_of(access))
+        count = groups_for(prod(op.shape_of(ref)), lanes_of(access))
         groups = (groups_for(count, prod(one.local)), 1, 1)
     if groups[1:] == (1, 1):
         groups = split_line(groups[0])
@@ -123,24 +125,24 @@ def all_text(body: str) -> str:
     return body + "".join(load("lib", name) for name in included(body)[1:])
 
 
-def presence(case: Case) -> dict[str, int]:
+def presence(op: BoundInstruction) -> dict[str, int]:
     """Macros that say which optional operands are there and which gradients are wanted."""
     found: dict[str, int] = {}
-    for spec in case.ins.operand_fields:
+    for spec in op.ins.operand_fields:
         if spec.optional:
-            found[f"HAS_{spec.name.upper()}"] = int(case.ins.ref(spec.name).present)
-        if isinstance(case.ins, Twin) and spec.differentiable and not spec.variadic:
-            found[f"WANT_D{spec.name.upper()}"] = int(case.wants(spec.name))
+            found[f"HAS_{spec.name.upper()}"] = int(op.ins.ref(spec.name).present)
+        if isinstance(op.ins, Twin) and spec.differentiable and not spec.variadic:
+            found[f"WANT_D{spec.name.upper()}"] = int(op.wants(spec.name))
     return found
 
 
-def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
+def operands_of(op: BoundInstruction, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
     """The operands a kernel's text uses, in a fixed order, and their storages."""
     candidates: dict[str, Ref] = {}
-    for spec in case.ins.operand_fields:
-        if not spec.variadic and case.ins.ref(spec.name).present:
-            candidates[spec.name] = case.ins.ref(spec.name)
-            candidates[f"d{spec.name}"] = case.ins.ref(spec.name).gradient
+    for spec in op.ins.operand_fields:
+        if not spec.variadic and op.ins.ref(spec.name).present:
+            candidates[spec.name] = op.ins.ref(spec.name)
+            candidates[f"d{spec.name}"] = op.ins.ref(spec.name).gradient
     candidates.update(one.bind)
     accesses: list[Access] = []
     refs: list[Ref] = []
@@ -151,31 +153,31 @@ def operands_of(case: Case, one: Pass, body: str) -> tuple[list[Access], list[Re
             writes = True
         if one.partial and name == "y":
             writes = False
-        if not (reads or writes) or (writes and _unwanted(case, name, one)):
+        if not (reads or writes) or (writes and _unwanted(op, name, one)):
             continue
         use = Use.BOTH if reads and writes else Use.WRITE if writes else Use.READ
-        adds = writes and (name in one.adds if name in one.bind else case.adds(name))
-        layout = case.layout_of(ref)
+        adds = writes and (name in one.adds if name in one.bind else op.adds(name))
+        layout = op.layout_of(ref)
         accesses.append(Access(accessor, layout, use, adds, name in one.vector))
         refs.append(ref)
     return accesses, refs
 
 
-def _unwanted(case: Case, name: str, one: Pass) -> bool:
+def _unwanted(op: BoundInstruction, name: str, one: Pass) -> bool:
     """Whether a name is a gradient that this line does not compute."""
-    if name in one.bind or not isinstance(case.ins, Twin) or not name.startswith("d"):
+    if name in one.bind or not isinstance(op.ins, Twin) or not name.startswith("d"):
         return False
-    return case.has(name) and case.ref(name).grad and not case.wants(name[1:])
+    return op.has(name) and op.ref(name).grad and not op.wants(name[1:])
 
 
 def _with_tail(
-    case: Case, accesses: list[Access], refs: list[Ref], tail: Epilogue
+    op: BoundInstruction, accesses: list[Access], refs: list[Ref], tail: Epilogue
 ) -> tuple[list[Access], list[Ref], str]:
     """The operands with those of the tail behind, and the tail's functions."""
     at = _place_of(tail.produced, accesses, refs)
     if at is None:
         raise BackendError(
-            "the tail of a group needs a kernel that stores its result", who=case.ins.mnemonic
+            "the tail of a group needs a kernel that stores its result", who=op.ins.mnemonic
         )
     old = accesses[at]
     use = Use.BOTH if old.adds else old.use

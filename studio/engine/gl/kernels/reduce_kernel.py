@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 
 from studio.engine.core.tensor import Ref, Shape, bind_shape
-from studio.engine.gl.kernels.specs import Case
+from studio.engine.gl.kernels.specs import BoundInstruction
 from studio.engine.gl.shader.accessors import Access, Use, block, read_functions
 from studio.engine.gl.shader.assignments import Assignment
 from studio.engine.gl.shader.dispatch import groups_for, split_line
@@ -23,21 +23,21 @@ _FEWEST = 8
 """Elements an invocation sums at least, where there are that many."""
 
 
-def plan_reduction(case: Case, step: Assignment, shape: Shape) -> tuple[Planned, Planned]:
+def plan_reduction(op: BoundInstruction, step: Assignment, shape: Shape) -> tuple[Planned, Planned]:
     """Two dispatches: partial sums into scratch storage, and their sum in a fixed order.
 
     Args:
-        case: the instruction.
+        op: the instruction.
         step: the assignment; its target is smaller than the index space.
         shape: the index space, symbols kept.
     """
-    target = case.layout_of(step.target)
-    kept = prod(case.shape_of(step.target))
-    summed = prod(bind_shape(shape, case.batch, case.rows)) // max(kept, 1)
-    threads = _THREADS[case.caps.is_software]
+    target = op.layout_of(step.target)
+    kept = prod(op.shape_of(step.target))
+    summed = prod(bind_shape(shape, op.batch, op.rows)) // max(kept, 1)
+    threads = _THREADS[op.caps.is_software]
     splits = min(groups_for(threads, kept), groups_for(summed, _FEWEST))
     refs = tuple(dict.fromkeys(step.operands.values()))
-    body = _partial_sums(step, refs, shape, case.layout_of, target)
+    body = _partial_sums(step, refs, shape, op.layout_of, target)
     first = Planned(
         assemble("sum_repeats", body, [], local=_LOCAL, from_file=False),
         (*(StorageBinding(r, Use.READ) for r in refs), ScratchBinding(kept * splits, Use.WRITE)),

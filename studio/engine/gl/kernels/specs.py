@@ -25,11 +25,13 @@ class Choices:
         """What records call these choices; empty for the shipped ones."""
         return ""
 
-    def variant(self, case: Case) -> str:
+    def variant(self, op: BoundInstruction) -> str:
         """The variant an instruction is to take; empty where nothing is known."""
         return ""
 
-    def tile(self, case: Case, product: Product, tiles: Sequence[Tile]) -> tuple[Tile, int] | None:
+    def tile(
+        self, op: BoundInstruction, product: Product, tiles: Sequence[Tile]
+    ) -> tuple[Tile, int] | None:
         """One of the tiles, and into how many parts to cut the depth; None where unknown."""
         return None
 
@@ -112,7 +114,7 @@ class Pass:
     partial: bool = False
 
 
-class Case:
+class BoundInstruction:
     """One instruction with everything about its operands, as a variant sees it.
 
     Accessor names are operand names for data (``x``) and operand names behind a ``d`` for
@@ -206,7 +208,7 @@ class Case:
         return isinstance(ins, Twin) and name not in self._fields and not ins.sets(name[1:])
 
 
-Plan = Callable[[Case], tuple[Pass, ...]]
+Plan = Callable[[BoundInstruction], tuple[Pass, ...]]
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class Variant:
     Attributes:
         name: unique among the variants of a mnemonic; profiles and autotune records show it.
         plan: the passes, in order.
-        applies: whether it can run this case at all.
+        applies: whether it can run this instruction at all.
         software: how much it suits software renderers; the highest that applies is taken.
         hardware: the same for GPUs.
         row_loss: for a dense layer, the one dispatch that also has the losses of its rows, and of
@@ -225,10 +227,16 @@ class Variant:
 
     name: str
     plan: Plan
-    applies: Callable[[Case], bool] = lambda _: True
+    applies: Callable[[BoundInstruction], bool] = lambda _: True
     software: int = 0
     hardware: int = 0
-    row_loss: Callable[[Case, Case, Case | None, Case | None], Pass] | None = None
+    row_loss: (
+        Callable[
+            [BoundInstruction, BoundInstruction, BoundInstruction | None, BoundInstruction | None],
+            Pass,
+        ]
+        | None
+    ) = None
 
 
 def value_kernel(kernel: str, result: str = "y", *, local: int = 64) -> tuple[Variant, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import Case, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -15,13 +15,13 @@ TOTAL_LOCAL = {True: 16, False: 256}
 """Invocations of the work group that adds up."""
 
 
-def term_threads(case: Case) -> int:
+def term_threads(op: BoundInstruction) -> int:
     """Invocations a sum of terms is shared by; does not depend on the batch."""
-    return _THREADS[case.caps.is_software]
+    return _THREADS[op.caps.is_software]
 
 
 def terms(
-    case: Case,
+    op: BoundInstruction,
     kernel: str,
     count: int,
     defines: Mapping[str, int | str],
@@ -31,7 +31,7 @@ def terms(
     bind: Mapping[str, Ref] | None = None,
 ) -> Pass:
     """The pass that sums ``count`` terms of a kernel into scratch storage from ``base`` on."""
-    threads = term_threads(case)
+    threads = term_threads(op)
     return Pass(
         kernel,
         groups=(min(groups_for(count, _LOCAL), threads // _LOCAL), 1, 1),
@@ -43,16 +43,18 @@ def terms(
     )
 
 
-def summed(case: Case, count: int) -> int:
+def summed(op: BoundInstruction, count: int) -> int:
     """Partial sums that ``terms`` leaves for so many terms."""
-    return min(groups_for(count, _LOCAL) * _LOCAL, term_threads(case))
+    return min(groups_for(count, _LOCAL) * _LOCAL, term_threads(op))
 
 
-def total(case: Case, partial_sums: int, finish: str, number: int = 1, room: int = 0) -> Pass:
+def total(
+    op: BoundInstruction, partial_sums: int, finish: str, number: int = 1, room: int = 0
+) -> Pass:
     """The pass that adds partial sums up and stores ``y = finish(sum)``.
 
     Args:
-        case: the instruction.
+        op: the instruction.
         partial_sums: how many lie in scratch storage.
         finish: GLSL over ``sum`` and ``LAUNCH_1``.
         number: what ``LAUNCH_1`` is.
@@ -60,18 +62,18 @@ def total(case: Case, partial_sums: int, finish: str, number: int = 1, room: int
     """
     return Pass(
         "total_scratch",
-        local=(TOTAL_LOCAL[case.caps.is_software], 1, 1),
+        local=(TOTAL_LOCAL[op.caps.is_software], 1, 1),
         defines={"FINISH(sum)": finish},
         launch=(partial_sums, number),
-        scratch=room or term_threads(case),
+        scratch=room or term_threads(op),
     )
 
 
 def reduced(
-    case: Case, kernel: str, count: int, defines: Mapping[str, int | str], finish: str
+    op: BoundInstruction, kernel: str, count: int, defines: Mapping[str, int | str], finish: str
 ) -> tuple[Pass, ...]:
     """Both passes of a scalar; ``LAUNCH_1`` in ``finish`` is the number of terms."""
     return (
-        terms(case, kernel, count, defines),
-        total(case, summed(case, count), finish, count),
+        terms(op, kernel, count, defines),
+        total(op, summed(op, count), finish, count),
     )

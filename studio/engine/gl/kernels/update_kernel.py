@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import Case
+from studio.engine.gl.kernels.specs import BoundInstruction
 from studio.engine.gl.shader.accessors import Access, Use, block, read_functions
 from studio.engine.gl.shader.dispatch import split_line
 from studio.engine.gl.shader.formula_text import Value, declared, expression_text
@@ -34,19 +34,19 @@ _LOCAL = (256, 1, 1)
 """A quadruple an invocation: loads of one that went over several would wait for each other."""
 
 
-def plan_updates(cases: Sequence[Case], place: Place) -> list[Planned]:
+def plan_updates(ops: Sequence[BoundInstruction], place: Place) -> list[Planned]:
     """The dispatches of update instructions: one for all that are alike and share buffers.
 
     Args:
-        cases: the instructions.
+        ops: the instructions.
         place: where storages lie.
     """
-    alike: dict[tuple[object, ...], list[Case]] = {}
-    for case in cases:
-        ins = case.ins
+    alike: dict[tuple[object, ...], list[BoundInstruction]] = {}
+    for op in ops:
+        ins = op.ins
         buffers = tuple(place(ref)[0] for _, ref in streams(ins))
         key = (ins.mnemonic, tuple(ins.attrs.items()), ins.ref("step"), ins.ref("rates"), buffers)
-        alike.setdefault(key, []).append(case)
+        alike.setdefault(key, []).append(op)
     return [_plan(group, place) for group in alike.values()]
 
 
@@ -61,11 +61,11 @@ def changed(ins: Instruction) -> set[str]:
     return {name for name, _ in streams(ins)} - {"g"}
 
 
-def _plan(group: Sequence[Case], place: Place) -> Planned:
+def _plan(group: Sequence[BoundInstruction], place: Place) -> Planned:
     first = group[0]
     names = [name for name, _ in streams(first.ins)]
-    begins = [min(place(case.ref(name))[1] for case in group) for name in names]
-    table = np.concatenate([_segments(case, begins, place) for case in group]).astype(np.int32)
+    begins = [min(place(op.ref(name))[1] for op in group) for name in names]
+    table = np.concatenate([_segments(op, begins, place) for op in group]).astype(np.int32)
     written = changed(first.ins)
     bindings: list[Binding] = [
         TableBinding(table.tobytes()),
@@ -73,7 +73,7 @@ def _plan(group: Sequence[Case], place: Place) -> Planned:
         StorageBinding(first.ref("rates"), Use.READ),
     ]
     for name in names:
-        refs = tuple(case.ref(name) for case in group)
+        refs = tuple(op.ref(name) for op in group)
         bindings.append(ArenaBinding(refs, Use.BOTH if name in written else Use.READ))
     source = assemble(
         first.ins.mnemonic.lower(),
@@ -85,19 +85,19 @@ def _plan(group: Sequence[Case], place: Place) -> Planned:
     return Planned(source, tuple(bindings), split_line(len(table)), (len(table), 0), "segments")
 
 
-def _segments(case: Case, begins: Sequence[int], place: Place) -> npt.NDArray[np.int64]:
+def _segments(op: BoundInstruction, begins: Sequence[int], place: Place) -> npt.NDArray[np.int64]:
     """A row for each work group of a parameter: elements, and where each stream's first four lie.
 
     Args:
-        case: the parameter's update.
+        op: the parameter's update.
         begins: bytes from which on the streams' places count.
         place: where storages lie.
     """
     offsets = [
         (place(ref)[1] - begin) // 16
-        for (_, ref), begin in zip(streams(case.ins), begins, strict=True)
+        for (_, ref), begin in zip(streams(op.ins), begins, strict=True)
     ]
-    count = prod(case.shape("w"))
+    count = prod(op.shape("w"))
     firsts = np.arange(0, count, CHUNK)
     lengths = np.minimum(CHUNK, count - firsts)
     return np.stack([lengths, *(offset + firsts // 4 for offset in offsets)], axis=1)
@@ -125,12 +125,12 @@ def _statements(ins: Instruction, names: Sequence[str]) -> tuple[list[str], list
     return once, lines
 
 
-def _body(case: Case, names: list[str]) -> str:
-    step = Access("step_word", case.layout("step"), Use.READ)
-    rates = Access("rates", case.layout("rates"), Use.READ)
+def _body(op: BoundInstruction, names: list[str]) -> str:
+    step = Access("step_word", op.layout("step"), Use.READ)
+    rates = Access("rates", op.layout("rates"), Use.READ)
     heads = ["layout(std430, binding = 0) readonly buffer table_block { int table[]; };"]
     heads += [*_reading(step, 1), *_reading(rates, 2)]
-    written = changed(case.ins)
+    written = changed(op.ins)
     for binding, name in enumerate(names, 3):
         use = "" if name in written else "readonly "
         heads.append(
@@ -138,12 +138,12 @@ def _body(case: Case, names: list[str]) -> str:
             f"{{ vec4 {name}_data[]; }};"
         )
     width = len(names) + 1
-    (periods,) = case.shape("rates")
+    (periods,) = op.shape("rates")
     quads = [f"int {n}_at = table[row + {k}] + q;" for k, n in enumerate(names, 1)]
     loads = [f"vec4 {n}_four = {n}_data[{n}_at];" for n in names]
     lanes = [f"float {n}_one = {n}_four[k];" for n in names]
     backs = [f"{n}_four[k] = {n}_one;" for n in names if n in written]
-    once, statements = _statements(case.ins, names)
+    once, statements = _statements(op.ins, names)
     stores = [f"{n}_data[{n}_at] = {n}_four;" for n in names if n in written]
     return "\n".join(
         [

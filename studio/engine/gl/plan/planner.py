@@ -13,7 +13,7 @@ from studio.engine.gl.kernels.families import choose
 from studio.engine.gl.kernels.partial_sums import Cut, Sums, takeable
 from studio.engine.gl.kernels.pass_kernel import plan_pass
 from studio.engine.gl.kernels.reduce_kernel import plan_reduction
-from studio.engine.gl.kernels.specs import Case, DeviceCaps, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, Pass, Variant
 from studio.engine.gl.kernels.update_kernel import Place, plan_updates
 from studio.engine.gl.shader.assignments import Assignment, assignments_of, has_formula, storages_of
 from studio.engine.gl.shader.dispatch import split_line
@@ -93,57 +93,57 @@ class Planner:
 
     def _takes_rows(self, parts: Sequence[Instruction]) -> bool:
         """Whether one kernel runs a layer with the losses of its rows and what follows."""
-        variant = self._choose(self.case(parts[0]))
+        variant = self._choose(self.op(parts[0]))
         touched = {ref for part in parts for ref in part.effects().reads | part.effects().writes}
         if variant.row_loss is None or sum(map(self.stored, touched)) > self.caps.offered_blocks:
             return False
-        return len(parts) < 4 or self._choose(self.case(parts[3])).name == variant.name
+        return len(parts) < 4 or self._choose(self.op(parts[3])).name == variant.name
 
     def _with_row_loss(self, parts: Sequence[Instruction]) -> list[Planned]:
         """The dispatch of a layer with the losses of its rows."""
-        case, row, *more = map(self.case, parts)
-        variant = self._choose(case)
+        op, row, *more = map(self.op, parts)
+        variant = self._choose(op)
         if variant.row_loss is None:
             raise RuntimeError(f"variant {variant.name} has no rows")
         gradient, back = (*more[:2], None, None)[:2]
-        one = variant.row_loss(case, row, gradient, back)
+        one = variant.row_loss(op, row, gradient, back)
         tail = None if back is None else self._tail(back, more[2:])
-        return [plan_pass(case, one, variant.name, tail)]
+        return [plan_pass(op, one, variant.name, tail)]
 
-    def _choose(self, case: Case) -> Variant:
-        return choose(case, self.wanted.get(case.ins.mnemonic, ""))
+    def _choose(self, op: BoundInstruction) -> Variant:
+        return choose(op, self.wanted.get(op.ins.mnemonic, ""))
 
     def _plan_rows(self, entry: Entry) -> list[Planned]:
         """Updates, and what rows of element-wise functions run."""
-        cases = [self.case(part) for part in entry.parts]
+        ops = [self.op(part) for part in entry.parts]
         if _is_update(entry):
-            return plan_updates(cases, self.place)
+            return plan_updates(ops, self.place)
         if all(has_formula(part) for part in entry.parts):
-            return self._elements(cases)
+            return self._elements(ops)
         alone = (Entry(entry.section, entry.index, (part,)) for part in entry.parts)
         return [one for part in alone for one in self.plan(part)]
 
-    def first_case(self, entry: Entry) -> Case:
+    def first_case(self, entry: Entry) -> BoundInstruction:
         """The first instruction of an entry, which knows what its group brings to its kernel."""
         first = entry.parts[0]
         if not self._has_epilogue(entry):
-            return self.case(first)
+            return self.op(first)
         following = (part for part in entry.parts[1:] if not isinstance(part, ColumnSums))
         tail = [a for part in following for a in assignments_of(part)]
         touched = {ref for refs in storages_of(tail) for ref in refs if self.stored(ref)}
-        return self.case(first, len(touched - {_produced(first)}))
+        return self.op(first, len(touched - {_produced(first)}))
 
     def _has_epilogue(self, entry: Entry) -> bool:
         return entry.kind == "epilogue" and not has_formula(entry.parts[0])
 
-    def case(self, ins: Instruction, tail_storages: int = 0) -> Case:
+    def op(self, ins: Instruction, tail_storages: int = 0) -> BoundInstruction:
         """An instruction with everything about its operands.
 
         Args:
             ins: the instruction.
             tail_storages: storages that what follows in its group brings to its kernel.
         """
-        return Case(
+        return BoundInstruction(
             self.program,
             ins,
             self.batch,
@@ -161,50 +161,50 @@ class Planner:
         return not self.program.tensors[self.program.tensors.root(ref.id)].register
 
     def _passes(
-        self, case: Case, tail: Epilogue | None = None, sums: Sequence[ColumnSums] = ()
+        self, op: BoundInstruction, tail: Epilogue | None = None, sums: Sequence[ColumnSums] = ()
     ) -> list[Planned]:
         """The dispatches of an instruction, with what follows it in its group.
 
         Args:
-            case: the instruction.
+            op: the instruction.
             tail: the element-wise part of what follows.
             sums: sums of columns, each taken along where the kernel can and made behind it where it
                 cannot.
         """
-        if not case.ins.operands:
+        if not op.ins.operands:
             return []
-        variant = self._choose(case)
-        passes = variant.plan(case)
+        variant = self._choose(op)
+        passes = variant.plan(op)
         taken: list[Sums] = []
-        if sums and _can_take(case, passes):
-            tail = tail or Epilogue((), _produced(case.ins), case.layout_of, self.stored)
-            tail, taken = self._taking(case, passes, tail, [self._sums(one) for one in sums])
-        planned = [plan_pass(case, one, variant.name, tail) for one in passes]
+        if sums and _can_take(op, passes):
+            tail = tail or Epilogue((), _produced(op.ins), op.layout_of, self.stored)
+            tail, taken = self._taking(op, passes, tail, [self._sums(one) for one in sums])
+        planned = [plan_pass(op, one, variant.name, tail) for one in passes]
         for one in passes:
             if one.cut is not None:
-                self.cuts[self.program.storage(case.ref("y"))] = one.cut
+                self.cuts[self.program.storage(op.ref("y"))] = one.cut
         left = (one for one in sums if one.ref("y") not in {found.result for found in taken})
-        return [*planned, *(single for one in left for single in self._passes(self.case(one)))]
+        return [*planned, *(single for one in left for single in self._passes(self.op(one)))]
 
     def _sums(self, ins: ColumnSums) -> Sums:
         of, program = self.program.bound(self.batch, self.rows), self.program
         return Sums.of(ins, of(ins.source).shape, program.tensor(ins.ref("y")).partial)
 
     def _taking(
-        self, case: Case, passes: Sequence[Pass], tail: Epilogue, sums: Sequence[Sums]
+        self, op: BoundInstruction, passes: Sequence[Pass], tail: Epilogue, sums: Sequence[Sums]
     ) -> tuple[Epilogue | None, list[Sums]]:
         """The tail with as many of the sums as the kernel that stores the result can take along."""
-        stores = [one for one in passes if one.bind.get("y", case.ref("y")) == tail.produced]
+        stores = [one for one in passes if one.bind.get("y", op.ref("y")) == tail.produced]
         grid = stores[0].takes if len(stores) == 1 else None
         plain = tail if tail.assignments else None
         if grid is None:
             return plain, []
-        room = case.caps.offered_blocks - len(plan_pass(case, stores[0], "", tail).bindings)
+        room = op.caps.offered_blocks - len(plan_pass(op, stores[0], "", tail).bindings)
         found: list[Sums] = []
         for one in sums:
             fits = sum(1 + len(other.read) for other in (*found, one)) <= room
             alike = all(other.columns == one.columns for other in found)
-            if fits and alike and takeable(one, grid, self._touched(tail), case.layout_of):
+            if fits and alike and takeable(one, grid, self._touched(tail), op.layout_of):
                 found.append(one)
         if not found:
             return plain, []
@@ -216,21 +216,27 @@ class Planner:
         refs = {ref for found in storages_of(tail.assignments) for ref in found}
         return {ref for ref in refs if self.stored(ref)} | {tail.produced}
 
-    def _with_epilogue(self, producer: Case, following: Sequence[Instruction]) -> list[Planned]:
+    def _with_epilogue(
+        self, producer: BoundInstruction, following: Sequence[Instruction]
+    ) -> list[Planned]:
         sums = [part for part in following if isinstance(part, ColumnSums)]
-        tail = [self.case(part) for part in following if not isinstance(part, ColumnSums)]
-        if self.caps.is_software and any(is_affine(case.ins) for case in tail):
-            apart = (single for one in sums for single in self._passes(self.case(one)))
+        tail = [self.op(part) for part in following if not isinstance(part, ColumnSums)]
+        if self.caps.is_software and any(is_affine(op.ins) for op in tail):
+            apart = (single for one in sums for single in self._passes(self.op(one)))
             return [*self._one_after_another(producer, tail), *apart]
         return self._passes(producer, self._tail(producer, tail), sums)
 
-    def _tail(self, producer: Case, tail: Iterable[Case]) -> Epilogue | None:
+    def _tail(
+        self, producer: BoundInstruction, tail: Iterable[BoundInstruction]
+    ) -> Epilogue | None:
         """What the kernel of a group does where it stores its result."""
-        assignments = tuple(a for case in tail for a in assignments_of(case.ins))
+        assignments = tuple(a for op in tail for a in assignments_of(op.ins))
         epilogue = Epilogue(assignments, _produced(producer.ins), producer.layout_of, self.stored)
         return epilogue if assignments else None
 
-    def _one_after_another(self, producer: Case, tail: Sequence[Case]) -> list[Planned]:
+    def _one_after_another(
+        self, producer: BoundInstruction, tail: Sequence[BoundInstruction]
+    ) -> list[Planned]:
         """A group whose tail is a kernel of its own, in place where nobody else reads the product.
 
         Renderers on a CPU take seconds to compile statistics into an unrolled product.
@@ -238,44 +244,44 @@ class Planner:
         made = producer.ref("y")
         if self.stored(made):
             return [*self._passes(producer), *self._elements(tail)]
-        last = next(case.ref("y") for case in reversed(tail) if self.stored(case.ref("y")))
+        last = next(op.ref("y") for op in reversed(tail) if self.stored(op.ref("y")))
 
         def settle(ref: Ref) -> Ref:
             return last if ref == made else ref
 
-        moved = [self.case(case.ins.map_refs(settle)) for case in (producer, *tail)]
+        moved = [self.op(op.ins.map_refs(settle)) for op in (producer, *tail)]
         return [*self._passes(moved[0]), *self._elements(moved[1:])]
 
-    def _elements(self, cases: Sequence[Case]) -> list[Planned]:
+    def _elements(self, ops: Sequence[BoundInstruction]) -> list[Planned]:
         """Runs of assignments over one index space; sums over repeats stand by themselves."""
         planned: list[Planned] = []
         run: list[Assignment] = []
         space: Shape | None = None
-        for case in cases:
-            shape = self._space(case)
-            for step in assignments_of(case.ins):
+        for op in ops:
+            shape = self._space(op)
+            for step in assignments_of(op.ins):
                 if not self._covers(step.target, shape):
-                    planned += self._run(cases, run, space)
+                    planned += self._run(ops, run, space)
                     run = []
-                    planned += plan_reduction(case, step, shape)
+                    planned += plan_reduction(op, step, shape)
                     continue
                 if run and (shape != space or self._clashes(run, step)):
-                    planned += self._run(cases, run, space)
+                    planned += self._run(ops, run, space)
                     run = []
                 space = shape
                 run.append(step)
-        return planned + self._run(cases, run, space)
+        return planned + self._run(ops, run, space)
 
     def _run(
-        self, cases: Sequence[Case], run: list[Assignment], space: Shape | None
+        self, ops: Sequence[BoundInstruction], run: list[Assignment], space: Shape | None
     ) -> list[Planned]:
         if not run or space is None:
             return []
-        case = cases[0]
-        name = "_".join(dict.fromkeys(c.ins.mnemonic.lower() for c in cases))[:60]
+        op = ops[0]
+        name = "_".join(dict.fromkeys(c.ins.mnemonic.lower() for c in ops))[:60]
         count = prod(bound for bound in self._bound(space))
         large = count >= LARGE and not self.caps.is_software
-        kernel = element_kernel(name, run, space, case.layout_of, self.stored, large=large)
+        kernel = element_kernel(name, run, space, op.layout_of, self.stored, large=large)
         groups, launch = kernel.grid(count)
         bindings = tuple(StorageBinding(ref, use) for ref, use in kernel.storages)
         return [Planned(kernel.source, bindings, split_line(groups), launch, "elements")]
@@ -283,9 +289,9 @@ class Planner:
     def _bound(self, shape: Shape) -> Iterable[int]:
         return (self.batch if d == -1 else self.rows if d == -2 else d for d in shape)
 
-    def _space(self, case: Case) -> Shape:
+    def _space(self, op: BoundInstruction) -> Shape:
         """The index space of an element-wise instruction: the shape of its result."""
-        ins = case.ins
+        ins = op.ins
         found = {
             access: ref
             for access in (Access.UPDATE, Access.WRITE)
@@ -310,10 +316,10 @@ class Planner:
         return False
 
 
-def _can_take(case: Case, passes: Sequence[Pass]) -> bool:
+def _can_take(op: BoundInstruction, passes: Sequence[Pass]) -> bool:
     """Whether some pass takes sums along, and the instruction has the one result they are of."""
-    result = "dx" if isinstance(case.ins, Twin) else "y"
-    return case.has(result) and any(one.takes is not None for one in passes)
+    result = "dx" if isinstance(op.ins, Twin) else "y"
+    return op.has(result) and any(one.takes is not None for one in passes)
 
 
 def _produced(ins: Instruction) -> Ref:

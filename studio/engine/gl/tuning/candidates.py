@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from studio.engine.gl.kernels.families import all_variants, choose
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import Case, DeviceCaps, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, Variant
 from studio.engine.gl.kernels.tiles import (
     MOST_PARTS,
     REGISTER_TILES,
@@ -29,20 +29,20 @@ PROMISING = 3.0
 _SINGLE_TILES = frozenset(map(tile_variant, (*TILES, *REGISTER_TILES)))
 
 
-def other_variants(case: Case) -> tuple[str, ...]:
+def other_variants(op: BoundInstruction) -> tuple[str, ...]:
     """Variants that could run an instruction beside the one the shipped table chooses.
 
     Those of a single tile are left out, since tiles are tried by product; so are those made for the
     other kind of device, which a software renderer compiles for seconds and a GPU crawls through.
     """
-    default = choose(case).name
+    default = choose(op).name
     return tuple(
         one.name
-        for one in all_variants().get(case.ins.mnemonic, ())
+        for one in all_variants().get(op.ins.mnemonic, ())
         if one.name != default
         and one.name not in _SINGLE_TILES
-        and not _is_for_others(one, case.caps)
-        and one.applies(case)
+        and not _is_for_others(one, op.caps)
+        and one.applies(op)
     )
 
 

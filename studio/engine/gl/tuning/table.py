@@ -22,9 +22,9 @@ from studio.engine.core.errors import BackendError, quoted
 from studio.engine.gl.device.binary_cache import default_folder
 from studio.engine.gl.glsl.files import glsl_files
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import SHIPPED, Case, Choices
+from studio.engine.gl.kernels.specs import SHIPPED, BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, Tile
-from studio.engine.gl.tuning.signatures import case_signature, product_signature
+from studio.engine.gl.tuning.signatures import op_signature, product_signature
 
 FORMAT = "glassbox-tuning"
 VERSION = 1
@@ -91,20 +91,22 @@ class Table(Choices):
         return f"{len(chosen)} measured #{digest}"
 
     @staticmethod
-    def sign_of(case: Case, product: Product | None = None) -> str:
+    def sign_of(op: BoundInstruction, product: Product | None = None) -> str:
         """The signature of an instruction, or of a product it consists of."""
-        return case_signature(case) if product is None else product_signature(case, product)
+        return op_signature(op) if product is None else product_signature(op, product)
 
-    def variant(self, case: Case) -> str:
+    def variant(self, op: BoundInstruction) -> str:
         """The measured variant of an instruction; empty where none is."""
-        if case.ins.mnemonic not in self._mnemonics:
+        if op.ins.mnemonic not in self._mnemonics:
             return ""
-        row = self.rows.get(self.sign_of(case))
+        row = self.rows.get(self.sign_of(op))
         return row.variant if row is not None and not row.parts else ""
 
-    def tile(self, case: Case, product: Product, tiles: Sequence[Tile]) -> tuple[Tile, int] | None:
+    def tile(
+        self, op: BoundInstruction, product: Product, tiles: Sequence[Tile]
+    ) -> tuple[Tile, int] | None:
         """The measured tile and parts of a product, where it is one of those to choose from."""
-        row = self.rows.get(self.sign_of(case, product))
+        row = self.rows.get(self.sign_of(op, product))
         if row is None or not row.parts:
             return None
         return next(((t, row.parts) for t in tiles if tile_variant(t) == row.variant), None)

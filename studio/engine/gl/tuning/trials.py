@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.device.timers import step_timer
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import Case, Choices
+from studio.engine.gl.kernels.specs import BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.record.recorder import Recording, issue
-from studio.engine.gl.tuning.signatures import case_signature, product_signature
+from studio.engine.gl.tuning.signatures import op_signature, product_signature
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
 from studio.engine.isa.instruction import Twin
 from studio.engine.runtime.entries import Entry
@@ -48,13 +48,15 @@ class Trial(Choices):
     variants: dict[str, str] = field(default_factory=dict)
     asked: dict[str, tuple[Product, tuple[Tile, ...]]] = field(default_factory=dict)
 
-    def variant(self, case: Case) -> str:
+    def variant(self, op: BoundInstruction) -> str:
         """The variant being tried."""
-        return self.variants.get(case_signature(case), "") if self.variants else ""
+        return self.variants.get(op_signature(op), "") if self.variants else ""
 
-    def tile(self, case: Case, product: Product, tiles: Sequence[Tile]) -> tuple[Tile, int] | None:
+    def tile(
+        self, op: BoundInstruction, product: Product, tiles: Sequence[Tile]
+    ) -> tuple[Tile, int] | None:
         """The tile being tried, where it is one of those to choose from."""
-        sign = product_signature(case, product)
+        sign = product_signature(op, product)
         self.asked[sign] = (product, tuple(tiles))
         found = self.tiles.get(sign)
         return found if found is not None and found[0] in tiles else None
@@ -93,9 +95,9 @@ class EntryTrials:
         self._planner = Planner(program, batch, batch, caps, self._room.place, inner)
 
     @property
-    def case(self) -> Case:
+    def op(self) -> BoundInstruction:
         """The instruction whose kernel is chosen."""
-        return self._planner.case(self.entry.parts[0])
+        return self._planner.op(self.entry.parts[0])
 
     def planned(self) -> list[Planned]:
         """The dispatches of the choices as they stand."""

@@ -23,7 +23,7 @@ from studio.engine.gl.tuning.candidates import (
     other_variants,
 )
 from studio.engine.gl.tuning.findings import Finding, Tuning
-from studio.engine.gl.tuning.signatures import case_signature
+from studio.engine.gl.tuning.signatures import op_signature
 from studio.engine.gl.tuning.table import Measured, tile_variant
 from studio.engine.gl.tuning.trial_room import NumberBlock
 from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
@@ -182,7 +182,7 @@ class _Tuner:
             for entry in map(_without_sums, filter(_has_kernel_file, entries(program))):
                 subject = _Subject(program, inner, entry, batch)
                 with self._opened(subject) as trials:
-                    key = (case_signature(trials.case), *(p.mnemonic for p in entry.parts[1:]))
+                    key = (op_signature(trials.op), *(p.mnemonic for p in entry.parts[1:]))
                     if key in found:
                         found[key].count += 1
                     elif self._offers(trials):
@@ -195,7 +195,7 @@ class _Tuner:
         planned = trials.planned()
         self._sources += [one.source for one in planned]
         several = any(len(tiles) > 1 for _, tiles in self._trial.asked.values())
-        return several or bool(other_variants(trials.case))
+        return several or bool(other_variants(trials.op))
 
     def _ranked(self, subjects: Sequence[_Subject]) -> list[_Subject]:
         """Those that run alone, with what they take as shipped; the dearest first."""
@@ -214,8 +214,8 @@ class _Tuner:
 
     def _tune(self, trials: EntryTrials) -> None:
         """Decide the products of an entry, then its variant, as far as equal ones did not."""
-        trial, case = self._trial, trials.case
-        decided = case_signature(case) in self._findings or not other_variants(case)
+        trial, op = self._trial, trials.op
+        decided = op_signature(op) in self._findings or not other_variants(op)
         if decided and not self._asks_for_more(trials):
             return
         tiles, trial.tiles = trial.tiles, {}
@@ -270,13 +270,13 @@ class _Tuner:
 
     def _tune_variant(self, trials: EntryTrials) -> None:
         """Try the other variants of the instruction, their own products decided first."""
-        case = trials.case
-        sign = case_signature(case)
-        others = other_variants(case)
+        op = trials.op
+        sign = op_signature(op)
+        others = other_variants(op)
         if sign in self._findings or not others or self._is_over:
             return
         variants, search = self._trial.variants, _Search()
-        default, shipped = (choose(case).name, 0), trials.planned()
+        default, shipped = (choose(op).name, 0), trials.planned()
         self._attempt(trials, search, default)
         for name in others:
             variants[sign] = name

@@ -18,7 +18,7 @@ from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS
 from studio.engine.gl.device.entry_points import ContextLostError
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import SHIPPED, Case, Choices
+from studio.engine.gl.kernels.specs import SHIPPED, BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.tuning.findings import StepTimes, Tuning
 from studio.engine.gl.tuning.table import Rows, Table
@@ -49,18 +49,20 @@ class _Watched(Table):
         super().__init__(rows)
         self.used: set[str] = set()
 
-    def variant(self, case: Case) -> str:
+    def variant(self, op: BoundInstruction) -> str:
         """The measured variant of an instruction; empty where none is."""
-        found = super().variant(case)
+        found = super().variant(op)
         if found:
-            self.used.add(self.sign_of(case))
+            self.used.add(self.sign_of(op))
         return found
 
-    def tile(self, case: Case, product: Product, tiles: Sequence[Tile]) -> tuple[Tile, int] | None:
+    def tile(
+        self, op: BoundInstruction, product: Product, tiles: Sequence[Tile]
+    ) -> tuple[Tile, int] | None:
         """The measured tile and parts of a product, where it is one of those to choose from."""
-        found = super().tile(case, product, tiles)
+        found = super().tile(op, product, tiles)
         if found is not None:
-            self.used.add(self.sign_of(case, product))
+            self.used.add(self.sign_of(op, product))
         return found
 
 

@@ -6,34 +6,34 @@ import pytest
 
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
-from studio.engine.gl.tuning.signatures import case_signature, product_signature
+from studio.engine.gl.tuning.signatures import op_signature, product_signature
 from tests.engine.gl.naive import draw
 from tests.engine.gl.one_line import OneLine
-from tests.engine.gl.tuning.tuned_lines import case_of, linear, products_of
+from tests.engine.gl.tuning.tuned_lines import linear, op_of, products_of
 
 
 def test_signatures_tell_shapes_and_layouts_apart() -> None:
-    (first,) = products_of(case_of(linear()[0]))
+    (first,) = products_of(op_of(linear()[0]))
     same = linear()[0]
-    assert product_signature(case_of(same), first).startswith("linear 6x8x16 bias #")
+    assert product_signature(op_of(same), first).startswith("linear 6x8x16 bias #")
     signs = set()
     for line in (same, linear(rows=7)[0], linear(inner=20)[0], linear(out=9)[0]):
-        case = case_of(line)
-        (product,) = products_of(case)
-        signs.add((product_signature(case, product), case_signature(case)))
+        op = op_of(line)
+        (product,) = products_of(op)
+        signs.add((product_signature(op, product), op_signature(op)))
     assert len(signs) == 4
     assert len({a for a, _ in signs}) == len({b for _, b in signs}) == 4
     x, w = draw(6, 16), draw(8, 16)
     operands = {"w": w, "x": x, "y": (6, 8), "b": None}
     sets = OneLine("GRADS_LINEAR", operands, {"y": draw(6, 8)}, ("x", "y"), set=("x", "w"))
     adds = OneLine("GRADS_LINEAR", operands, {"y": draw(6, 8)}, ("x", "y"), set=("x",))
-    assert case_signature(case_of(sets)) != case_signature(case_of(adds))
+    assert op_signature(op_of(sets)) != op_signature(op_of(adds))
 
 
 @pytest.mark.parametrize("software", [False, True])
 def test_candidates_begin_with_the_shipped_one_and_never_repeat(software: bool) -> None:
     tiles = REGISTER_TILES if software else TILES
-    (product,) = products_of(case_of(linear(rows=64, inner=4096, out=64)[0]))
+    (product,) = products_of(op_of(linear(rows=64, inner=4096, out=64)[0]))
     shipped = best_tile(64, 64, 4096, 1, tiles, software=software)
     cuts = first_cuts(product, tiles, software=software)
     assert cuts[0] == shipped

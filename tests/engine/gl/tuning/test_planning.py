@@ -9,14 +9,14 @@ import pytest
 
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.specs import SHIPPED
-from studio.engine.gl.tuning.signatures import case_signature, product_signature
+from studio.engine.gl.tuning.signatures import op_signature, product_signature
 from studio.engine.gl.tuning.table import Measured, Table, keep_rows
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 from tests.engine.gl.tuning.tuned_lines import (
-    case_of,
     check_parts,
     linear,
+    op_of,
     other_tiles,
     products_of,
     take_for_a_gpu,
@@ -33,8 +33,8 @@ def test_planner_takes_the_measured_tile_and_cut(
     if gpu:
         take_for_a_gpu(monkeypatch)
     line, expected = linear(rows=9, inner=64, out=24)
-    (product,) = products_of(case_of(line))
-    sign = product_signature(case_of(line), product)
+    (product,) = products_of(op_of(line))
+    sign = product_signature(op_of(line), product)
     session = backend.open_session()
 
     def texts() -> list[str]:
@@ -62,7 +62,7 @@ def test_planner_takes_the_measured_variant_where_it_applies(backend: GlBackend)
     x = draw(2, 4, 4, 8)
     fields = {"window_h": 2, "window_w": 2, "stride_h": 2, "stride_w": 2}
     line = OneLine("MAXPOOL2D", {"x": x, "y": (2, 2, 2, 8)}, batched=("x", "y"), **fields)
-    sign = case_signature(case_of(line))
+    sign = op_signature(op_of(line))
     session = backend.open_session()
 
     def variant() -> str:
@@ -90,8 +90,8 @@ def test_backend_begins_with_what_was_kept_for_its_device(
     if gpu:
         take_for_a_gpu(monkeypatch)
     line, _ = linear(rows=9, inner=64, out=24)
-    (product,) = products_of(case_of(line))
-    sign = product_signature(case_of(line), product)
+    (product,) = products_of(op_of(line))
+    sign = product_signature(op_of(line), product)
     with_table = []
     backend = GlBackend()
     kept = other_tiles(backend, product)

@@ -15,20 +15,20 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device.timers import TimestampTimer
 from studio.engine.gl.kernels.families import all_variants, choose
 from studio.engine.gl.kernels.matmul.products import product_passes
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.kernels.tiles import REGISTER_TILES
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
-from studio.engine.gl.tuning.signatures import case_signature
+from studio.engine.gl.tuning.signatures import op_signature
 from studio.engine.gl.tuning.table import Measured, Table
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
 from tests.engine.gl.gl_programs import Lines
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, planned_for, run_line
 from tests.engine.gl.tuning.tuned_lines import (
-    case_of,
     check_parts,
     linear,
+    op_of,
     other_tiles,
     products_of,
 )
@@ -77,7 +77,7 @@ def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
 @pytest.mark.parametrize("parts", [1, 2])
 def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, parts: int) -> None:
     line, expected = linear(rows=9, inner=64, out=24)
-    (product,) = products_of(case_of(line))
+    (product,) = products_of(op_of(line))
     line.follow("RELU")
     (one,) = backend.tune([(line.program, line.batch)], 60).findings
     assert one.refused == ()
@@ -94,13 +94,13 @@ def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, 
     session.close()
 
 
-def without_bias(case: Case) -> tuple[Pass, ...]:
+def without_bias(op: BoundInstruction) -> tuple[Pass, ...]:
     """A plan with a mistake: it forgets the bias."""
-    (product,) = products_of(case)
-    return product_passes(case, replace(product, bias=None), REGISTER_TILES)
+    (product,) = products_of(op)
+    return product_passes(op, replace(product, bias=None), REGISTER_TILES)
 
 
-def unreadable(case: Case) -> tuple[Pass, ...]:
+def unreadable(op: BoundInstruction) -> tuple[Pass, ...]:
     """A plan whose kernel no driver takes."""
     return (Pass("linear", defines={"TILE_M": "nonsense"}),)
 
@@ -115,8 +115,8 @@ def test_candidate_with_other_results_is_left_out(
     found = backend.tune([(line.program, line.batch)], 60)
     product, instruction = found.findings
     assert product.refused == ()
-    assert instruction.signature == case_signature(case_of(line))
-    assert instruction.best.variant == choose(case_of(line, backend._work.caps)).name
+    assert instruction.signature == op_signature(op_of(line))
+    assert instruction.best.variant == choose(op_of(line, backend._work.caps)).name
     first, second = sorted(instruction.refused)
     assert first.startswith("forgetful: its results are not those")
     assert second.startswith("unreadable: ")

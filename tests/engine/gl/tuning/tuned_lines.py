@@ -11,7 +11,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.families import all_variants
 from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import Case, Choices, DeviceCaps
+from studio.engine.gl.kernels.specs import BoundInstruction, Choices, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.run.device_work import DeviceWork
 from studio.engine.gl.tuning.table import tile_variant
@@ -26,21 +26,23 @@ def linear(rows: int = 6, inner: int = 16, out: int = 8) -> tuple[OneLine, Array
     return line, x @ w.T + b
 
 
-def case_of(line: OneLine, caps: DeviceCaps | None = None) -> Case:
-    return Case(line.program, line.instruction, line.batch, line.batch, caps or DeviceCaps(True))
+def op_of(line: OneLine, caps: DeviceCaps | None = None) -> BoundInstruction:
+    return BoundInstruction(
+        line.program, line.instruction, line.batch, line.batch, caps or DeviceCaps(True)
+    )
 
 
-def products_of(case: Case) -> list[Product]:
-    """The products the shipped variant of a case consists of."""
+def products_of(op: BoundInstruction) -> list[Product]:
+    """The products the shipped variant of an instruction consists of."""
     found: list[Product] = []
 
     class Listing(Choices):
-        def tile(self, case: Case, product: Product, tiles: object) -> None:
+        def tile(self, op: BoundInstruction, product: Product, tiles: object) -> None:
             found.append(product)
 
-    caps = replace(case.caps, choices=Listing())
-    listed = Case(case.program, case.ins, case.batch, case.rows, caps)
-    (registers,) = (v for v in all_variants()[case.ins.mnemonic] if v.name == "registers")
+    caps = replace(op.caps, choices=Listing())
+    listed = BoundInstruction(op.program, op.ins, op.batch, op.rows, caps)
+    (registers,) = (v for v in all_variants()[op.ins.mnemonic] if v.name == "registers")
     registers.plan(listed)
     return found
 

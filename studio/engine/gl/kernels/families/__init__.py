@@ -8,7 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.kernels.specs import Case, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Variant
 
 
 @cache
@@ -27,17 +27,17 @@ def all_variants() -> Mapping[str, tuple[Variant, ...]]:
     return merged
 
 
-def choose(case: Case, wanted: str = "") -> Variant:
-    """The variant for a case: the wanted one, the tuned one, or the best for this kind of device.
+def choose(op: BoundInstruction, wanted: str = "") -> Variant:
+    """The variant for an instruction: the wanted one, the tuned one, or the best for the device.
 
     One that does not apply is passed over.
 
     Raises:
         BackendError: no kernel runs this instruction, or none fits these shapes.
     """
-    mnemonic = case.ins.mnemonic
-    variants = [v for v in all_variants().get(mnemonic, ()) if v.applies(case)]
-    wanted = wanted or case.caps.choices.variant(case)
+    mnemonic = op.ins.mnemonic
+    variants = [v for v in all_variants().get(mnemonic, ()) if v.applies(op)]
+    wanted = wanted or op.caps.choices.variant(op)
     named = [v for v in variants if v.name == wanted]
     if named:
         return named[0]
@@ -45,8 +45,8 @@ def choose(case: Case, wanted: str = "") -> Variant:
         raise BackendError(
             f"the OpenGL backend has no kernel for these operands of {mnemonic}",
             who="gl",
-            origin=", ".join(case.ins.owners),
+            origin=", ".join(op.ins.owners),
             hint="train with --backend cpu",
         )
-    software = case.caps.is_software
+    software = op.caps.is_software
     return max(variants, key=lambda v: v.software if software else v.hardware)

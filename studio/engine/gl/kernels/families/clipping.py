@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.kernels.totals import summed, terms, total
 
 
-def _global_norm(case: Case) -> tuple[Pass, ...]:
-    counts = [prod(case.shape_of(ref)) for ref in case.ins.refs("gs")]
-    lengths = [summed(case, count) for count in counts]
+def _global_norm(op: BoundInstruction) -> tuple[Pass, ...]:
+    counts = [prod(op.shape_of(ref)) for ref in op.ins.refs("gs")]
+    lengths = [summed(op, count) for count in counts]
     room = sum(lengths)
     passes = []
     base = 0
-    for ref, count, length in zip(case.ins.refs("gs"), counts, lengths, strict=True):
-        one = terms(case, "global_norm", count, {}, base=base, room=room, bind={"part": ref})
+    for ref, count, length in zip(op.ins.refs("gs"), counts, lengths, strict=True):
+        one = terms(op, "global_norm", count, {}, base=base, room=room, bind={"part": ref})
         passes.append(one)
         base += length
-    return (*passes, total(case, room, "sqrt(sum)", room=room))
+    return (*passes, total(op, room, "sqrt(sum)", room=room))
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

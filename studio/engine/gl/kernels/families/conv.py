@@ -12,7 +12,7 @@ from studio.engine.gl.kernels.matmul.products import Products, planned, product_
 from studio.engine.gl.kernels.matmul.windows import covered, geometry, pointwise
 from studio.engine.gl.kernels.partial_sums import PartGrid
 from studio.engine.gl.kernels.product import Factor, Product
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.kernels.tiles import TILES
 from studio.engine.gl.shader.dispatch import groups_for
 
@@ -31,59 +31,59 @@ _FEW_LANES = 32
 """Invocations that share a sum over the parts."""
 
 
-def _conv2d(case: Case) -> Products:
-    kh, kw, channels, filters = case.shape("w")
-    n, out_h, out_w, _ = case.shape("y")
+def _conv2d(op: BoundInstruction) -> Products:
+    kh, kw, channels, filters = op.shape("w")
+    n, out_h, out_w, _ = op.shape("y")
     return (
         Product(
             "conv2d", n * out_h * out_w, filters, kh * kw * channels,
-            Factor("x", True, case.layout("x").vector_rows),
-            Factor("w", False, case.layout("w").vector_rows),
-            case.ref("y"),
-            bias=case.ref("b") if case.has("b") else None,
-            gaps=not covered(case),
-            defines=geometry(case),
+            Factor("x", True, op.layout("x").vector_rows),
+            Factor("w", False, op.layout("w").vector_rows),
+            op.ref("y"),
+            bias=op.ref("b") if op.has("b") else None,
+            gaps=not covered(op),
+            defines=geometry(op),
         ),
     )  # fmt: skip
 
 
-def _grads_conv2d(case: Case) -> Products:
-    return (*_grad_w(case), *_grad_b(case), *_grad_x(case))
+def _grads_conv2d(op: BoundInstruction) -> Products:
+    return (*_grad_w(op), *_grad_b(op), *_grad_x(op))
 
 
-def _grad_w(case: Case) -> Products:
-    if not case.wants("w"):
+def _grad_w(op: BoundInstruction) -> Products:
+    if not op.wants("w"):
         return ()
-    kh, kw, channels, filters = case.shape("w")
-    n, out_h, out_w, _ = case.shape("y")
+    kh, kw, channels, filters = op.shape("w")
+    n, out_h, out_w, _ = op.shape("y")
     return (
         Product(
             "grads_conv2d_dw", kh * kw * channels, filters, n * out_h * out_w,
-            Factor("x", False, case.layout("x").vector_rows),
-            Factor("dy", False, case.layout("dy").vector_rows),
-            case.ref("dw"),
-            adds=case.adds("dw"),
+            Factor("x", False, op.layout("x").vector_rows),
+            Factor("dy", False, op.layout("dy").vector_rows),
+            op.ref("dw"),
+            adds=op.adds("dw"),
             fixed_depth=False,
-            gaps=not covered(case),
-            busy=not pointwise(case),
-            defines=geometry(case),
+            gaps=not covered(op),
+            busy=not pointwise(op),
+            defines=geometry(op),
         ),
     )  # fmt: skip
 
 
-def _grad_b(case: Case) -> Products:
-    return column_sums(case, "dy", "db") if case.wants("b") else ()
+def _grad_b(op: BoundInstruction) -> Products:
+    return column_sums(op, "dy", "db") if op.wants("b") else ()
 
 
-def _grad_x(case: Case) -> Products:
-    if not case.wants("x"):
+def _grad_x(op: BoundInstruction) -> Products:
+    if not op.wants("x"):
         return ()
-    kh, kw, channels, filters = case.shape("w")
-    n, height, width, _ = case.shape("x")
+    kh, kw, channels, filters = op.shape("w")
+    n, height, width, _ = op.shape("x")
     rows, depth, batches = n * height * width, kh * kw * filters, 1
     depths: tuple[int, ...] = ()
-    defines = geometry(case)
-    grid = PhaseGrid(case)
+    defines = geometry(op)
+    grid = PhaseGrid(op)
     if grid.count > 1:
         rows, batches = n * grid.pixels, grid.count
         depths = tuple(taps * filters for taps in grid.taps)
@@ -92,48 +92,48 @@ def _grad_x(case: Case) -> Products:
     return (
         Product(
             "grads_conv2d_dx", rows, channels, depth,
-            Factor("dy", True, case.layout("dy").vector_rows),
-            Factor("w", True, case.layout("w").vector_rows),
-            case.ref("dx"),
-            adds=case.adds("dx"),
+            Factor("dy", True, op.layout("dy").vector_rows),
+            Factor("w", True, op.layout("w").vector_rows),
+            op.ref("dx"),
+            adds=op.adds("dx"),
             batches=batches,
             depths=depths,
-            gaps=not pointwise(case),
+            gaps=not pointwise(op),
             defines=defines,
         ),
     )  # fmt: skip
 
 
-def _keeps_weights(case: Case) -> bool:
+def _keeps_weights(op: BoundInstruction) -> bool:
     """Whether an invocation has what it needs of the weights; neighbours must share what is read.
 
     Windows further apart are better read once by a tile of a product than by each for itself.
     """
-    apart = {case.ins.value("stride_h"), case.ins.value("stride_w")} != {1}
-    return not apart and _has_few_taps(case, "y", _FEW_TAPS)
+    apart = {op.ins.value("stride_h"), op.ins.value("stride_w")} != {1}
+    return not apart and _has_few_taps(op, "y", _FEW_TAPS)
 
 
-def _keeps_sums(case: Case) -> bool:
-    return case.wants("w") and _has_few_taps(case, "dy", _FEW_SUMS)
+def _keeps_sums(op: BoundInstruction) -> bool:
+    return op.wants("w") and _has_few_taps(op, "dy", _FEW_SUMS)
 
 
-def _has_few_taps(case: Case, result: str, most: int) -> bool:
+def _has_few_taps(op: BoundInstruction, result: str, most: int) -> bool:
     """Whether a filter's numbers for one window fit into an invocation's registers, four times."""
-    quads, rest = divmod(case.shape("w")[3], 4)
+    quads, rest = divmod(op.shape("w")[3], 4)
     power_of_two = quads & (quads - 1) == 0
     return (
-        prod(case.shape("w")[:3]) <= most
-        and case.shape("w")[2] <= _FEW_CHANNELS
+        prod(op.shape("w")[:3]) <= most
+        and op.shape("w")[2] <= _FEW_CHANNELS
         and rest == 0
         and 0 < quads <= _FEW_LOCAL // 8
         and power_of_two
-        and case.layout(result).vector_rows
+        and op.layout(result).vector_rows
     )
 
 
-def _conv2d_few(case: Case) -> tuple[Pass, ...]:
-    filters = case.shape("w")[3]
-    positions = case.numel("y") // filters
+def _conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
+    filters = op.shape("w")[3]
+    positions = op.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
     busy = positions // (_MOST_FEW_PARTS * at_once)
     steps = next((k for k in _POSITIONS if k <= busy), 1)
@@ -144,22 +144,22 @@ def _conv2d_few(case: Case) -> tuple[Pass, ...]:
             groups=(groups_for(positions, each), 1, 1),
             local=(_FEW_LOCAL, 1, 1),
             vector=("w", "b", "y"),
-            defines={**geometry(case), "STEPS": steps},
+            defines={**geometry(op), "STEPS": steps},
             takes=PartGrid(each, filters // 4),
         ),
     )
 
 
-def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
-    filters = case.shape("w")[3]
-    positions = case.numel("y") // filters
+def _grads_conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
+    filters = op.shape("w")[3]
+    positions = op.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
     parts = min(groups_for(positions, _FEW_STEPS * at_once), _MOST_FEW_PARTS)
     chunk = groups_for(groups_for(positions, parts), at_once) * at_once
     parts = groups_for(positions, chunk)
-    sums = case.numel("w") + (filters if case.wants("b") else 0)
+    sums = op.numel("w") + (filters if op.wants("b") else 0)
     lanes, local = _FEW_LANES, _FEW_LOCAL
-    defines = {**geometry(case), "HAS_DB": int(case.wants("b"))}
+    defines = {**geometry(op), "HAS_DB": int(op.wants("b"))}
     return (
         Pass(
             "grads_conv2d_few",
@@ -179,28 +179,28 @@ def _grads_conv2d_few(case: Case) -> tuple[Pass, ...]:
             scratch=parts * sums,
             patience=1,
         ),
-        *planned(case, _grad_x(case), TILES),
+        *planned(op, _grad_x(op), TILES),
     )
 
 
-def _direct_gradients(case: Case) -> tuple[WeightGrid | None, bool]:
+def _direct_gradients(op: BoundInstruction) -> tuple[WeightGrid | None, bool]:
     """The grid of the weights' gradient, and whether that of x can be made, without products."""
-    grid = weight_grid(case) if case.wants("w") else None
-    return grid, case.wants("x") and is_direct(case, gradient=True)
+    grid = weight_grid(op) if op.wants("w") else None
+    return grid, op.wants("x") and is_direct(op, gradient=True)
 
 
-def _grads_conv2d_direct(case: Case) -> tuple[Pass, ...]:
-    grid, turned = _direct_gradients(case)
-    weights = _grad_w(case) if grid is None else weight_passes(case, grid)
-    inputs = (direct_pass(case, gradient=True),) if turned else _grad_x(case)
-    return planned(case, (*weights, *_grad_b(case), *inputs), TILES)
+def _grads_conv2d_direct(op: BoundInstruction) -> tuple[Pass, ...]:
+    grid, turned = _direct_gradients(op)
+    weights = _grad_w(op) if grid is None else weight_passes(op, grid)
+    inputs = (direct_pass(op, gradient=True),) if turned else _grad_x(op)
+    return planned(op, (*weights, *_grad_b(op), *inputs), TILES)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     "CONV2D": (
         *product_variants(_conv2d),
         Variant("few_taps", _conv2d_few, _keeps_weights, hardware=4),
-        Variant("direct", lambda case: (direct_pass(case),), is_direct, hardware=3),
+        Variant("direct", lambda op: (direct_pass(op),), is_direct, hardware=3),
     ),
     "GRADS_CONV2D": (
         *product_variants(_grads_conv2d),
@@ -208,7 +208,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
         Variant(
             "direct",
             _grads_conv2d_direct,
-            lambda case: _direct_gradients(case) != (None, False),
+            lambda op: _direct_gradients(op) != (None, False),
             hardware=3,
         ),
     ),

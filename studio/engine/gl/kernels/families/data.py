@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 _AT_ONCE = 4
@@ -15,17 +15,17 @@ _FULL = 528
 _MOST_EACH = 4
 
 
-def _take(case: Case) -> tuple[Pass, ...]:
-    return (Pass("take", "y", defines={"INNER": prod(case.shape("table")[1:])}),)
+def _take(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("take", "y", defines={"INNER": prod(op.shape("table")[1:])}),)
 
 
-def _gather(case: Case) -> tuple[Pass, ...]:
-    return (Pass("gather_batch", "y", defines={"INNER": prod(case.shape("data")[1:])}),)
+def _gather(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("gather_batch", "y", defines={"INNER": prod(op.shape("data")[1:])}),)
 
 
-def _gather_wide(case: Case) -> tuple[Pass, ...]:
-    four = case.layout("data").vector_rows and case.layout("y").vector_rows
-    groups = groups_for(case.numel("y"), (4 if four else 1) * _WIDE_LOCAL)
+def _gather_wide(op: BoundInstruction) -> tuple[Pass, ...]:
+    four = op.layout("data").vector_rows and op.layout("y").vector_rows
+    groups = groups_for(op.numel("y"), (4 if four else 1) * _WIDE_LOCAL)
     each = min(max(groups // _FULL, 1), _MOST_EACH)
     return (
         Pass(
@@ -33,18 +33,18 @@ def _gather_wide(case: Case) -> tuple[Pass, ...]:
             groups=(groups_for(groups, each), 1, 1),
             local=(_WIDE_LOCAL, 1, 1),
             vector=("data", "y") if four else (),
-            defines={"INNER": prod(case.shape("data")[1:]), "FOUR": int(four), "EACH": each},
+            defines={"INNER": prod(op.shape("data")[1:]), "FOUR": int(four), "EACH": each},
         ),
     )
 
 
-def _words(case: Case) -> bool:
+def _words(op: BoundInstruction) -> bool:
     """Whether an element of the batch is stored without regard to its neighbours."""
-    return case.layout("y").per_word == 1
+    return op.layout("y").per_word == 1
 
 
-def _record(case: Case) -> tuple[Pass, ...]:
-    values = case.ins.refs("values")
+def _record(op: BoundInstruction) -> tuple[Pass, ...]:
+    values = op.ins.refs("values")
     passes = []
     for first in range(0, len(values), _AT_ONCE):
         some = values[first : first + _AT_ONCE]
@@ -59,12 +59,12 @@ def _record(case: Case) -> tuple[Pass, ...]:
     return tuple(passes)
 
 
-def _begin_update(case: Case) -> tuple[Pass, ...]:
-    return (Pass("begin_update", local=(case.numel("step"), 1, 1)),)
+def _begin_update(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("begin_update", local=(op.numel("step"), 1, 1)),)
 
 
-def _advance(case: Case) -> tuple[Pass, ...]:
-    return (Pass("advance", local=(1, 1, 1), launch=(case.shape("x")[0], 0)),)
+def _advance(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("advance", local=(1, 1, 1), launch=(op.shape("x")[0], 0)),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

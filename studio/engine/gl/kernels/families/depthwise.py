@@ -6,21 +6,21 @@ from math import prod
 
 from studio.engine.gl.kernels.column_sums import LOCAL, column_sums, fold, parts_of
 from studio.engine.gl.kernels.matmul.windows import geometry
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 
-def _defines(case: Case, *names: str) -> tuple[dict[str, int | str], int]:
+def _defines(op: BoundInstruction, *names: str) -> tuple[dict[str, int | str], int]:
     """Macros, and how many neighbours of the named operands one invocation takes."""
-    multiplier = case.shape("w")[3]
-    channels = case.shape("w")[2]
+    multiplier = op.shape("w")[3]
+    channels = op.shape("w")[2]
     vectors = multiplier == 1 and channels % 4 == 0
-    width = 4 if vectors and all(case.layout(name).vector_rows for name in names) else 1
-    return {**geometry(case), "MULTIPLIER": multiplier, "WIDTH": width}, width
+    width = 4 if vectors and all(op.layout(name).vector_rows for name in names) else 1
+    return {**geometry(op), "MULTIPLIER": multiplier, "WIDTH": width}, width
 
 
-def _elements(case: Case, kernel: str, count: int, *names: str) -> Pass:
-    defines, width = _defines(case, *names)
+def _elements(op: BoundInstruction, kernel: str, count: int, *names: str) -> Pass:
+    defines, width = _defines(op, *names)
     # The weights' last dimension is the multiplier 1, so their rows are no vectors, but storage
     # order has four channels side by side.
     return Pass(
@@ -31,17 +31,17 @@ def _elements(case: Case, kernel: str, count: int, *names: str) -> Pass:
     )
 
 
-def _depthwise(case: Case) -> tuple[Pass, ...]:
-    return (_elements(case, "depthwise_conv2d", case.numel("y"), "x", "y"),)
+def _depthwise(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (_elements(op, "depthwise_conv2d", op.numel("y"), "x", "y"),)
 
 
-def _grads_depthwise(case: Case) -> tuple[Pass, ...]:
+def _grads_depthwise(op: BoundInstruction) -> tuple[Pass, ...]:
     passes: list[Pass] = []
-    if case.wants("w"):
-        taps = case.numel("w")
-        positions = prod(case.shape("y")[:3])
-        parts = parts_of(case, positions, taps)
-        defines, _ = _defines(case)
+    if op.wants("w"):
+        taps = op.numel("w")
+        positions = prod(op.shape("y")[:3])
+        parts = parts_of(op, positions, taps)
+        defines, _ = _defines(op)
         passes.append(
             Pass(
                 "grads_depthwise_conv2d_dw",
@@ -51,11 +51,11 @@ def _grads_depthwise(case: Case) -> tuple[Pass, ...]:
                 scratch=parts * taps,
             )
         )
-        passes.append(fold(case, "dw", taps, parts, parts * taps))
-    if case.wants("b"):
-        passes += column_sums(case, "dy", "db")
-    if case.wants("x"):
-        passes.append(_elements(case, "grads_depthwise_conv2d_dx", case.numel("x"), "dy", "dx"))
+        passes.append(fold(op, "dw", taps, parts, parts * taps))
+    if op.wants("b"):
+        passes += column_sums(op, "dy", "db")
+    if op.wants("x"):
+        passes.append(_elements(op, "grads_depthwise_conv2d_dx", op.numel("x"), "dy", "dx"))
     return tuple(passes)
 
 

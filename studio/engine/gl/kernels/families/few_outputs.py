@@ -8,7 +8,7 @@ from math import prod
 
 from studio.engine.compiler.target import GL
 from studio.engine.gl.kernels.matmul.products import LATE_ROWS
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 MOST_OUTPUTS = GL.row_outputs
@@ -28,11 +28,11 @@ _FEW_ROWS = 256
 _LARGEST_COVER = 4
 
 
-def _few(case: Case) -> bool:
+def _few(op: BoundInstruction) -> bool:
     """Whether outputs, rows and depth suit."""
-    out, depth = case.shape("w")
-    rows = prod(case.shape("y")[:-1])
-    most = _MOST_ROWS[case.ins.mnemonic]
+    out, depth = op.shape("w")
+    rows = prod(op.shape("y")[:-1])
+    most = _MOST_ROWS[op.ins.mnemonic]
     return out <= MOST_OUTPUTS and depth <= _MOST_DEPTH and 0 < rows <= most
 
 
@@ -52,9 +52,9 @@ def _rows_each(units: int) -> int:
     return each
 
 
-def _linear(case: Case) -> tuple[Pass, ...]:
-    rows = prod(case.shape("y")[:-1])
-    cover = _cover(case.shape("w")[0], 1)
+def _linear(op: BoundInstruction) -> tuple[Pass, ...]:
+    rows = prod(op.shape("y")[:-1])
+    cover = _cover(op.shape("w")[0], 1)
     lines = _LOCAL // (_SLICES * cover)
     each = _rows_each(groups_for(rows, lines))
     return (
@@ -64,7 +64,7 @@ def _linear(case: Case) -> tuple[Pass, ...]:
             local=(_LOCAL, 1, 1),
             vector=("x", "w"),
             defines={
-                **_sizes(case, "x", "w"),
+                **_sizes(op, "x", "w"),
                 "COVER": cover,
                 "SLICES": _SLICES,
                 "ROWS_EACH": each,
@@ -75,18 +75,23 @@ def _linear(case: Case) -> tuple[Pass, ...]:
     )
 
 
-def _with_row_loss(case: Case, row: Case, gradient: Case | None, back: Case | None) -> Pass:
+def _with_row_loss(
+    op: BoundInstruction,
+    row: BoundInstruction,
+    gradient: BoundInstruction | None,
+    back: BoundInstruction | None,
+) -> Pass:
     """The layer with the loss of its rows, and what follows of it, in one dispatch.
 
     Args:
-        case: the layer, which this variant runs.
+        op: the layer, which this variant runs.
         row: the loss of its rows.
         gradient: the gradient of that loss for the rows.
         back: the gradient of the layer for its input.
     """
-    (plain,) = _linear(case)
+    (plain,) = _linear(op)
     bind = {"row_t": row.ref("t"), "row_y": row.ref("y")}
-    positions = prod(case.shape("y")[1:-1])
+    positions = prod(op.shape("y")[1:-1])
     share = "float(Y_NUMEL / OUT)"
     if row.has("weights"):
         bind["row_weights"] = row.ref("weights")
@@ -115,17 +120,17 @@ def _with_row_loss(case: Case, row: Case, gradient: Case | None, back: Case | No
     )
 
 
-def _sizes(case: Case, *vectors: str) -> dict[str, int | str]:
-    out, depth = case.shape("w")
-    four = {f"FOUR_{name.upper()}": int(case.layout(name).vector_rows) for name in vectors}
+def _sizes(op: BoundInstruction, *vectors: str) -> dict[str, int | str]:
+    out, depth = op.shape("w")
+    four = {f"FOUR_{name.upper()}": int(op.layout(name).vector_rows) for name in vectors}
     return {"OUT": out, "IN": depth, **four}
 
 
-def _grads_linear(case: Case) -> tuple[Pass, ...]:
-    rows = prod(case.shape("y")[:-1])
-    out, depth = case.shape("w")
+def _grads_linear(op: BoundInstruction) -> tuple[Pass, ...]:
+    rows = prod(op.shape("y")[:-1])
+    out, depth = op.shape("w")
     quads = 4 if rows <= _FEW_ROWS else 2
-    blocks = groups_for(depth, 4 * quads) if case.wants("w") else int(case.wants("b"))
+    blocks = groups_for(depth, 4 * quads) if op.wants("w") else int(op.wants("b"))
     units = groups_for(rows * groups_for(depth, 4), _LOCAL)
     each = _rows_each(units)
     units = groups_for(groups_for(rows, each) * groups_for(depth, 4), _LOCAL)
@@ -134,7 +139,7 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
         local=(_LOCAL, 1, 1),
         vector=("x", "w", "dw", "dx"),
         defines={
-            **_sizes(case, "x", "w", "dw", "dx"),
+            **_sizes(op, "x", "w", "dw", "dx"),
             "COVER": _cover(out, 4),
             "QUADS": quads,
             "ROWS_EACH": each,
@@ -144,9 +149,9 @@ def _grads_linear(case: Case) -> tuple[Pass, ...]:
     passes = []
     if blocks:
         # With few rows the level behind has room; with many it is full, and the last ones are not.
-        levels = 1 if case.batch <= LATE_ROWS else FURTHER
+        levels = 1 if op.batch <= LATE_ROWS else FURTHER
         passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
-    if case.wants("x"):
+    if op.wants("x"):
         passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
     return tuple(passes)
 

@@ -7,51 +7,51 @@ from math import prod
 from studio.engine.gl.kernels.column_sums import column_sums
 from studio.engine.gl.kernels.matmul.products import LATE_ROWS, Products, product_variants
 from studio.engine.gl.kernels.product import Factor, Product
-from studio.engine.gl.kernels.specs import Case, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Variant
 
 
-def _linear(case: Case) -> Products:
-    rows = prod(case.shape("x")[:-1])
-    out, depth = case.shape("w")
+def _linear(op: BoundInstruction) -> Products:
+    rows = prod(op.shape("x")[:-1])
+    out, depth = op.shape("w")
     return (
         Product(
             "linear", rows, out, depth,
-            Factor("x", True, case.layout("x").vector_rows),
-            Factor("w", True, case.layout("w").vector_rows),
-            case.ref("y"),
-            bias=case.ref("b") if case.has("b") else None,
+            Factor("x", True, op.layout("x").vector_rows),
+            Factor("w", True, op.layout("w").vector_rows),
+            op.ref("y"),
+            bias=op.ref("b") if op.has("b") else None,
         ),
     )  # fmt: skip
 
 
-def _grads_linear(case: Case) -> Products:
-    rows = prod(case.shape("y")[:-1])
-    out, inner = case.shape("w")
-    dy = case.layout("dy").vector_rows
+def _grads_linear(op: BoundInstruction) -> Products:
+    rows = prod(op.shape("y")[:-1])
+    out, inner = op.shape("w")
+    dy = op.layout("dy").vector_rows
     found: Products = ()
-    if case.wants("w"):
+    if op.wants("w"):
         found += (
             Product(
                 "grads_linear_dw", out, inner, rows,
                 Factor("dy", False, dy),
-                Factor("x", False, case.layout("x").vector_rows),
-                case.ref("dw"),
-                adds=case.adds("dw"),
+                Factor("x", False, op.layout("x").vector_rows),
+                op.ref("dw"),
+                adds=op.adds("dw"),
                 fixed_depth=False,
                 late=rows <= LATE_ROWS,
                 defines={"OUT": out, "IN": inner},
             ),
         )  # fmt: skip
-    if case.wants("b"):
-        found += column_sums(case, "dy", "db")
-    if case.wants("x"):
+    if op.wants("b"):
+        found += column_sums(op, "dy", "db")
+    if op.wants("x"):
         found += (
             Product(
                 "grads_linear_dx", rows, inner, out,
                 Factor("dy", True, dy),
-                Factor("w", False, case.layout("w").vector_rows),
-                case.ref("dx"),
-                adds=case.adds("dx"),
+                Factor("w", False, op.layout("w").vector_rows),
+                op.ref("dx"),
+                adds=op.adds("dx"),
             ),
         )  # fmt: skip
     return found

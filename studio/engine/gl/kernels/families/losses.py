@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from studio.engine.gl.kernels.families.softmax import row_lanes
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.kernels.totals import TOTAL_LOCAL, reduced, total
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.isa.instruction import all_instructions
@@ -16,40 +16,40 @@ _MEAN = "((sum) / float(LAUNCH_1))"
 _LOCAL = 64
 
 
-def _rows(case: Case) -> tuple[int, dict[str, int | str]]:
+def _rows(op: BoundInstruction) -> tuple[int, dict[str, int | str]]:
     """Rows of predictions, and what a row kernel needs to know of them."""
-    shape = case.shape("p")
+    shape = op.shape("p")
     return prod(shape[:-1]), {"CLASSES": shape[-1], "POSITIONS": prod(shape[1:-1])}
 
 
-def _lanes(case: Case) -> tuple[int, int]:
+def _lanes(op: BoundInstruction) -> tuple[int, int]:
     """Invocations that share a row, and those of a work group."""
-    return (1, _LOCAL) if case.caps.is_software else row_lanes(case.shape("p")[-1])
+    return (1, _LOCAL) if op.caps.is_software else row_lanes(op.shape("p")[-1])
 
 
-def _entry(case: Case) -> dict[str, int | str]:
-    return {"ENTRY": prod(case.shape("p")[1:])}
+def _entry(op: BoundInstruction) -> dict[str, int | str]:
+    return {"ENTRY": prod(op.shape("p")[1:])}
 
 
-def _is_summed(case: Case) -> bool:
-    return "dylann_sum" in case.ins.attrs and bool(case.ins.value("dylann_sum"))
+def _is_summed(op: BoundInstruction) -> bool:
+    return "dylann_sum" in op.ins.attrs and bool(op.ins.value("dylann_sum"))
 
 
 def _row_loss(kernel: str) -> tuple[Variant, ...]:
     """The mean over the rows: what each leaves, and their sum."""
 
-    def plan(case: Case) -> tuple[Pass, ...]:
-        count, _ = _rows(case)
-        whole = total(case, count, _MEAN, count, room=count)
-        return (replace(_rows_pass(case, kernel), scratch=count, partial=True), whole)
+    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+        count, _ = _rows(op)
+        whole = total(op, count, _MEAN, count, room=count)
+        return (replace(_rows_pass(op, kernel), scratch=count, partial=True), whole)
 
     return (Variant("rows", plan),)
 
 
-def _rows_pass(case: Case, kernel: str) -> Pass:
+def _rows_pass(op: BoundInstruction, kernel: str) -> Pass:
     """The dispatch that stores the loss of every row."""
-    count, defines = _rows(case)
-    lanes, local = _lanes(case)
+    count, defines = _rows(op)
+    lanes, local = _lanes(op)
     return Pass(
         kernel,
         groups=(groups_for(count, local // lanes), 1, 1),
@@ -60,22 +60,22 @@ def _rows_pass(case: Case, kernel: str) -> Pass:
 
 
 def _each_row(kernel: str) -> tuple[Variant, ...]:
-    return (Variant("rows", lambda case: (_rows_pass(case, kernel),)),)
+    return (Variant("rows", lambda op: (_rows_pass(op, kernel),)),)
 
 
-def _mean(case: Case) -> tuple[Pass, ...]:
-    local = TOTAL_LOCAL[case.caps.is_software]
-    return (Pass("loss_mean", local=(local, 1, 1), launch=(case.numel("x"), 0)),)
+def _mean(op: BoundInstruction) -> tuple[Pass, ...]:
+    local = TOTAL_LOCAL[op.caps.is_software]
+    return (Pass("loss_mean", local=(local, 1, 1), launch=(op.numel("x"), 0)),)
 
 
 def _row_gradient(kernel: str) -> tuple[Variant, ...]:
-    def plan(case: Case) -> tuple[Pass, ...]:
-        if not case.wants("p"):
+    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+        if not op.wants("p"):
             return ()
-        count, defines = _rows(case)
+        count, defines = _rows(op)
         # With Dylann's sum the gradient leaves the batch length out, not the positions.
-        share = "float(POSITIONS)" if _is_summed(case) else "float(DP_NUMEL / CLASSES)"
-        lanes, local = _lanes(case)
+        share = "float(POSITIONS)" if _is_summed(op) else "float(DP_NUMEL / CLASSES)"
+        lanes, local = _lanes(op)
         groups = (groups_for(count, local // lanes), 1, 1)
         defines = {**defines, "SHARE": share, "LANES": lanes}
         return (Pass(kernel, groups=groups, local=(local, 1, 1), defines=defines),)
@@ -84,32 +84,32 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
 
 
 def _element_loss(kernel: str) -> tuple[Variant, ...]:
-    def plan(case: Case) -> tuple[Pass, ...]:
-        finish = "((sum) * 0.5)" if _is_summed(case) else _MEAN
-        return reduced(case, kernel, case.numel("p"), _entry(case), finish)
+    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+        finish = "((sum) * 0.5)" if _is_summed(op) else _MEAN
+        return reduced(op, kernel, op.numel("p"), _entry(op), finish)
 
     return (Variant("simple", plan),)
 
 
 def _element_gradient(kernel: str, operand: str = "p") -> tuple[Variant, ...]:
-    def plan(case: Case) -> tuple[Pass, ...]:
-        if not case.wants(operand):
+    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+        if not op.wants(operand):
             return ()
-        defines = _entry(case) if operand == "p" else {}
+        defines = _entry(op) if operand == "p" else {}
         return (Pass(kernel, f"d{operand}", defines=defines),)
 
     return (Variant("simple", plan),)
 
 
-def _penalty(case: Case) -> tuple[Pass, ...]:
-    return reduced(case, "loss_l1l2", case.numel("w"), {}, "(sum)")
+def _penalty(op: BoundInstruction) -> tuple[Pass, ...]:
+    return reduced(op, "loss_l1l2", op.numel("w"), {}, "(sum)")
 
 
-def _accuracy(case: Case) -> tuple[Pass, ...]:
-    count, defines = _rows(case)
-    if case.ins.value("kind") == "binary":
-        count = case.numel("p")
-    return reduced(case, "accuracy", count, defines, _MEAN)
+def _accuracy(op: BoundInstruction) -> tuple[Pass, ...]:
+    count, defines = _rows(op)
+    if op.ins.value("kind") == "binary":
+        count = op.numel("p")
+    return reduced(op, "accuracy", count, defines, _MEAN)
 
 
 def _of_losses() -> dict[str, tuple[Variant, ...]]:

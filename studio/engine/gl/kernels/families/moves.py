@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import Case, Pass, Variant, value_kernel
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.move import Join
@@ -13,44 +13,44 @@ from studio.engine.isa.ops.move import Join
 _LOCAL = 64
 
 
-def _joined(case: Case) -> int:
+def _joined(op: BoundInstruction) -> int:
     """The joined dimension, counted from the front."""
-    ins: Instruction = case.ins
+    ins: Instruction = op.ins
     forward = ins.forward.of_twin(ins) if isinstance(ins, Twin) else ins
     if not isinstance(forward, Join):
         raise TypeError(f"{ins.mnemonic} joins nothing")
-    return forward.axis_of(len(case.shape("y")))
+    return forward.axis_of(len(op.shape("y")))
 
 
-def _parts(case: Case) -> list[tuple[Ref, int]]:
+def _parts(op: BoundInstruction) -> list[tuple[Ref, int]]:
     """Every part with where it begins along the joined dimension."""
-    axis, begin = _joined(case), 0
+    axis, begin = _joined(op), 0
     found = []
-    for part in case.ins.refs("xs"):
+    for part in op.ins.refs("xs"):
         found.append((part, begin))
-        begin += case.shape_of(part)[axis]
+        begin += op.shape_of(part)[axis]
     return found
 
 
-def _concat(case: Case) -> tuple[Pass, ...]:
+def _concat(op: BoundInstruction) -> tuple[Pass, ...]:
     return tuple(
         Pass(
             "concat",
-            groups=(groups_for(prod(case.shape_of(part)), _LOCAL), 1, 1),
+            groups=(groups_for(prod(op.shape_of(part)), _LOCAL), 1, 1),
             bind={"part": part},
-            defines={"JOINED": _joined(case)},
+            defines={"JOINED": _joined(op)},
             launch=(begin, 0),
         )
-        for part, begin in _parts(case)
+        for part, begin in _parts(op)
     )
 
 
-def _grads_concat(case: Case) -> tuple[Pass, ...]:
-    ins = case.ins
+def _grads_concat(op: BoundInstruction) -> tuple[Pass, ...]:
+    ins = op.ins
     passes: list[Pass] = []
     met: set[Ref] = set()
-    for part, begin in _parts(case):
-        if not isinstance(ins, Twin) or not case.wants("xs"):
+    for part, begin in _parts(op):
+        if not isinstance(ins, Twin) or not op.wants("xs"):
             continue
         # A part that stands twice is set by its first place and added to by the others.
         adds = not ins.sets("xs") or part in met
@@ -61,16 +61,16 @@ def _grads_concat(case: Case) -> tuple[Pass, ...]:
                 "dpart",
                 bind={"dpart": part.gradient},
                 adds=frozenset({"dpart"} if adds else ()),
-                defines={"JOINED": _joined(case)},
+                defines={"JOINED": _joined(op)},
                 launch=(begin, 0),
             )
         )
     return tuple(passes)
 
 
-def _whole_words(case: Case) -> bool:
+def _whole_words(op: BoundInstruction) -> bool:
     """Whether single elements can be stored: packed types cannot be joined part by part."""
-    return case.layout("y").per_word == 1
+    return op.layout("y").per_word == 1
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -9,7 +9,7 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.column_sums import LOCAL, SHARED_LOCAL, column_grid, parts_of
 from studio.engine.gl.kernels.partial_sums import Cut
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.shader.accessors import Use
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.gl.shader.planned import StorageBinding
@@ -32,22 +32,22 @@ _FOLD_LANES = 32
 """Invocations of a GPU that share a column's parts."""
 
 
-def _shape(case: Case) -> tuple[int, int]:
+def _shape(op: BoundInstruction) -> tuple[int, int]:
     """Rows that share statistics, and channels that have their own."""
-    cols = case.shape("x")[-1] if isinstance(case.ins, ColumnSums) else case.numel("mean")
-    return case.numel("x") // max(cols, 1), cols
+    cols = op.shape("x")[-1] if isinstance(op.ins, ColumnSums) else op.numel("mean")
+    return op.numel("x") // max(cols, 1), cols
 
 
-def _statistics(case: Case) -> Mapping[str, Ref]:
+def _statistics(op: BoundInstruction) -> Mapping[str, Ref]:
     """What ``center`` and ``spread`` stand for."""
-    frozen = case.ins.value("frozen")
+    frozen = op.ins.value("frozen")
     names = ("mean", "var") if frozen else ("dmean", "dvar")
-    return {"center": case.ref(names[0]), "spread": case.ref(names[1])}
+    return {"center": op.ref(names[0]), "spread": op.ref(names[1])}
 
 
-def _width(case: Case, *names: str) -> int:
+def _width(op: BoundInstruction, *names: str) -> int:
     """Neighbours an invocation computes at once."""
-    return 4 if all(case.layout(name).vector_rows for name in names) else 1
+    return 4 if all(op.layout(name).vector_rows for name in names) else 1
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class _Parts:
     first: Pass | None = None
 
 
-def _parts(case: Case, *names: str, whole: bool = False) -> _Parts:
+def _parts(op: BoundInstruction, *names: str, whole: bool = False) -> _Parts:
     """How an instruction that makes its sums itself cuts them; ``whole`` asks for one part."""
-    rows, cols = _shape(case)
-    if case.caps.is_software:
-        parts = 1 if whole else parts_of(case, rows, cols)
+    rows, cols = _shape(op)
+    if op.caps.is_software:
+        parts = 1 if whole else parts_of(op, rows, cols)
         groups = groups_for(parts * cols, LOCAL)
         return _Parts(parts, 1, "parts", Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
-    width = _width(case, *names)
+    width = _width(op, *names)
     # So few parts, where that still is enough for the device, that every group may join them.
     blocks = max(column_grid(rows, cols, vector=width == 4).blocks, 1)
     most = blocks if whole else min(_MOST, max(_MOST_JOINED // max(cols, 1), 1) * blocks)
@@ -89,9 +89,9 @@ def _parts(case: Case, *names: str, whole: bool = False) -> _Parts:
     return _Parts(grid.parts, SHARED_LOCAL // grid.span, "columns", first)
 
 
-def _given(case: Case) -> _Parts:
+def _given(op: BoundInstruction) -> _Parts:
     """The parts another instruction has made."""
-    cut = case.cut("stats")
+    cut = op.cut("stats")
     return _Parts(cut.parts, cut.rows)
 
 
@@ -103,16 +103,20 @@ def _column_passes(parts: _Parts, kernel: str, room: int, bind: Mapping[str, Ref
     return [replace(parts.first, kernel=name, launch=(parts.count, 0), scratch=room, bind=bind)]
 
 
-def _sums(case: Case) -> StorageBinding | None:
+def _sums(op: BoundInstruction) -> StorageBinding | None:
     """The storage that has the parts in the place of scratch storage."""
-    return StorageBinding(case.ref("stats"), Use.READ) if case.has("stats") else None
+    return StorageBinding(op.ref("stats"), Use.READ) if op.has("stats") else None
 
 
 def _fold_pass(
-    case: Case, kernel: str, parts: _Parts, room: int, bind: Mapping[str, Ref] | None = None
+    op: BoundInstruction,
+    kernel: str,
+    parts: _Parts,
+    room: int,
+    bind: Mapping[str, Ref] | None = None,
 ) -> Pass:
-    rows, cols = _shape(case)
-    lanes, local = (1, LOCAL) if case.caps.is_software else (_FOLD_LANES, SHARED_LOCAL)
+    rows, cols = _shape(op)
+    lanes, local = (1, LOCAL) if op.caps.is_software else (_FOLD_LANES, SHARED_LOCAL)
     return Pass(
         kernel,
         groups=(groups_for(cols, local // lanes), 1, 1),
@@ -121,20 +125,20 @@ def _fold_pass(
         defines={"COLS": cols, "LANES": lanes, "AT_ONCE": parts.at_once},
         launch=(parts.count, rows),
         scratch=room,
-        sums=_sums(case),
+        sums=_sums(op),
     )
 
 
-def _element_pass(case: Case, kernel: str, parts: int, room: int, *names: str) -> Pass:
-    _, cols = _shape(case)
-    columns = [name for name in ("gamma", "beta") if case.has(name)]
-    bind = _statistics(case)
-    layouts = [case.layout_of(ref) for ref in bind.values()]
+def _element_pass(op: BoundInstruction, kernel: str, parts: int, room: int, *names: str) -> Pass:
+    _, cols = _shape(op)
+    columns = [name for name in ("gamma", "beta") if op.has(name)]
+    bind = _statistics(op)
+    layouts = [op.layout_of(ref) for ref in bind.values()]
     fours = all(layout.vector_rows for layout in layouts)
-    width = _width(case, *names, *columns) if fours else 1
+    width = _width(op, *names, *columns) if fours else 1
     return Pass(
         kernel,
-        groups=(groups_for(case.numel("x"), LOCAL * width), 1, 1),
+        groups=(groups_for(op.numel("x"), LOCAL * width), 1, 1),
         bind=bind,
         vector=(*names, *columns, *bind) if width == 4 else (),
         defines={"COLS": cols, "WIDTH": width},
@@ -143,19 +147,24 @@ def _element_pass(case: Case, kernel: str, parts: int, room: int, *names: str) -
     )
 
 
-def _joins_itself(case: Case, parts: _Parts, *names: str) -> bool:
+def _joins_itself(op: BoundInstruction, parts: _Parts, *names: str) -> bool:
     """Whether every work group of the elements' pass had better join the parts of all columns."""
     most = _MOST_JOINED if parts.first is not None else GL.partial_sums
-    few = parts.count * _shape(case)[1] <= most
-    return not case.caps.is_software and few and _joins_quads(case, *names)
+    few = parts.count * _shape(op)[1] <= most
+    return not op.caps.is_software and few and _joins_quads(op, *names)
 
 
 def _joining_pass(
-    case: Case, kernel: str, parts: _Parts, room: int, bind: Mapping[str, Ref], *names: str
+    op: BoundInstruction,
+    kernel: str,
+    parts: _Parts,
+    room: int,
+    bind: Mapping[str, Ref],
+    *names: str,
 ) -> Pass:
-    _, cols = _shape(case)
-    columns = [name for name in ("gamma", "beta") if case.has(name)]
-    groups = min(groups_for(case.numel("x"), 4 * _JOINING_LOCAL), _JOINING_GROUPS)
+    _, cols = _shape(op)
+    columns = [name for name in ("gamma", "beta") if op.has(name)]
+    groups = min(groups_for(op.numel("x"), 4 * _JOINING_LOCAL), _JOINING_GROUPS)
     lanes = 1
     while lanes * 2 * (cols // 4) <= _JOINING_LOCAL:
         lanes *= 2
@@ -172,7 +181,7 @@ def _joining_pass(
         },
         launch=(parts.count, parts.at_once),
         scratch=room,
-        sums=_sums(case),
+        sums=_sums(op),
         in_fours=True,
         spares=True,
         # The gradient's text stores as it goes.
@@ -180,90 +189,92 @@ def _joining_pass(
     )
 
 
-def _joins_quads(case: Case, *names: str) -> bool:
+def _joins_quads(op: BoundInstruction, *names: str) -> bool:
     """Whether there is a place for the sums of all columns, four at once."""
-    columns = [name for name in ("gamma", "beta", "mean", "var") if case.has(name)]
-    return case.numel("mean") <= _MOST_COLUMNS and _width(case, *names, *columns) == 4
+    columns = [name for name in ("gamma", "beta", "mean", "var") if op.has(name)]
+    return op.numel("mean") <= _MOST_COLUMNS and _width(op, *names, *columns) == 4
 
 
-def _all(case: Case) -> bool:
-    return _does_all(case, "x", "y", "gamma", "beta", "mean", "var", "dmean", "dvar")
+def _all(op: BoundInstruction) -> bool:
+    return _does_all(op, "x", "y", "gamma", "beta", "mean", "var", "dmean", "dvar")
 
 
-def _affine(case: Case) -> list[str]:
-    return [f"d{name}" for name in ("gamma", "beta") if case.wants(name)]
+def _affine(op: BoundInstruction) -> list[str]:
+    return [f"d{name}" for name in ("gamma", "beta") if op.wants(name)]
 
 
-def _grads_all(case: Case) -> bool:
-    return _does_all(case, "x", "dy", "dx", "gamma", "dmean", "dvar", *_affine(case))
+def _grads_all(op: BoundInstruction) -> bool:
+    return _does_all(op, "x", "dy", "dx", "gamma", "dmean", "dvar", *_affine(op))
 
 
-def _does_all(case: Case, *names: str) -> bool:
+def _does_all(op: BoundInstruction, *names: str) -> bool:
     """Whether the elements' pass may touch what the statistics' would, too."""
-    needed = [name for name in names if case.has(name)]
-    return len(needed) + 1 + case.tail_storages <= case.caps.offered_blocks
+    needed = [name for name in names if op.has(name)]
+    return len(needed) + 1 + op.tail_storages <= op.caps.offered_blocks
 
 
-def _batchnorm(case: Case) -> tuple[Pass, ...]:
-    elements = _element_pass(case, "batchnorm", 0, 0, "x", "y")
-    if case.ins.value("frozen"):
+def _batchnorm(op: BoundInstruction) -> tuple[Pass, ...]:
+    elements = _element_pass(op, "batchnorm", 0, 0, "x", "y")
+    if op.ins.value("frozen"):
         return (elements,)
-    parts = _given(case) if case.has("stats") else _parts(case, "x")
-    room = 2 * parts.count * _shape(case)[1]
+    parts = _given(op) if op.has("stats") else _parts(op, "x")
+    room = 2 * parts.count * _shape(op)[1]
     columns = _column_passes(parts, "batchnorm", room, {})
-    if _joins_itself(case, parts, "x", "y"):
-        if _all(case):
-            whole = _joining_pass(case, "batchnorm_whole", parts, room, {}, "x", "y")
+    if _joins_itself(op, parts, "x", "y"):
+        if _all(op):
+            whole = _joining_pass(op, "batchnorm_whole", parts, room, {}, "x", "y")
             return (*columns, whole)
-        elements = _joining_pass(case, "batchnorm_elements", parts, room, {}, "x", "y")
-    return (*columns, _fold_pass(case, "batchnorm_statistics", parts, room), elements)
+        elements = _joining_pass(op, "batchnorm_elements", parts, room, {}, "x", "y")
+    return (*columns, _fold_pass(op, "batchnorm_statistics", parts, room), elements)
 
 
-def _grads_batchnorm(case: Case) -> tuple[Pass, ...]:
-    given, frozen = case.has("stats"), case.ins.value("frozen")
-    parts = _given(case) if given else _parts(case, "x", "dy")
-    sums = not frozen or case.wants("gamma") or case.wants("beta")
+def _grads_batchnorm(op: BoundInstruction) -> tuple[Pass, ...]:
+    given, frozen = op.has("stats"), op.ins.value("frozen")
+    parts = _given(op) if given else _parts(op, "x", "dy")
+    sums = not frozen or op.wants("gamma") or op.wants("beta")
     # Behind the parts are the totals for dx, unless the parts lie elsewhere.
     ahead = 0 if given else parts.count
-    room = 2 * (ahead + 1) * _shape(case)[1] if sums else 0
+    room = 2 * (ahead + 1) * _shape(op)[1] if sums else 0
     passes: list[Pass] = []
     if sums:
-        passes += _column_passes(parts, "grads_batchnorm", room, _statistics(case))
-    bind = _statistics(case) if given else {}
-    joins = not frozen and case.wants("x")
-    if joins and _joins_itself(case, parts, "x", "dy", "dx"):
+        passes += _column_passes(parts, "grads_batchnorm", room, _statistics(op))
+    bind = _statistics(op) if given else {}
+    joins = not frozen and op.wants("x")
+    if joins and _joins_itself(op, parts, "x", "dy", "dx"):
         kernel = "grads_batchnorm_elements"
-        if _grads_all(case):
+        if _grads_all(op):
             kernel = "grads_batchnorm_whole"
-        elif _affine(case):
-            passes.append(_fold_pass(case, "grads_batchnorm_affine", parts, room, bind))
+        elif _affine(op):
+            passes.append(_fold_pass(op, "grads_batchnorm_affine", parts, room, bind))
         names = ("x", "dy", "dx")
-        return (*passes, _joining_pass(case, kernel, parts, room, _statistics(case), *names))
+        return (*passes, _joining_pass(op, kernel, parts, room, _statistics(op), *names))
     if sums:
-        totals = _fold_pass(case, "grads_batchnorm_totals", parts, room, bind)
+        totals = _fold_pass(op, "grads_batchnorm_totals", parts, room, bind)
         # The parts are read as an operand, since scratch storage is written here.
         passes.append(replace(totals, sums=None, fills=given))
-    if case.wants("x"):
-        passes.append(_element_pass(case, "grads_batchnorm_dx", ahead, room, "x", "dy", "dx"))
+    if op.wants("x"):
+        passes.append(_element_pass(op, "grads_batchnorm_dx", ahead, room, "x", "dy", "dx"))
     return tuple(passes)
 
 
-def _column_sums(case: Case, kernel: str, bind: Mapping[str, Ref], *names: str) -> tuple[Pass, ...]:
-    parts = _parts(case, *names, whole=not case.tensor("y").partial)
-    room = 2 * parts.count * _shape(case)[1]
-    result = StorageBinding(case.ref("y"), Use.WRITE)
+def _column_sums(
+    op: BoundInstruction, kernel: str, bind: Mapping[str, Ref], *names: str
+) -> tuple[Pass, ...]:
+    parts = _parts(op, *names, whole=not op.tensor("y").partial)
+    room = 2 * parts.count * _shape(op)[1]
+    result = StorageBinding(op.ref("y"), Use.WRITE)
     cut = Cut(parts.count, parts.at_once)
     (found,) = _column_passes(parts, kernel, room, bind)
     return (replace(found, sums=result, cut=cut),)
 
 
-def _column_stats(case: Case) -> tuple[Pass, ...]:
-    return _column_sums(case, "batchnorm", {}, "x")
+def _column_stats(op: BoundInstruction) -> tuple[Pass, ...]:
+    return _column_sums(op, "batchnorm", {}, "x")
 
 
-def _column_products(case: Case) -> tuple[Pass, ...]:
-    bind = {"dy": case.ref("dy"), "center": case.ref("mean")}
-    return _column_sums(case, "grads_batchnorm", bind, "x", "dy")
+def _column_products(op: BoundInstruction) -> tuple[Pass, ...]:
+    bind = {"dy": op.ref("dy"), "center": op.ref("mean")}
+    return _column_sums(op, "grads_batchnorm", bind, "x", "dy")
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.gl.kernels.specs import Case, Pass, Variant, value_kernel
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -13,58 +13,58 @@ _LOCAL = 64
 def gradient(kernel: str, operand: str = "x") -> tuple[Variant, ...]:
     """The single variant of a gradient whose file is a value kernel over one operand's gradient."""
 
-    def plan(case: Case) -> tuple[Pass, ...]:
-        return (Pass(kernel, f"d{operand}"),) if case.wants(operand) else ()
+    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+        return (Pass(kernel, f"d{operand}"),) if op.wants(operand) else ()
 
     return (Variant("simple", plan),)
 
 
-def _fours(case: Case) -> bool:
+def _fours(op: BoundInstruction) -> bool:
     """Whether four neighbouring channels are one access of every operand."""
-    return case.layout("x").vector_rows and case.layout("y").vector_rows
+    return op.layout("x").vector_rows and op.layout("y").vector_rows
 
 
-def _windows(case: Case) -> tuple[int, int]:
+def _windows(op: BoundInstruction) -> tuple[int, int]:
     """Rows and columns of a window."""
-    return case.ins.value("window_h"), case.ins.value("window_w")
+    return op.ins.value("window_h"), op.ins.value("window_w")
 
 
-def _inner(case: Case) -> bool:
+def _inner(op: BoundInstruction) -> bool:
     """Whether no window reaches over the edge of x."""
-    ins = case.ins
-    _, height, width, _ = case.shape("x")
-    _, rows, cols, _ = case.shape("y")
-    window_h, window_w = _windows(case)
+    ins = op.ins
+    _, height, width, _ = op.shape("x")
+    _, rows, cols, _ = op.shape("y")
+    window_h, window_w = _windows(op)
     reach_h = (rows - 1) * ins.value("stride_h") + window_h
     reach_w = (cols - 1) * ins.value("stride_w") + window_w
     padded = bool(ins.value("pad_h") or ins.value("pad_w"))
     return not padded and bool(reach_h <= height and reach_w <= width)
 
 
-def _maxpool_fours(case: Case) -> tuple[Pass, ...]:
+def _maxpool_fours(op: BoundInstruction) -> tuple[Pass, ...]:
     return (
         Pass(
             "maxpool2d_four",
-            groups=(groups_for(case.numel("y"), 4 * _LOCAL), 1, 1),
+            groups=(groups_for(op.numel("y"), 4 * _LOCAL), 1, 1),
             vector=("x", "y"),
-            defines={"INNER": int(_inner(case))},
+            defines={"INNER": int(_inner(op))},
         ),
     )
 
 
-def _side_by_side(case: Case) -> bool:
+def _side_by_side(op: BoundInstruction) -> bool:
     """Whether every cell of x lies in one window at most, and in order."""
-    ins = case.ins
+    ins = op.ins
     steps = ins.value("stride_h"), ins.value("stride_w")
     padded = bool(ins.value("pad_h") or ins.value("pad_w"))
-    return _fours(case) and not padded and bool(steps == _windows(case))
+    return _fours(op) and not padded and bool(steps == _windows(op))
 
 
-def _grads_windows(case: Case) -> tuple[Pass, ...]:
-    if not case.wants("x"):
+def _grads_windows(op: BoundInstruction) -> tuple[Pass, ...]:
+    if not op.wants("x"):
         return ()
-    n, height, width, channels = case.shape("x")
-    cells = zip((height, width), _windows(case), strict=True)
+    n, height, width, channels = op.shape("x")
+    cells = zip((height, width), _windows(op), strict=True)
     count = n * prod(groups_for(*pair) for pair in cells) * (channels // 4)
     return (
         Pass(

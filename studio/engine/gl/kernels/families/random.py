@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.kernels.specs import Case, Pass, Variant, value_kernel
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -17,46 +17,46 @@ def _groups(count: int) -> tuple[int, int, int]:
     return (groups_for(groups_for(count, _BLOCK), _LOCAL), 1, 1)
 
 
-def _draws(case: Case) -> int:
+def _draws(op: BoundInstruction) -> int:
     """Whether a dropout draws at all; it needs the step block then."""
-    if case.ins.value("rate") == 0.0:
+    if op.ins.value("rate") == 0.0:
         return 0
-    if not case.has("step"):
+    if not op.has("step"):
         raise BackendError(
             "a draw needs the step block that keys it: the line has no step=",
-            who=case.ins.mnemonic,
-            origin=", ".join(case.ins.owners),
+            who=op.ins.mnemonic,
+            origin=", ".join(op.ins.owners),
         )
     return 1
 
 
-def _dropout(case: Case) -> tuple[Pass, ...]:
-    return (Pass("dropout", groups=_groups(case.numel("x")), defines={"DRAWS": _draws(case)}),)
+def _dropout(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("dropout", groups=_groups(op.numel("x")), defines={"DRAWS": _draws(op)}),)
 
 
-def _grads_dropout(case: Case) -> tuple[Pass, ...]:
-    if not case.wants("x"):
+def _grads_dropout(op: BoundInstruction) -> tuple[Pass, ...]:
+    if not op.wants("x"):
         return ()
-    defines = {"DRAWS": _draws(case)}
-    return (Pass("grads_dropout", groups=_groups(case.numel("x")), defines=defines),)
+    defines = {"DRAWS": _draws(op)}
+    return (Pass("grads_dropout", groups=_groups(op.numel("x")), defines=defines),)
 
 
-def _uniform(case: Case) -> tuple[Pass, ...]:
-    return (Pass("random_uniform", groups=_groups(case.numel("y"))),)
+def _uniform(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("random_uniform", groups=_groups(op.numel("y"))),)
 
 
-def _entry(case: Case) -> dict[str, int | str]:
-    return {"ENTRY": prod(case.shape("x")[1:])}
+def _entry(op: BoundInstruction) -> dict[str, int | str]:
+    return {"ENTRY": prod(op.shape("x")[1:])}
 
 
-def _noise(case: Case) -> tuple[Pass, ...]:
-    return (Pass("augment_noise", "y", defines=_entry(case)),)
+def _noise(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("augment_noise", "y", defines=_entry(op)),)
 
 
-def _standardize(case: Case) -> tuple[Pass, ...]:
-    local = (16 if case.caps.is_software else 128, 1, 1)
-    groups = (case.shape("x")[0], 1, 1)
-    return (Pass("augment_standardize", groups=groups, local=local, defines=_entry(case)),)
+def _standardize(op: BoundInstruction) -> tuple[Pass, ...]:
+    local = (16 if op.caps.is_software else 128, 1, 1)
+    groups = (op.shape("x")[0], 1, 1)
+    return (Pass("augment_standardize", groups=groups, local=local, defines=_entry(op)),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from studio.engine.gl.kernels.column_sums import LOCAL, SUM, fold, parts_of
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 _RULES: dict[str, Mapping[str, str]] = {
@@ -27,62 +27,62 @@ _RULES: dict[str, Mapping[str, str]] = {
 }
 
 
-def _axes(case: Case) -> tuple[int, ...]:
-    return case.ins.value("axes") or tuple(range(len(case.shape("x"))))
+def _axes(op: BoundInstruction) -> tuple[int, ...]:
+    return op.ins.value("axes") or tuple(range(len(op.shape("x"))))
 
 
-def _count(case: Case) -> int:
+def _count(op: BoundInstruction) -> int:
     """Elements that become one."""
-    shape = case.shape("x")
-    return prod(shape[axis] for axis in _axes(case))
+    shape = op.shape("x")
+    return prod(shape[axis] for axis in _axes(op))
 
 
-def _mask(case: Case) -> int:
-    return sum(1 << axis for axis in _axes(case))
+def _mask(op: BoundInstruction) -> int:
+    return sum(1 << axis for axis in _axes(op))
 
 
-def _reduce(case: Case) -> tuple[Pass, ...]:
-    count, kept = _count(case), case.numel("y")
-    rank = len(case.shape("x"))
-    rule = _RULES[case.ins.mnemonic]
-    parts = parts_of(case, count, kept)
+def _reduce(op: BoundInstruction) -> tuple[Pass, ...]:
+    count, kept = _count(op), op.numel("y")
+    rank = len(op.shape("x"))
+    rule = _RULES[op.ins.mnemonic]
+    parts = parts_of(op, count, kept)
     room = parts * kept if parts > 1 else 0
     first = Pass(
         "reduce",
         groups=(groups_for(parts * kept, LOCAL), 1, 1),
-        defines={"REDUCED": _mask(case), "LAST_REDUCED": int(rank - 1 in _axes(case)), **rule},
+        defines={"REDUCED": _mask(op), "LAST_REDUCED": int(rank - 1 in _axes(op)), **rule},
         launch=(parts, count),
         scratch=room,
         partial=parts > 1,
     )
-    return (first, fold(case, "y", kept, parts, room, count, rule)) if parts > 1 else (first,)
+    return (first, fold(op, "y", kept, parts, room, count, rule)) if parts > 1 else (first,)
 
 
-def _grads_spread(case: Case) -> tuple[Pass, ...]:
-    mean = int(case.ins.mnemonic == "GRADS_REDUCE_MEAN")
-    defines: dict[str, int | str] = {"REDUCED": _mask(case), "MEAN": mean}
-    if not case.wants("x"):
+def _grads_spread(op: BoundInstruction) -> tuple[Pass, ...]:
+    mean = int(op.ins.mnemonic == "GRADS_REDUCE_MEAN")
+    defines: dict[str, int | str] = {"REDUCED": _mask(op), "MEAN": mean}
+    if not op.wants("x"):
         return ()
-    return (Pass("grads_reduce", "dx", defines=defines, launch=(_count(case), 0)),)
+    return (Pass("grads_reduce", "dx", defines=defines, launch=(_count(op), 0)),)
 
 
-def _grads_first(case: Case) -> tuple[Pass, ...]:
-    if not case.wants("x"):
+def _grads_first(op: BoundInstruction) -> tuple[Pass, ...]:
+    if not op.wants("x"):
         return ()
-    groups = groups_for(case.numel("y"), LOCAL)
-    defines: dict[str, int | str] = {"REDUCED": _mask(case)}
+    groups = groups_for(op.numel("y"), LOCAL)
+    defines: dict[str, int | str] = {"REDUCED": _mask(op)}
     return (
         Pass(
             "grads_reduce_first",
             groups=(groups, 1, 1),
             defines=defines,
-            launch=(_count(case), 0),
+            launch=(_count(op), 0),
         ),
     )
 
 
-def _argmax(case: Case) -> tuple[Pass, ...]:
-    return (Pass("argmax", "y", defines={"LENGTH": case.shape("x")[-1]}),)
+def _argmax(op: BoundInstruction) -> tuple[Pass, ...]:
+    return (Pass("argmax", "y", defines={"LENGTH": op.shape("x")[-1]}),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.gl.kernels.families.pool import gradient
-from studio.engine.gl.kernels.specs import Case, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -23,18 +23,18 @@ def row_lanes(length: int) -> tuple[int, int]:
 
 
 def _rows(kernel: str, result: str) -> tuple[Variant, ...]:
-    def passes(case: Case, lanes: int, local: int) -> tuple[Pass, ...]:
-        if result == "dx" and not case.wants("x"):
+    def passes(op: BoundInstruction, lanes: int, local: int) -> tuple[Pass, ...]:
+        if result == "dx" and not op.wants("x"):
             return ()
-        rows = case.numel("y") // case.ins.value("step")
+        rows = op.numel("y") // op.ins.value("step")
         groups = groups_for(rows, local // lanes)
         return (Pass(kernel, groups=(groups, 1, 1), local=(local, 1, 1), defines={"LANES": lanes}),)
 
-    def shared(case: Case) -> tuple[Pass, ...]:
-        return passes(case, *row_lanes(case.ins.value("step")))
+    def shared(op: BoundInstruction) -> tuple[Pass, ...]:
+        return passes(op, *row_lanes(op.ins.value("step")))
 
     return (
-        Variant("rows", lambda case: passes(case, 1, _LOCAL), software=1),
+        Variant("rows", lambda op: passes(op, 1, _LOCAL), software=1),
         Variant("shared_rows", shared, hardware=1),
     )
 
@@ -51,17 +51,17 @@ def _keepers(length: int) -> int:
     return next(whole, 0)
 
 
-def _kept(case: Case) -> bool:
+def _kept(op: BoundInstruction) -> bool:
     """Whether rows divide evenly among the invocations that keep them, and lie without gaps."""
-    length = case.ins.value("step")
-    dense = all(case.layout(name).vector_rows and case.layout(name).dense for name in "xy")
+    length = op.ins.value("step")
+    dense = all(op.layout(name).vector_rows and op.layout(name).dense for name in "xy")
     return _keepers(length) > 0 and dense and length >= _SHORT
 
 
-def _kept_rows(case: Case) -> tuple[Pass, ...]:
-    length = case.ins.value("step")
+def _kept_rows(op: BoundInstruction) -> tuple[Pass, ...]:
+    length = op.ins.value("step")
     keepers = _keepers(length)
-    groups = groups_for(case.numel("y") // length, _LOCAL // keepers)
+    groups = groups_for(op.numel("y") // length, _LOCAL // keepers)
     defines = {"LANES": keepers, "KEPT": length // (4 * keepers)}
     return (
         Pass(

@@ -8,7 +8,7 @@ from math import prod
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.matmul.windows import covered
 from studio.engine.gl.kernels.partial_sums import PartGrid
-from studio.engine.gl.kernels.specs import Case, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 128
@@ -41,17 +41,17 @@ class _Sides:
     flipped: bool = False
 
 
-def _sides(case: Case, gradient: bool) -> _Sides:
+def _sides(op: BoundInstruction, gradient: bool) -> _Sides:
     if gradient:
         return _Sides("dy", "dx", flipped=True)
-    return _Sides("x", "y", case.ref("b") if case.has("b") else None)
+    return _Sides("x", "y", op.ref("b") if op.has("b") else None)
 
 
-def is_direct(case: Case, *, gradient: bool = False) -> bool:
+def is_direct(op: BoundInstruction, *, gradient: bool = False) -> bool:
     """Whether the kernel can run a convolution, or the gradient of its input."""
-    ins, sides = case.ins, _sides(case, gradient)
-    kh, kw = case.shape("w")[:2]
-    channels, made = case.shape(sides.source)[3], case.shape(sides.result)[3]
+    ins, sides = op.ins, _sides(op, gradient)
+    kh, kw = op.shape("w")[:2]
+    channels, made = op.shape(sides.source)[3], op.shape(sides.result)[3]
     steps = [ins.value(f"{name}_{side}") for name in ("stride", "dil") for side in "hw"]
     block = min(made, _BLOCK)
     return (
@@ -62,18 +62,18 @@ def is_direct(case: Case, *, gradient: bool = False) -> bool:
         and made % block == 0
         and (block & (block - 1)) == 0
         and kh * kw * channels * block * 4 <= _ROOM
-        and case.shape(sides.result)[2] % _NEIGHBOURS[-1] == 0
-        and case.layout(sides.source).vector_rows
-        and case.layout(sides.result).vector_rows
+        and op.shape(sides.result)[2] % _NEIGHBOURS[-1] == 0
+        and op.layout(sides.source).vector_rows
+        and op.layout(sides.result).vector_rows
     )
 
 
-def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
+def direct_pass(op: BoundInstruction, *, gradient: bool = False) -> Pass:
     """The dispatch of a convolution, or of the gradient of its input."""
-    ins, sides = case.ins, _sides(case, gradient)
-    kh, kw = case.shape("w")[:2]
-    channels = case.shape(sides.source)[3]
-    n, height, width, made = case.shape(sides.result)
+    ins, sides = op.ins, _sides(op, gradient)
+    kh, kw = op.shape("w")[:2]
+    channels = op.shape(sides.source)[3]
+    n, height, width, made = op.shape(sides.result)
     threads = prod((n, height, width, made)) // 4
     fitting = [p for p in _NEIGHBOURS if width % p == 0]
     neighbours = next((p for p in fitting if threads // p >= _BUSY), fitting[-1])
@@ -83,7 +83,7 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
     top, left = ins.value("pad_h"), ins.value("pad_w")
     if gradient:
         top, left = kh - 1 - top, kw - 1 - left
-    bind = {"source": case.ref(sides.source), "y": case.ref(sides.result)}
+    bind = {"source": op.ref(sides.source), "y": op.ref(sides.result)}
     if sides.bias is not None:
         bind["bias"] = sides.bias
     return Pass(
@@ -91,7 +91,7 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
         groups=(groups, 1, 1),
         local=(_LOCAL, 1, 1),
         bind=bind,
-        adds=frozenset({"y"} if case.adds(sides.result) else ()),
+        adds=frozenset({"y"} if op.adds(sides.result) else ()),
         vector=("source", "y", "bias", *(() if gradient else ("w",))),
         defines={
             "KH": kh,
@@ -103,7 +103,7 @@ def direct_pass(case: Case, *, gradient: bool = False) -> Pass:
             "BLOCK": block,
             "NEIGHBOURS": neighbours,
             "FLIPPED": int(gradient),
-            "HALO": int(not gradient and covered(case)),
+            "HALO": int(not gradient and covered(op)),
             "HAS_BIAS": int(sides.bias is not None),
         },
         launch=(rows, kh * channels // 4),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from studio.engine.gl.kernels.column_sums import product_fold
 from studio.engine.gl.kernels.matmul.windows import geometry
-from studio.engine.gl.kernels.specs import Case, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass
 from studio.engine.gl.shader.dispatch import groups_for
 
 _MOST_FACTORS = 64
@@ -50,11 +50,11 @@ class WeightGrid:
     parts: int
 
 
-def weight_grid(case: Case) -> WeightGrid | None:
+def weight_grid(op: BoundInstruction) -> WeightGrid | None:
     """The grid for the gradient of the weights; None where the kernel cannot make it."""
-    ins = case.ins
-    kh, kw, channels, filters = case.shape("w")
-    n, height, width, _ = case.shape("y")
+    ins = op.ins
+    kh, kw, channels, filters = op.shape("w")
+    n, height, width, _ = op.shape("y")
     neighbours = next((p for p in (4, 2) if width % p == 0), 0)
     suits = (
         ins.value("dil_h") == ins.value("dil_w") == 1
@@ -62,8 +62,8 @@ def weight_grid(case: Case) -> WeightGrid | None:
         and 1 < kw <= _WIDEST
         and channels % 4 == filters % 4 == 0
         and max(channels, filters) <= _MOST_FACTORS
-        and case.layout("x").vector_rows
-        and case.layout("dy").vector_rows
+        and op.layout("x").vector_rows
+        and op.layout("dy").vector_rows
     )
     each = kh * (channels // 4)
     quads = filters // 4
@@ -76,7 +76,7 @@ def weight_grid(case: Case) -> WeightGrid | None:
     fitting = [
         (rows, span, n * groups_for(height, rows) * (width // span))
         for rows, span in _tiles(width, neighbours)
-        if _room(case, rows, span, quads) <= _ROOM
+        if _room(op, rows, span, quads) <= _ROOM
     ]
     if not fitting:
         return None
@@ -94,26 +94,26 @@ def _tiles(width: int, neighbours: int) -> Iterator[tuple[int, int]]:
             yield from ((rows, span) for rows in _ROWS)
 
 
-def _room(case: Case, rows: int, span: int, quads: int) -> int:
+def _room(op: BoundInstruction, rows: int, span: int, quads: int) -> int:
     """Bytes a tile of positions takes, with what it touches of x."""
-    kh, kw, channels, _ = case.shape("w")
-    high = (rows - 1) * int(case.ins.value("stride_h")) + kh
-    wide = (span - 1) * int(case.ins.value("stride_w")) + kw
+    kh, kw, channels, _ = op.shape("w")
+    high = (rows - 1) * int(op.ins.value("stride_h")) + kh
+    wide = (span - 1) * int(op.ins.value("stride_w")) + kw
     return 4 * high * wide * channels + 16 * rows * span * quads
 
 
-def weight_passes(case: Case, grid: WeightGrid) -> tuple[Pass, Pass]:
+def weight_passes(op: BoundInstruction, grid: WeightGrid) -> tuple[Pass, Pass]:
     """The dispatches of the gradient of the weights: parts, and their sum."""
-    count, filters = case.numel("w"), case.shape("w")[3]
+    count, filters = op.numel("w"), op.shape("w")[3]
     first = Pass(
         "grads_conv2d_dw_direct",
         groups=(filters // 4 // grid.quads * grid.parts, 1, 1),
         local=(grid.local, 1, 1),
-        bind={"y": case.ref("dw")},
-        adds=frozenset({"y"} if case.adds("dw") else ()),
+        bind={"y": op.ref("dw")},
+        adds=frozenset({"y"} if op.adds("dw") else ()),
         vector=("x", "dy"),
         defines={
-            **geometry(case),
+            **geometry(op),
             "QUADS": grid.quads,
             "SLOTS": grid.slots,
             "TILE_ROWS": grid.rows,
@@ -124,4 +124,4 @@ def weight_passes(case: Case, grid: WeightGrid) -> tuple[Pass, Pass]:
         scratch=grid.parts * count,
         in_fours=True,
     )
-    return first, product_fold(case, first, grid.parts, filters, count)
+    return first, product_fold(op, first, grid.parts, filters, count)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import NamedTuple
 
-from studio.engine.gl.kernels.specs import Case
+from studio.engine.gl.kernels.specs import BoundInstruction
 
 
 class Phase(NamedTuple):
@@ -56,17 +56,17 @@ class PhaseGrid:
     """The phases of a convolution's input along both axes.
 
     Args:
-        case: a gradient of a convolution.
+        op: a gradient of a convolution.
     """
 
-    def __init__(self, case: Case) -> None:
-        ins = case.ins
+    def __init__(self, op: BoundInstruction) -> None:
+        ins = op.ins
         self.strides: tuple[int, int] = (ins.value("stride_h"), ins.value("stride_w"))
         self.dilations: tuple[int, int] = (ins.value("dil_h"), ins.value("dil_w"))
         pads = (ins.value("pad_h"), ins.value("pad_w"))
-        axes = zip(self.strides, self.dilations, pads, case.shape("w")[:2], strict=True)
+        axes = zip(self.strides, self.dilations, pads, op.shape("w")[:2], strict=True)
         self.axes = tuple(axis_phases(*axis) for axis in axes)
-        _, height, width, _ = case.shape("x")
+        _, height, width, _ = op.shape("x")
         self.size = (height, width)
 
     @property

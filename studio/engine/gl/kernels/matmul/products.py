@@ -10,7 +10,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.column_sums import product_fold
 from studio.engine.gl.kernels.partial_sums import PartGrid
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import Case, Pass, Plan, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Plan, Variant
 from studio.engine.gl.kernels.tiles import (
     BUSY_LOADS,
     MOST_JOINED,
@@ -34,29 +34,31 @@ _FLAG_BYTES = 16
 Products = tuple[Product | Pass, ...]
 
 
-def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:
+def product_passes(
+    op: BoundInstruction, product: Product, tiles: tuple[Tile, ...]
+) -> tuple[Pass, ...]:
     """The dispatches of a product: one, or a partial one and the sum of the parts.
 
     Args:
-        case: the instruction.
+        op: the instruction.
         product: what is multiplied.
         tiles: those to choose from; all of one engine.
     """
     size = (product.rows, product.cols, product.depth, product.batches)
-    fit = affordable(product, tiles, case.caps.shared_bytes)
-    tuned = case.caps.choices.tile(case, product, fit)
-    tile, parts = tuned or best_tile(*size, fit, software=case.caps.is_software)
+    fit = affordable(product, tiles, op.caps.shared_bytes)
+    tuned = op.caps.choices.tile(op, product, fit)
+    tile, parts = tuned or best_tile(*size, fit, software=op.caps.is_software)
     if product.depths:
         # Sums of parts in a dispatch of their own would not know where the rows lie.
-        parts = min(parts, MOST_JOINED) if _joins(case, product, tile, 1) else 1
+        parts = min(parts, MOST_JOINED) if _joins(op, product, tile, 1) else 1
     chunk = groups_for(groups_for(product.depth, parts), tile.depth) * tile.depth
     parts = max(groups_for(product.depth, chunk), 1)
-    joins = parts > 1 and _joins(case, product, tile, parts)
+    joins = parts > 1 and _joins(op, product, tile, parts)
     room = parts * product.batches * product.rows * product.cols if parts > 1 else 0
     tiles_in_all = tile.count(product.rows, product.cols, product.batches)
     if joins:
         room = tiles_in_all * parts * tile.rows * tile.cols
-    out_vector = case.layout_of(product.result).vector_rows
+    out_vector = op.layout_of(product.result).vector_rows
     bind: dict[str, Ref] = {"y": product.result, **product.bind}
     if product.bias is not None:
         bind["bias"] = product.bias
@@ -75,38 +77,38 @@ def product_passes(case: Case, product: Product, tiles: tuple[Tile, ...]) -> tup
         fills=parts > 1,
         arrivals=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
-        takes=_part_grid(case, product, tile) if parts == 1 or joins else None,
+        takes=_part_grid(op, product, tile) if parts == 1 or joins else None,
         patience=int(product.late),
     )
     if parts == 1 or joins:
         return (main,)
     count = product.batches * product.rows * product.cols
-    return main, product_fold(case, main, parts, product.cols, count, product.bias)
+    return main, product_fold(op, main, parts, product.cols, count, product.bias)
 
 
-def _part_grid(case: Case, product: Product, tile: Tile) -> PartGrid | None:
+def _part_grid(op: BoundInstruction, product: Product, tile: Tile) -> PartGrid | None:
     """How a tile's work group takes sums along: of four columns an invocation."""
     if not tile.shared or tile.per_col != 4:
         return None
-    if product.batches > 1 and not _cut_evenly(case, product, tile):
+    if product.batches > 1 and not _cut_evenly(op, product, tile):
         return None
     # Each invocation hands four sums at a time over through shared memory.
-    has_room = shared_bytes(product, tile) + 16 * tile.threads <= case.caps.shared_bytes
+    has_room = shared_bytes(product, tile) + 16 * tile.threads <= op.caps.shared_bytes
     return PartGrid(tile.rows, tile.cols // 4) if has_room else None
 
 
-def _cut_evenly(case: Case, product: Product, tile: Tile) -> bool:
+def _cut_evenly(op: BoundInstruction, product: Product, tile: Tile) -> bool:
     """Whether tiles of several products cut the rows of one result into parts of one length."""
-    rows = prod(case.shape_of(product.result)[:-1])
+    rows = prod(op.shape_of(product.result)[:-1])
     all_there = rows == product.rows * product.batches
     return bool(product.depths) and all_there and product.rows % tile.rows == 0
 
 
-def _joins(case: Case, product: Product, tile: Tile, parts: int) -> bool:
+def _joins(op: BoundInstruction, product: Product, tile: Tile, parts: int) -> bool:
     """Whether the work group that comes last at a tile adds up its few parts itself."""
-    storages = 5 + (product.bias is not None) + case.tail_storages
+    storages = 5 + (product.bias is not None) + op.tail_storages
     few = parts <= MOST_JOINED
-    return tile.shared and few and storages <= case.caps.offered_blocks
+    return tile.shared and few and storages <= op.caps.offered_blocks
 
 
 def affordable(
@@ -154,15 +156,15 @@ def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | s
     }
 
 
-def planned(case: Case, found: Products, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:
+def planned(op: BoundInstruction, found: Products, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:
     """The dispatches of products and whatever passes stand between them."""
     passes: list[Pass] = []
     for one in found:
-        passes += product_passes(case, one, tiles) if isinstance(one, Product) else (one,)
+        passes += product_passes(op, one, tiles) if isinstance(one, Product) else (one,)
     return tuple(passes)
 
 
-def product_variants(describe: Callable[[Case], Products]) -> tuple[Variant, ...]:
+def product_variants(describe: Callable[[BoundInstruction], Products]) -> tuple[Variant, ...]:
     """The engines and tiles that can run what ``describe`` says.
 
     ``registers`` and ``tiles`` choose a tile by the table of ``tiles.py``; the others are each one
@@ -181,6 +183,6 @@ def product_variants(describe: Callable[[Case], Products]) -> tuple[Variant, ...
 
 
 def _plan(
-    describe: Callable[[Case], Products], tiles: tuple[Tile, ...], case: Case
+    describe: Callable[[BoundInstruction], Products], tiles: tuple[Tile, ...], op: BoundInstruction
 ) -> tuple[Pass, ...]:
-    return planned(case, describe(case), tiles)
+    return planned(op, describe(op), tiles)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from studio.engine.gl.kernels.specs import Case
+from studio.engine.gl.kernels.specs import BoundInstruction
 
 
-def geometry(case: Case) -> dict[str, int | str]:
+def geometry(op: BoundInstruction) -> dict[str, int | str]:
     """Sizes of input, result and filter as macros."""
-    _, height, width, channels = case.shape("x")
-    _, out_h, out_w, filters = case.shape("y")
+    _, height, width, channels = op.shape("x")
+    _, out_h, out_w, filters = op.shape("y")
     found: dict[str, int | str] = {
         "IN_H": height,
         "IN_W": width,
@@ -16,23 +16,23 @@ def geometry(case: Case) -> dict[str, int | str]:
         "OUT_W": out_w,
         "CHANNELS": channels,
         "FILTERS": filters,
-        "STRIDE_H": case.ins.value("stride_h"),
-        "STRIDE_W": case.ins.value("stride_w"),
+        "STRIDE_H": op.ins.value("stride_h"),
+        "STRIDE_W": op.ins.value("stride_w"),
     }
-    if case.has("w"):
-        found["KH"], found["KW"] = case.shape("w")[:2]
-        found["HALO"] = int(covered(case))
-        found["POINTWISE"] = int(pointwise(case))
+    if op.has("w"):
+        found["KH"], found["KW"] = op.shape("w")[:2]
+        found["HALO"] = int(covered(op))
+        found["POINTWISE"] = int(pointwise(op))
     return found
 
 
-def covered(case: Case) -> bool:
+def covered(op: BoundInstruction) -> bool:
     """Whether every cell a window can reach lies in the storage of x, its halo included."""
-    tensor = case.tensor("x")
-    _, height, width, _ = case.shape("x")
-    _, out_h, out_w, _ = case.shape("y")
-    kh, kw = case.shape("w")[:2]
-    ins = case.ins
+    tensor = op.tensor("x")
+    _, height, width, _ = op.shape("x")
+    _, out_h, out_w, _ = op.shape("y")
+    kh, kw = op.shape("w")[:2]
+    ins = op.ins
     begin = (ins.value("pad_h"), ins.value("pad_w"))
     reach_h = (out_h - 1) * ins.value("stride_h") + (kh - 1) * ins.value("dil_h") - begin[0]
     reach_w = (out_w - 1) * ins.value("stride_w") + (kw - 1) * ins.value("dil_w") - begin[1]
@@ -47,13 +47,13 @@ def covered(case: Case) -> bool:
     )
 
 
-def pointwise(case: Case) -> bool:
+def pointwise(op: BoundInstruction) -> bool:
     """Whether the window is a single cell and every position has its own."""
-    ins = case.ins
+    ins = op.ins
     steps = (ins.value("stride_h"), ins.value("stride_w"))
     return (
-        case.shape("w")[:2] == (1, 1)
+        op.shape("w")[:2] == (1, 1)
         and steps == (1, 1)
-        and case.shape("x")[:3] == case.shape("y")[:3]
+        and op.shape("x")[:3] == op.shape("y")[:3]
         and ins.value("pad_h") == ins.value("pad_w") == 0
     )
